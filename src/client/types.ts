@@ -740,8 +740,10 @@ export interface CreateInviteRequest {
 export interface CreateIssuerRequest {
   /** Unique. */
   readonly name: string;
-  /** Its address, exactly as in the claim `iss` of its tokens. Unique. */
-  readonly issuer: string;
+  /** Its address, exactly as in the claim `iss` of its tokens. Unique. Needed unless the preset has it. */
+  readonly issuer?: string | undefined;
+  /** A provider that is known here. Fills in `issuer` if all its customers have the same, and checks its form. github signs people in with OAuth 2, as it has no OpenID Connect, and needs `clientSecret`. */
+  readonly preset?: "google" | "microsoft" | "okta" | "auth0" | "keycloak" | "gitlab" | "github" | undefined;
   /** signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
   readonly uses: readonly ("signIn" | "workload" | "enterprise")[];
   /** Audience that its tokens must have. Default: the issuer or the token endpoint of this service. */
@@ -1079,6 +1081,7 @@ export interface Issuer {
   readonly id: string;
   readonly name: string;
   readonly issuer: string;
+  readonly preset?: Open<"google" | "microsoft" | "okta" | "auth0" | "keycloak" | "gitlab" | "github"> | undefined;
   readonly uses: readonly (Open<"signIn" | "workload" | "enterprise">)[];
   readonly audience?: string | undefined;
   readonly jwksUri?: string | undefined;

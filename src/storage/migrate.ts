@@ -29,6 +29,7 @@ import { sessionFactors } from './migrations/0091-session-factors.ts';
 import { instanceAddresses } from './migrations/0092-instance-addresses.ts';
 import { signInIssuers } from './migrations/0093-sign-in-issuers.ts';
 import { providerSessions } from './migrations/0094-provider-sessions.ts';
+import { issuerPreset } from './migrations/0095-issuer-preset.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
@@ -61,6 +62,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0092-instance-addresses': instanceAddresses,
   '0093-sign-in-issuers': signInIssuers,
   '0094-provider-sessions': providerSessions,
+  '0095-issuer-preset': issuerPreset,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

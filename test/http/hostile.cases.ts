@@ -209,6 +209,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
   }),
   'POST /issuers': () => ({
     name: 'hostile',
+    preset: 'gitlab',
     issuer: 'https://hostile.example',
     uses: ['workload'],
     audience: 'https://legate.example',

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { option, type Section } from '../../kernel/config.ts';
-import { CreateIssuer, MAX_ISSUERS } from './schema.ts';
+import { addressOf, CreateIssuer, MAX_ISSUERS } from './schema.ts';
 
 const Issuers = z
   .array(CreateIssuer)
   .max(MAX_ISSUERS)
   .refine(
     (issuers) =>
-      (['name', 'issuer'] as const).every((key) => new Set(issuers.map((i) => i[key])).size === issuers.length),
+      new Set(issuers.map(({ name }) => name)).size === issuers.length &&
+      new Set(issuers.map(addressOf)).size === issuers.length,
     'must have unique names and addresses',
   );
 

@@ -5,7 +5,7 @@ import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, IssuerRow } from '../../storage/index.ts';
 import { IssuerErrors } from './errors.ts';
-import { type CreateIssuer, type Issuer, MAX_ISSUERS, type UpdateIssuer } from './schema.ts';
+import { type CreateIssuer, type Issuer, MAX_ISSUERS, presetProblems, type UpdateIssuer } from './schema.ts';
 import { getIssuerRow, jsonOf, listIssuers, sealClientSecret, toColumns, toIssuer } from './store.ts';
 
 /** The columns that a change can have. */
@@ -84,6 +84,8 @@ export async function updateIssuer(
     };
     if (toIssuer(after).uses.includes('signIn') && after.client_id === null)
       throw validationFailed([{ path: 'clientId', message: 'is needed for the use signIn' }]);
+    const problems = presetProblems(toIssuer(after).preset, toIssuer(after).uses, after.client_secret);
+    if (problems.length > 0) throw validationFailed(problems);
     if (COLUMNS.every((column) => after[column] === before[column])) return toIssuer(before);
     await assertFree(platform, db, after);
     after.updated_at = now;

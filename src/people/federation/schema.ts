@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoTimestamp, text } from '../../kernel/json.ts';
+import { PRESET_NAMES, PRESETS, type PresetName } from './presets.ts';
 
 export const MAX_ISSUERS = 100;
 
@@ -100,12 +101,19 @@ const ClientSecret = text(1000).meta({
   description: 'Stored encrypted and never shown. Without it the client is a public one.',
 });
 
+const PresetField = z.enum(PRESET_NAMES).meta({
+  description:
+    'A provider that is known here. Fills in `issuer` if all its customers have the same, and checks its form. github ' +
+    'signs people in with OAuth 2, as it has no OpenID Connect, and needs `clientSecret`.',
+});
+
 const fields = {
   name: Name.meta({ description: 'Unique.', examples: ['github-actions'] }),
-  issuer: IssuerAddress.meta({
-    description: 'Its address, exactly as in the claim `iss` of its tokens. Unique.',
+  issuer: IssuerAddress.optional().meta({
+    description: 'Its address, exactly as in the claim `iss` of its tokens. Unique. Needed unless the preset has it.',
     examples: ['https://token.actions.githubusercontent.com'],
   }),
+  preset: PresetField.optional(),
   uses: Uses,
   audience: text(1000).optional().meta({
     description: 'Audience that its tokens must have. Default: the issuer or the token endpoint of this service.',
@@ -122,9 +130,39 @@ const fields = {
   secondFactors: SecondFactors.optional(),
 };
 
+/** The address of an issuer; empty if neither it nor its preset has one. */
+export const addressOf = ({
+  preset,
+  issuer,
+}: {
+  preset?: PresetName | undefined;
+  issuer?: string | undefined;
+}): string => issuer ?? (preset && PRESETS[preset].issuer) ?? '';
+
+/** GitHub signs no tokens that could be verified, and exchanges codes with a secret only. */
+export const presetProblems = (
+  preset: PresetName | null | undefined,
+  uses: Issuer['uses'],
+  clientSecret: string | null | undefined,
+): { readonly path: string; readonly message: string }[] =>
+  preset !== 'github'
+    ? []
+    : [
+        ...(uses.some((use) => use !== 'signIn') ? [{ path: 'uses', message: 'must be signIn only for github' }] : []),
+        ...(clientSecret ? [] : [{ path: 'clientSecret', message: 'is needed for github' }]),
+      ];
+
 /** Contract 23.1. */
 export const CreateIssuer = z
   .strictObject(fields)
+  .superRefine(({ preset, issuer, uses, clientSecret }, context) => {
+    const address = addressOf({ preset, issuer });
+    const { form, must } = (preset && PRESETS[preset]) ?? {};
+    const fail = (path: string, message = '') => context.addIssue({ code: 'custom', path: [path], message });
+    if (address === '') fail('issuer', 'is needed, as the preset has none');
+    else if (form && !form.test(address)) fail('issuer', must);
+    for (const each of presetProblems(preset, uses, clientSecret)) fail(each.path, each.message);
+  })
   .refine(({ uses, clientId }) => !uses.includes('signIn') || clientId !== undefined, {
     path: ['clientId'],
     message: 'is needed for the use signIn',
@@ -154,6 +192,7 @@ export const Issuer = z
     id: z.string(),
     name: z.string(),
     issuer: z.string(),
+    preset: z.enum(PRESET_NAMES).optional(),
     uses: z.array(z.enum(ISSUER_USES)),
     audience: z.string().optional(),
     jwksUri: z.string().optional(),

@@ -6,7 +6,8 @@ import { type Id, idFrom, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, IssuerRow } from '../../storage/index.ts';
 import { IssuerErrors } from './errors.ts';
-import { type CreateIssuer, DEFAULT_ALGORITHMS, type Issuer, MAX_ISSUERS } from './schema.ts';
+import type { PresetName } from './presets.ts';
+import { addressOf, type CreateIssuer, DEFAULT_ALGORITHMS, type Issuer, MAX_ISSUERS } from './schema.ts';
 
 type Columns = Omit<IssuerRow, 'id' | 'created_at' | 'updated_at'>;
 
@@ -17,7 +18,8 @@ export const jsonOf = (value: unknown): string | null =>
 /** Returns the columns of an issuer, all but `client_secret`, which its id encrypts. */
 export const toColumns = (input: CreateIssuer): Columns => ({
   name: input.name,
-  issuer: input.issuer,
+  issuer: addressOf(input),
+  preset: input.preset ?? null,
   uses: JSON.stringify(input.uses),
   audience: input.audience ?? null,
   jwks_uri: input.jwksUri ?? null,
@@ -34,6 +36,7 @@ const fieldsOf = (row: Columns & { readonly id: Id<'issuer'> }) => ({
   id: row.id,
   name: row.name,
   issuer: row.issuer,
+  ...(row.preset === null ? {} : { preset: row.preset as PresetName }),
   uses: JSON.parse(row.uses) as Issuer['uses'],
   ...(row.audience === null ? {} : { audience: row.audience }),
   ...(row.jwks_uri === null ? {} : { jwksUri: row.jwks_uri }),
@@ -53,7 +56,7 @@ export const toIssuer = (row: IssuerRow): Issuer =>
 
 /** Its id follows from its address, so that all instances and restarts have the same. */
 function fromConfiguration(input: CreateIssuer): Issuer {
-  const row = { id: idFrom('issuer', createHash('sha256').update(input.issuer).digest()), ...toColumns(input) };
+  const row = { id: idFrom('issuer', createHash('sha256').update(addressOf(input)).digest()), ...toColumns(input) };
   return versioned({ ...fieldsOf(row), source: 'configuration' }, row);
 }
 
@@ -109,7 +112,7 @@ export const sealClientSecret = (platform: Platform, id: string, secret: string 
 /** Returns the secret of this service as a client of an issuer; undefined for a public client. */
 export async function findClientSecret(platform: Platform, db: Db, issuer: Issuer): Promise<string | undefined> {
   if (issuer.source === 'configuration')
-    return platform.config.issuers.find((each) => each.issuer === issuer.issuer)?.clientSecret;
+    return platform.config.issuers.find((each) => addressOf(each) === issuer.issuer)?.clientSecret;
   const row = await db
     .selectFrom('issuers')
     .select(['id', 'client_secret'])

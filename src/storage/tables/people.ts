@@ -261,6 +261,8 @@ export interface IssuersTable {
   domains: Generated<string | null>;
   /** 1: only it may let applications act for the people of its domains. */
   enterprise_required: Generated<number>;
+  /** Which of the known providers it is. */
+  preset: Generated<string | null>;
 }
 export type IssuerRow = Selectable<IssuersTable>;
 

@@ -6,6 +6,7 @@ import type { Db, UserRow } from '../../../storage/index.ts';
 import { UserErrors } from '../../users/index.ts';
 import { getUserRow } from '../../users/store.ts';
 import { updateUserIn } from '../../users/update-user.ts';
+import { saysVerified } from '../presets.ts';
 import type { Issuer } from '../schema.ts';
 import type { Identity } from './confirm-identity.ts';
 
@@ -21,11 +22,12 @@ export async function applyMapping(
   platform: Platform,
   change: Change,
   row: UserRow,
-  { map = [] }: Issuer,
+  { map = [], preset }: Issuer,
   { claims }: Identity,
 ): Promise<UserRow> {
   if (map.length === 0) return row;
-  const valuesOf = claimValues(claims);
+  // An address that the provider did not verify says nothing about the person.
+  const valuesOf = claimValues(saysVerified(preset, claims) ? claims : { ...claims, email: undefined });
   const held = map.filter(({ claim, value }) => valuesOf(claim).has(value));
   const roles = held.flatMap(({ role }) => role ?? []);
   const role = map.some((each) => each.role !== undefined)

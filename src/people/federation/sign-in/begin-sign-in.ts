@@ -11,6 +11,7 @@ import type { Id } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import { browserCookie } from '../../sign-in/browser-cookie.ts';
 import type { Issuer } from '../schema.ts';
+import { GITHUB_SCOPE } from './github.ts';
 import { getProvider } from './provider.ts';
 
 /** Time that a person has at the provider. */
@@ -60,10 +61,10 @@ export async function beginSignIn(
   };
   const location = buildAuthorizationUrl(client, {
     redirect_uri: callbackAddress(platform, issuer),
-    scope: 'openid email profile',
+    scope: issuer.preset === 'github' ? GITHUB_SCOPE : 'openid email profile',
     response_type: 'code',
     state: pending.state,
-    nonce: pending.nonce,
+    ...(issuer.preset === 'github' ? {} : { nonce: pending.nonce }),
     code_challenge: await calculatePKCECodeChallenge(pending.verifier),
     code_challenge_method: 'S256',
   });

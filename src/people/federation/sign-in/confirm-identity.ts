@@ -8,7 +8,8 @@ import { keysOf } from '../issuer-keys.ts';
 import type { Issuer } from '../schema.ts';
 import { verifyAssertion } from '../verify-assertion.ts';
 import { callbackAddress, type Pending } from './begin-sign-in.ts';
-import { getProvider, MAX_TOKEN_CHARS, type Provider } from './provider.ts';
+import { confirmWithGitHub } from './github.ts';
+import { getProvider, MAX_TOKEN_CHARS, type Provider, providers } from './provider.ts';
 
 /** What a provider says about a person, verified. */
 export interface Identity {
@@ -20,7 +21,7 @@ export interface Identity {
 /**
  * Exchanges the code of a callback and verifies the ID token: signature with a key and an accepted algorithm of the
  * issuer, `iss`, `aud`, `azp`, `nonce`, times, and `state` and `iss` of the callback (OpenID Connect Core 1.0, sections
- * 3.1.2.7 and 3.1.3.7; RFC 9207, section 2.4). Throws 401 SIGN_IN_NOT_CONFIRMED, 503 PROVIDER_UNAVAILABLE.
+ * 3.1.2.7 and 3.1.3.7; RFC 9207, section 2.4). GitHub has no ID tokens: its API is asked. Throws 401 SIGN_IN_NOT_CONFIRMED, 503 PROVIDER_UNAVAILABLE.
  */
 export async function confirmIdentity(
   platform: Platform,
@@ -29,11 +30,14 @@ export async function confirmIdentity(
   search: string,
 ): Promise<Identity> {
   const provider = await getProvider(platform, issuer);
+  const callback = new URL(callbackAddress(platform, issuer) + search);
+  const checks = { pkceCodeVerifier: pending.verifier, expectedState: pending.state };
   try {
-    const answer = await authorizationCodeGrant(provider.client, new URL(callbackAddress(platform, issuer) + search), {
-      pkceCodeVerifier: pending.verifier,
+    if (issuer.preset === 'github')
+      return await confirmWithGitHub(platform.stateOf(providers).fetch, provider, callback, checks);
+    const answer = await authorizationCodeGrant(provider.client, callback, {
+      ...checks,
       expectedNonce: pending.nonce,
-      expectedState: pending.state,
       idTokenExpected: true,
     });
     const claims = await verifyIdToken(platform, issuer, provider, answer.id_token ?? '');
@@ -69,11 +73,11 @@ async function verifyIdToken(
 /** Reads the claims of the UserInfo endpoint if the ID token lacks one that is used. */
 async function readUserInfo(
   { client, metadata }: { readonly client: Configuration; readonly metadata: Provider['metadata'] },
-  { map = [] }: Issuer,
+  { map = [], preset }: Issuer,
   claims: Readonly<Record<string, unknown>>,
   accessToken: string,
 ): Promise<Record<string, unknown>> {
-  const used = ['email', 'email_verified', ...map.map(({ claim }) => claim)];
+  const used = ['email', preset === 'microsoft' ? 'xms_edov' : 'email_verified', ...map.map(({ claim }) => claim)];
   if (metadata.userinfo_endpoint === undefined || used.every((claim) => Object.hasOwn(claims, claim))) return {};
   return { ...(await fetchUserInfo(client, accessToken, claims['sub'] as string)) };
 }

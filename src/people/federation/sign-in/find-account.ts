@@ -4,6 +4,7 @@ import type { UserRow } from '../../../storage/index.ts';
 import { insertUser } from '../../users/index.ts';
 import { findUserByEmail } from '../../users/store.ts';
 import { addIdentity, confirmedEmail, findIdentity, mayJoin } from '../identities.ts';
+import { saysVerified } from '../presets.ts';
 import type { Issuer } from '../schema.ts';
 import type { Identity } from './confirm-identity.ts';
 
@@ -22,9 +23,10 @@ export async function findAccount(
 ): Promise<UserRow | undefined> {
   const known = await findIdentity(change, issuer, subject);
   if (known) return known;
-  const { email: address, email_verified: verified } = claims;
-  // Some providers send booleans as text.
-  const email = confirmedEmail(issuer, { email: address, email_verified: verified === 'true' || verified });
+  const email = confirmedEmail(issuer, {
+    email: claims['email'],
+    email_verified: saysVerified(issuer.preset, claims),
+  });
   if (email === undefined) return undefined;
   const row = (await findUserByEmail(change.db, email)) ?? (await provision(platform, change, email, claims));
   if (!row || row.suspended_at !== null || !(await mayJoin(change.db, issuer, row))) return undefined;

@@ -61,6 +61,7 @@ export async function assertNotEnded({ db }: Change, issuer: Issuer, sid: unknow
 }
 
 async function verifyLogoutToken(platform: Platform, issuer: Issuer, token: string): Promise<SignedClaims> {
+  if (issuer.preset === 'github') throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-malformed' });
   const { metadata } = await getProvider(platform, issuer);
   const claims = await verifySigned(token, {
     issuer: issuer.issuer,

@@ -18,6 +18,7 @@ import { IssuerErrors } from '../errors.ts';
 import type { Issuer } from '../schema.ts';
 import { findClientSecret } from '../store.ts';
 import { LEEWAY_SECONDS } from '../verify-assertion.ts';
+import { githubMetadata } from './github.ts';
 
 /** Holds an ID token with a claim of 10,000 groups. */
 export const MAX_TOKEN_CHARS = 1024 * 1024;
@@ -57,6 +58,14 @@ export interface Provider {
  * fetched is tried again after 30 s. Throws 503 PROVIDER_UNAVAILABLE.
  */
 export async function getProvider(platform: Platform, issuer: Issuer): Promise<Provider> {
+  const { fetch } = platform.stateOf(providers);
+  const metadata = issuer.preset === 'github' ? githubMetadata(issuer.issuer) : await readDocument(platform, issuer);
+  if (!metadata) throw IssuerErrors.PROVIDER_UNAVAILABLE();
+  const secret = await findClientSecret(platform, platform.database.read, issuer);
+  return { metadata, client: clientOf(platform, fetch, issuer, metadata, secret) };
+}
+
+async function readDocument(platform: Platform, issuer: Issuer): Promise<ServerMetadata | undefined> {
   const { fetch, documents } = platform.stateOf(providers);
   const now = platform.clock.now();
   let pending = documents.get(issuer.issuer);
@@ -67,10 +76,7 @@ export async function getProvider(platform: Platform, issuer: Issuer): Promise<P
     pending = current !== undefined && current !== pending ? current : discover(platform, fetch, issuer.issuer, now);
     documents.set(issuer.issuer, pending);
   }
-  const { metadata } = await pending;
-  if (!metadata) throw IssuerErrors.PROVIDER_UNAVAILABLE();
-  const secret = await findClientSecret(platform, platform.database.read, issuer);
-  return { metadata, client: clientOf(platform, fetch, issuer, metadata, secret) };
+  return (await pending).metadata;
 }
 
 async function discover(platform: Platform, fetch: GuardedFetch, issuer: string, at: number): Promise<Discovered> {
