@@ -2,15 +2,20 @@ import type { Decided } from '../guard/calls.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { hasUrlElicitation, isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { canAnswer } from './client-requests.ts';
-import { failureAnswer, failureOf, InputRequired, OUTCOMES, paramsPassedOn } from './messages.ts';
+import {
+  failureAnswer,
+  failureOf,
+  InputRequired,
+  OUTCOMES,
+  paramsPassedOn,
+  URL_ELICITATION_REQUIRED,
+} from './messages.ts';
 import type { Answer, Party } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
 import type { Upstreams } from './upstreams.ts';
 
-/** Error code of MCP 2025-11-25: the person has to open an address first. */
-const URL_ELICITATION_REQUIRED = -32042;
 /** Error code of MCP 2026-07-28: the client has not declared a capability that the request needs. */
 const MISSING_CAPABILITY = -32021;
 const NOT_SUPPLIED = 'Nothing was done, because the server asks for input that this client cannot supply.';

@@ -11,6 +11,8 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const NO_SESSION = -32001;
 export const UNSUPPORTED_REVISION = -32022;
+/** The person has to open an address first (MCP 2025-11-25). */
+export const URL_ELICITATION_REQUIRED = -32042;
 /** Error codes of the gateway, outside the range that JSON-RPC 2.0 reserves. */
 const FAILED = {
   NOT_CONNECTED: 1401,
@@ -37,7 +39,6 @@ export const NOTIFICATIONS: ReadonlySet<string> = new Set([
   'notifications/resources/list_changed',
   'notifications/resources/updated',
   'notifications/message',
-  'notifications/elicitation/complete',
 ]);
 
 const TEXTS: Readonly<Record<Exclude<FailureReason, 'NOT_CONNECTED' | 'INPUT_REQUIRED'>, string>> = {

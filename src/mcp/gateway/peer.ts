@@ -88,7 +88,8 @@ export interface RequestOptions {
 }
 
 export interface PeerEvents {
-  readonly notified?: (method: string, params: Message) => void;
+  /** `client` made the request during which the notification came, if the transport knows it. */
+  readonly notified?: (method: string, params: Message, client: object | undefined) => void;
   readonly ended?: (error: Error) => void;
 }
 
@@ -118,7 +119,7 @@ export class Peer {
   readonly #channel: Channel;
   readonly #pending = new Map<number, Pending>();
   readonly #asked = new Map<unknown, AbortController>();
-  readonly #notified: (method: string, params: Message) => void;
+  readonly #notified: NonNullable<PeerEvents['notified']>;
   readonly #onEnd: (error: Error) => void;
   readonly #askable: Askable;
   /** Metadata of each request: the revision and who asks, in revisions without a session. */
@@ -215,7 +216,7 @@ export class Peer {
       else if (method === 'notifications/progress')
         this.#pending.get(Number(params['progressToken']))?.progress?.(params);
       else if (method === 'notifications/cancelled') this.#asked.get(params['requestId'])?.abort();
-      else this.#notified(method, params);
+      else this.#notified(method, params, this.#pending.get(Number(during))?.party?.client);
       return;
     }
     const pending = typeof id === 'number' ? this.#pending.get(id) : undefined;

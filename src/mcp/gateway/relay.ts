@@ -20,7 +20,7 @@ import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
 import { type Context, Requests } from './requests.ts';
 import type { GatewayServer } from './servers-file.ts';
-import { ClientSessions, callerOf, type Session } from './sessions.ts';
+import { ClientSessions, callerOf, ELICITATION_COMPLETE, type Session } from './sessions.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 
 const CHECK_STREAMS_MS = 500;
@@ -67,7 +67,7 @@ export class Relay {
     });
     this.upstreams = new Upstreams(server, parts.openFor, {
       listed: (key, tools) => this.tools.listed(key, tools),
-      notified: (key, method, params) => this.#notified(key, method, params),
+      notified: (key, method, params, client) => this.#notified(key, method, params, client),
       ended: (key) => this.#ended(key),
     });
     this.#requests = new Requests({
@@ -216,7 +216,8 @@ export class Relay {
     this.#sessions.notify(key, 'notifications/tools/list_changed', {});
   }
 
-  #notified(key: string, method: string, params: Message): void {
+  #notified(key: string, method: string, params: Message, client: object | undefined): void {
+    if (method === ELICITATION_COMPLETE) this.#sessions.completed(key, params, client);
     if (!NOTIFICATIONS.has(method)) return;
     if (method === 'notifications/message' && this.server.legate.isolation === 'shared') return;
     this.#sessions.notify(key, method, params);
@@ -259,6 +260,7 @@ export class Relay {
 
   /** Clients that listen to resources of a connection that ended have to begin again. */
   #ended(key: string): void {
+    this.#sessions.forgetElicitations(key);
     for (const listener of [...this.#sessions.listeners])
       if (listener.key === key && listener.filter.resourceSubscriptions) listener.end();
   }

@@ -230,7 +230,7 @@ export class Requests {
       return this.#inputRequired(context, message, id, requests, repeat && { repeat });
     }
     const { answer } = forwarded;
-    if ('error' in answer) return answer;
+    if ('error' in answer) return { error: context.session?.errorFor(answer.error) ?? answer.error };
     return { result: resultForClient(method, answer.result, await this.#serverInfo(context)) };
   }
 

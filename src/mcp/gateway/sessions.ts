@@ -1,15 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { McpAuth } from '../guard/guard-options.ts';
-import type { Message } from '../guard/json-rpc.ts';
+import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { ANSWER_MS, answerOf, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Listener } from './listening.ts';
-import { paramsPassedOn } from './messages.ts';
+import { paramsPassedOn, URL_ELICITATION_REQUIRED } from './messages.ts';
 import type { Answer, ServerRequest } from './peer.ts';
 import { personOf } from './upstreams.ts';
 
 const MAX_SESSIONS = 20_000;
+/** Elicitations of one session that may still be completed. */
+const MAX_ELICITATIONS = 100;
+export const ELICITATION_COMPLETE = 'notifications/elicitation/complete';
 
 /** Names the caller, for whom nobody else may act. */
 export const callerOf = ({ agentId, actorId, userId }: McpAuth): string => `${agentId} ${actorId ?? ''} ${userId}`;
@@ -32,6 +35,8 @@ export class Session {
   readonly running = new Map<unknown, AbortController>();
   /** Requests of the server that the client has not answered yet. */
   readonly #asked = new Map<unknown, (answer: Answer) => void>();
+  /** Ids of the session's elicitations, by the server's ids, which two clients of a connection may share. */
+  readonly #elicitations = new LRUCache<string, string>({ max: MAX_ELICITATIONS });
   #lastAsked = 0;
 
   constructor(given: Pick<Session, 'id' | 'caller' | 'key' | 'capabilities' | 'revision'>) {
@@ -54,8 +59,7 @@ export class Session {
     if (!canAnswer(this.capabilities, method, params)) return Promise.resolve(CANNOT_ANSWER);
     const id = `ask-${++this.#lastAsked}`;
     const asked = { ...paramsPassedOn(params) };
-    // Required up to 2025-11-25, and unknown to servers of 2026-07-28.
-    if (asked['mode'] === 'url') asked['elicitationId'] ??= randomUUID();
+    if (asked['mode'] === 'url') asked['elicitationId'] = this.#elicitationId(asked['elicitationId']);
     const sendAnywhere = (message: Message): boolean => send(message) || this.send(message);
     if (signal.aborted || !sendAnywhere({ jsonrpc: '2.0', id, method, params: asked }))
       return Promise.resolve(NOT_ANSWERED);
@@ -79,6 +83,39 @@ export class Session {
   /** Takes the client's answer to a request of the server. Others are ignored. */
   answered(message: Message): void {
     this.#asked.get(message['id'])?.(answerOf(message));
+  }
+
+  /** Returns an error of the server with the elicitation ids of this session. */
+  errorFor(error: RpcError): RpcError {
+    const { code, data } = error;
+    if (code !== URL_ELICITATION_REQUIRED || !isObject(data) || !Array.isArray(data['elicitations'])) return error;
+    const elicitations = data['elicitations'].map((one: unknown) =>
+      isObject(one) ? { ...one, elicitationId: this.#elicitationId(one['elicitationId']) } : one,
+    );
+    return { ...error, data: { ...data, elicitations } };
+  }
+
+  /** Returns an id of this session. Servers of 2026-07-28 have none, and clients of 2025-11-25 need one. */
+  #elicitationId(ofServer: unknown): string {
+    const known = typeof ofServer === 'string' ? this.#elicitations.get(ofServer) : undefined;
+    const id = known ?? randomUUID();
+    if (typeof ofServer === 'string') this.#elicitations.set(ofServer, id);
+    return id;
+  }
+
+  awaits(elicitation: string): boolean {
+    return this.#elicitations.has(elicitation);
+  }
+
+  /** Tells the client that an elicitation is complete, once. */
+  completed(elicitation: string): void {
+    const elicitationId = this.#elicitations.get(elicitation);
+    this.#elicitations.delete(elicitation);
+    this.send({ jsonrpc: '2.0', method: ELICITATION_COMPLETE, params: { elicitationId } });
+  }
+
+  forgetElicitations(): void {
+    this.#elicitations.clear();
   }
 
   end(): void {
@@ -115,6 +152,22 @@ export class ClientSessions {
   isSubscribed(key: string, uri: string): boolean {
     const isListening = [...this.listeners].some((listener) => listener.key === key && listener.listensTo(uri));
     return isListening || [...this.#open.values()].some((one) => one.key === key && one.subscriptions.has(uri));
+  }
+
+  /**
+   * Passes on that an elicitation is complete, to the one session that it belongs to. If the server has used its id for
+   * several clients and does not say which one it means, nobody is told.
+   */
+  completed(key: string, { elicitationId }: Message, client: object | undefined): void {
+    const id = String(elicitationId);
+    const own = [...this.#open.values()].filter((one) => one.key === key && one.awaits(id));
+    const [session, ...others] = client === undefined ? own : own.filter((one) => one === client);
+    if (others.length === 0) session?.completed(id);
+  }
+
+  /** The ids of a connection end with it. */
+  forgetElicitations(key: string): void {
+    for (const session of this.#open.values()) if (session.key === key) session.forgetElicitations();
   }
 
   /** Passes a notification of the server to those who use its connection, or a connection of this person. */

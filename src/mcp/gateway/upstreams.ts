@@ -15,13 +15,15 @@ const STABLE_MS = 60_000;
 const MAX_FAILURES = 1000;
 
 export interface UpstreamEvents {
-  /** A notification that belongs to no request. */
-  notified(key: string, method: string, params: Message): void;
+  /** A notification; `client` made the request that it belongs to, if that is known. */
+  notified(key: string, method: string, params: Message, client: object | undefined): void;
   /** A connection ended. */
   ended(key: string): void;
   /** The tools of a server were listed. */
   listed(key: string, tools: readonly Tool[]): void | Promise<void>;
 }
+
+type Notification = [method: string, params: Message, client: object | undefined];
 
 interface Connected {
   readonly peer: Peer;
@@ -171,7 +173,7 @@ export class Upstreams {
       throw new ServerUnavailable('it failed a moment ago and is started again soon');
     this.#makeRoom();
     const events = {
-      notified: (method: string, params: Message) => void this.#notified(key, peer, method, params),
+      notified: (...notification: Notification) => void this.#notified(key, peer, notification),
       ended: () => this.#failed(key, peer),
     };
     const peer: Peer = new Peer(this.#openFor(key), events, askableOf(this.#server));
@@ -206,7 +208,8 @@ export class Upstreams {
     return tools;
   }
 
-  async #notified(key: string, peer: Peer, method: string, params: Message): Promise<void> {
+  async #notified(key: string, peer: Peer, notification: Notification): Promise<void> {
+    const [method] = notification;
     const entry = this.#entries.get(key);
     if (entry?.peer !== peer) return;
     try {
@@ -215,7 +218,7 @@ export class Upstreams {
     } catch {
       return;
     }
-    this.#events.notified(key, method, params);
+    this.#events.notified(key, ...notification);
   }
 
   /**
