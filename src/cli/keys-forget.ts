@@ -7,7 +7,7 @@ import { databaseUrlOf, readSettings, useExistingData } from './settings.ts';
 export const command: Command = {
   notes: `For a database whose keys are lost for good: its LEGATE_SECRET or secrets.json. People sign in
 again and set up their second factor anew; access tokens end; secrets of webhooks have to be
-rotated. Stop all instances first.`,
+rotated, client secrets of identity providers set again. Stop all instances first.`,
   run: async () => {
     const settings = readSettings();
     useExistingData(settings);

@@ -9,6 +9,7 @@
  * accepted assertions are in `src/oauth/token/grants`.
  */
 import { defineModule } from '../../platform.ts';
+import { resealClientSecrets } from './client-secrets.ts';
 import { IssuerErrors } from './errors.ts';
 import { issuerKeys } from './issuer-keys.ts';
 import { issuerRoutes } from './routes.ts';
@@ -32,5 +33,8 @@ export const federation = defineModule({
   routes: [...issuerRoutes, ...signInRoutes],
   errors: IssuerErrors,
   states: [issuerKeys, providers],
-  upkeep: deleteExpiredAssertions,
+  upkeep: async (platform) => {
+    await deleteExpiredAssertions(platform);
+    await resealClientSecrets(platform);
+  },
 });

@@ -4,9 +4,10 @@ import { newId } from '../../kernel/ids.ts';
 import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, IssuerRow } from '../../storage/index.ts';
+import { sealClientSecret } from './client-secrets.ts';
 import { IssuerErrors } from './errors.ts';
 import { type CreateIssuer, type Issuer, MAX_ISSUERS, presetProblems, type UpdateIssuer } from './schema.ts';
-import { getIssuerRow, jsonOf, listIssuers, sealClientSecret, toColumns, toIssuer } from './store.ts';
+import { getIssuerRow, jsonOf, listIssuers, toColumns, toIssuer } from './store.ts';
 
 /** The columns that a change can have. */
 const COLUMNS = [

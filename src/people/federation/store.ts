@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../kernel/clock.ts';
-import { seal, unseal } from '../../kernel/encryption.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Id, idFrom, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
@@ -101,26 +100,6 @@ export async function findIssuer(
     if (row && !configured.some((each) => each.name === row.name)) found = toIssuer(row);
   }
   return found?.uses.includes(use) ? found : undefined;
-}
-
-const SECRET_PURPOSE = 'issuer client secret';
-
-/** Encrypts the client secret of an issuer. */
-export const sealClientSecret = (platform: Platform, id: string, secret: string | null | undefined): string | null =>
-  secret === null || secret === undefined ? null : seal(platform.secrets().pepper, SECRET_PURPOSE, id, secret);
-
-/** Returns the secret of this service as a client of an issuer; undefined for a public client. */
-export async function findClientSecret(platform: Platform, db: Db, issuer: Issuer): Promise<string | undefined> {
-  if (issuer.source === 'configuration')
-    return platform.config.issuers.find((each) => addressOf(each) === issuer.issuer)?.clientSecret;
-  const row = await db
-    .selectFrom('issuers')
-    .select(['id', 'client_secret'])
-    .where('issuer', '=', issuer.issuer)
-    .executeTakeFirst();
-  return typeof row?.client_secret === 'string'
-    ? unseal(platform.secrets().pepper, SECRET_PURPOSE, row.id, row.client_secret)
-    : undefined;
 }
 
 /** Returns the issuers with which people sign in. */

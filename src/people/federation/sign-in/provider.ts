@@ -14,9 +14,9 @@ import {
 import { MINUTE_MS, SECOND_MS } from '../../../kernel/clock.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../../operations/outbound/index.ts';
 import { defineState, type Platform } from '../../../platform.ts';
+import { findClientSecret } from '../client-secrets.ts';
 import { IssuerErrors } from '../errors.ts';
 import type { Issuer } from '../schema.ts';
-import { findClientSecret } from '../store.ts';
 import { LEEWAY_SECONDS } from '../verify-assertion.ts';
 import { githubMetadata } from './github.ts';
 
@@ -61,7 +61,13 @@ export async function getProvider(platform: Platform, issuer: Issuer): Promise<P
   const { fetch } = platform.stateOf(providers);
   const metadata = issuer.preset === 'github' ? githubMetadata(issuer.issuer) : await readDocument(platform, issuer);
   if (!metadata) throw IssuerErrors.PROVIDER_UNAVAILABLE();
-  const secret = await findClientSecret(platform, platform.database.read, issuer);
+  const secret = await findClientSecret(platform, platform.database.read, issuer).catch((error: unknown) => {
+    platform.log.error(
+      { err: error, issuer: issuer.issuer },
+      'the client secret of an issuer cannot be read: set it again',
+    );
+    throw IssuerErrors.PROVIDER_UNAVAILABLE({ cause: error });
+  });
   return { metadata, client: clientOf(platform, fetch, issuer, metadata, secret) };
 }
 

@@ -1,0 +1,52 @@
+import { seal, unseal } from '../../kernel/encryption.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { addressOf, type Issuer, MAX_ISSUERS } from './schema.ts';
+
+const PURPOSE = 'issuer client secret';
+
+type Keys = Pick<Platform, 'secrets'>;
+
+/** Encrypts the client secret of an issuer. */
+export const sealClientSecret = (platform: Keys, id: string, secret: string | null | undefined): string | null =>
+  secret === null || secret === undefined ? null : seal(platform.secrets().pepper, PURPOSE, id, secret);
+
+/**
+ * Returns the secret of this service as a client of an issuer; undefined for a public client. Throws if its key was lost
+ * (`legate keys forget`).
+ */
+export async function findClientSecret(platform: Platform, db: Db, issuer: Issuer): Promise<string | undefined> {
+  if (issuer.source === 'configuration')
+    return platform.config.issuers.find((each) => addressOf(each) === issuer.issuer)?.clientSecret;
+  const row = await db
+    .selectFrom('issuers')
+    .select(['id', 'client_secret'])
+    .where('issuer', '=', issuer.issuer)
+    .executeTakeFirst();
+  return typeof row?.client_secret === 'string'
+    ? unseal(platform.secrets().pepper, PURPOSE, row.id, row.client_secret)
+    : undefined;
+}
+
+/** Encrypts client secrets again that are encrypted with a key from before `legate keys rotate`. */
+export async function resealClientSecrets(platform: Platform): Promise<void> {
+  const { pepper } = platform.secrets();
+  const rows = await platform.database.read
+    .selectFrom('issuers')
+    .select(['id', 'client_secret'])
+    .where('client_secret', 'not like', `${pepper[0]?.id}.%`)
+    .limit(MAX_ISSUERS)
+    .execute();
+  // One whose key was lost has to be set again.
+  const readable = rows.filter(({ client_secret }) => pepper.some(({ id }) => client_secret?.startsWith(`${id}.`)));
+  if (readable.length === 0) return;
+  await platform.ledger.maintain(async (db) => {
+    for (const { id, client_secret: sealed } of readable)
+      await db
+        .updateTable('issuers')
+        .set({ client_secret: sealClientSecret(platform, id, unseal(pepper, PURPOSE, id, sealed as string)) })
+        .where('id', '=', id)
+        .where('client_secret', '=', sealed)
+        .execute();
+  });
+}
