@@ -31,6 +31,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   'OAuth 2.1': 'draft-ietf-oauth-v2-1-16',
   CIMD: 'Client ID Metadata Document, draft-ietf-oauth-client-id-metadata-document-02',
   'OIDC Core': 'OpenID Connect Core 1.0',
+  'OIDC Discovery': 'OpenID Connect Discovery 1.0',
   'OIDC Back-Channel Logout': 'OpenID Connect Back-Channel Logout 1.0',
   MCP: 'Model Context Protocol, revision and page',
   AuthZEN: 'Authorization API 1.0 of the OpenID Foundation',

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openIssuer, type TestIssuer } from '../../../test/support/issuer.ts';
 import { claimsOf, form } from '../../../test/support/oauth.ts';
@@ -182,6 +183,33 @@ describe('a workload', () => {
     expect((await form(t, '/oauth/token', { grant_type: GRANT })).body.error).toBe('invalid_request');
   });
 
+  it('[RFC 8725 3.1, 3.10] is refused a token that brings its own key, or is signed with the public one', async () => {
+    const sub = newSubject();
+    await trusting({ subject: sub });
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const other = await openIssuer();
+    const keys = await (await fetch(`${other.address}/jwks`)).json();
+    const whole = { iss: platform.address, ...claims({ sub }) };
+    for (const header of [
+      { jwk: keys.keys[0] },
+      { jku: `${other.address}/jwks` },
+      { x5u: `${other.address}/jwks` },
+      { crit: ['exp'], exp: 1 },
+      { alg: 'RS256' },
+    ]) {
+      const [, payload, signature] = (await other.sign(whole)).split('.');
+      const assertion = `${encode({ alg: 'ES256', kid: 'key-1', ...header })}.${payload}.${signature}`;
+      expect((await show(assertion)).body.error, JSON.stringify(header)).toBe('invalid_grant');
+      const signed = await other.sign(whole, 'crit' in header || 'alg' in header ? {} : header);
+      expect((await show(signed)).body.error, JSON.stringify(header)).toBe('invalid_grant');
+    }
+    expect(other.fetched).toEqual(['/jwks']);
+    const published = await (await fetch(`${platform.address}/jwks`)).text();
+    const text = `${encode({ alg: 'HS256', kid: 'key-1' })}.${encode(whole)}`;
+    const hmac = createHmac('sha256', published).update(text).digest('base64url');
+    expect((await show(`${text}.${hmac}`)).body.error).toBe('invalid_grant');
+  });
+
   it('tolerates a minute between clocks', async () => {
     const sub = newSubject();
     await trusting({ subject: sub });
@@ -332,6 +360,18 @@ describe('the keys of an issuer', () => {
   ])('refuse when the discovery document %s', async (_what, document) => {
     expect(await (await scene(document)).status()).toBe(400);
     expect(lastReason()).toBe('assertion-keys-unavailable');
+  });
+
+  it.each<[string, unknown, string]>([
+    ['are no set', { keys: 'x' }, 'assertion-keys-unavailable'],
+    ['are in another form', ['x'], 'assertion-keys-unavailable'],
+    ['are too many', { keys: [], more: 'x'.repeat(200_000) }, 'assertion-keys-unavailable'],
+    ['are secrets', { keys: [{ kty: 'oct', kid: 'key-1', k: 'AAAA', alg: 'ES256' }] }, 'assertion-signature'],
+    ['are broken', { keys: [{ kty: 'EC', crv: 'P-256', kid: 'key-1', x: 'AA', y: 'AA' }] }, 'assertion-signature'],
+  ])('refuse when they %s', async (_what, jwks, reason) => {
+    const { issuer, status } = await scene();
+    issuer.documents['/jwks'] = jwks;
+    expect([await status(), lastReason()]).toEqual([400, reason]);
   });
 
   it('are not fetched from private addresses unless that is allowed', async () => {

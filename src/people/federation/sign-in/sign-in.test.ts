@@ -11,7 +11,13 @@ import {
   signInWith,
   throughProvider,
 } from '../../../../test/support/identity-provider.ts';
-import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
+import {
+  createTestService,
+  dialect,
+  type Json,
+  type TestService,
+  type TestUser,
+} from '../../../../test/support/service.ts';
 
 const MINUTE = 60_000;
 let t: TestService;
@@ -104,6 +110,21 @@ describe('GET /auth/oidc/:name/start', () => {
   });
 });
 
+describe('the discovery document of a provider', () => {
+  it.each<[string, Json]>([
+    ['names another issuer', { issuer: 'https://other.example' }],
+    ['has a page in a script', { authorization_endpoint: 'javascript:alert(1)' }],
+    ['has no keys', { jwks_uri: undefined }],
+    ['has no token endpoint', { token_endpoint: undefined }],
+  ])('[OIDC Discovery 4.3] is refused if it %s', async (what, document) => {
+    const provider = await openPretendedProvider();
+    Object.assign(provider.document, document);
+    const name = what.replaceAll(' ', '-');
+    await register(name, provider);
+    expect((await t.call('GET', `/auth/oidc/${name}/start`)).body.error.code).toBe('PROVIDER_UNAVAILABLE');
+  });
+});
+
 describe('GET /auth/oidc/:name/callback', () => {
   it('[OIDC Core 3.1.3.3] signs in with a real provider, once and in the browser that began', async () => {
     const browser = new FormClient(t);
@@ -127,12 +148,15 @@ describe('GET /auth/oidc/:name/callback', () => {
     expect(events.map(({ data }) => JSON.stringify(data)).join()).toContain('oidc:real');
   });
 
-  it('accepts a callback once, also if it comes many times at once', async () => {
+  it('accepts a callback once, also if it comes many times at once, at several instances', async () => {
+    const config = { federation: { allowPrivateNetworks: true }, users: { provision: true } };
+    const more = dialect === 'postgres' ? await createTestService({ config, sameDatabaseAs: t }) : t;
+    more.clock.set(new Date(t.clock.now()).toISOString());
     pretended.idToken = idToken(somebody());
     const browser = new FormClient(t);
     const path = callback('pretended', await begin(browser, 'pretended'));
-    const copies = Array.from({ length: 5 }, () =>
-      Object.assign(new FormClient(t), { cookies: new Map(browser.cookies) }),
+    const copies = Array.from({ length: 5 }, (_, i) =>
+      Object.assign(new FormClient(i % 2 ? t : more), { cookies: new Map(browser.cookies) }),
     );
     const answers = await Promise.all(copies.map((each) => each.get(path)));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400, 400]);
