@@ -43,6 +43,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: () => import('./cli/gateway-check.ts'),
   },
   verify: { meaning: 'check proofs of a sealed ledger, offline', load: () => import('./cli/verify.ts') },
+  witness: { meaning: 'cosign the checkpoints of sealed ledgers', load: () => import('./cli/witness.ts') },
   'ledger keys': {
     meaning: 'print the verifier keys of the sealed ledger',
     load: () => import('./cli/ledger-keys.ts'),

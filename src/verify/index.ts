@@ -8,7 +8,17 @@
  * made by activity/seal, which shares no code with this folder.
  */
 export { Refuted, Undecidable } from './canonical.ts';
-export { openCheckpoint, parseKey, parsePolicy, policyOfKeys } from './checkpoint.ts';
+export {
+  type Checkpoint,
+  LOG_KEY,
+  openCheckpoint,
+  type Policy,
+  parseKey,
+  parsePolicy,
+  policyOfKeys,
+  type TrustedKey,
+} from './checkpoint.ts';
 export { verifyExport } from './export.ts';
 export { verifyConsistency, verifyProof } from './proof.ts';
 export { runVerify } from './run.ts';
+export { assertConsistent } from './tree.ts';

@@ -1,8 +1,8 @@
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { consistency, keyOf, path, root } from '../../test/support/plain-log.ts';
 import { sha256 } from './canonical.ts';
 import {
   openCheckpoint,
@@ -17,26 +17,6 @@ import {
 } from './index.ts';
 import { leafHash } from './tree.ts';
 
-/** A key made from a repeated byte, with the type byte of a log or a witness. */
-function keyOf(name: string, fill: number, type = 1) {
-  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, fill)]);
-  const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-  const raw = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32);
-  const bytes = Buffer.concat([Buffer.of(type), raw]);
-  const id = sha256(`${name}\n`, bytes).subarray(0, 4);
-  const line = (payload: Uint8Array): string => `— ${name} ${Buffer.concat([id, payload]).toString('base64')}\n`;
-  return {
-    vkey: `${name}+${id.toString('hex')}+${bytes.toString('base64')}`,
-    signs: (text: string) => line(sign(null, Buffer.from(text), key)),
-    cosigns: (text: string, time: number) => {
-      const stamp = Buffer.alloc(8);
-      stamp.writeBigUInt64BE(BigInt(time));
-      const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${time}\n${text}`), key);
-      return line(Buffer.concat([stamp, signature]));
-    },
-  };
-}
-
 const ORIGIN = 'log.example/ledger/1';
 const log = keyOf(ORIGIN, 1);
 const policy = policyOfKeys([parseKey(log.vkey)]);
@@ -45,23 +25,6 @@ const hidden = (i: number): string => `legate-private-v1\0${'ab'.repeat(16)}\0{"
 const leaf = (i: number): string =>
   `legate-entry-v1\0audit\0${i + 1}\0${1000 + i}\0${sha256(hidden(i)).toString('base64')}` +
   `\0aud_${i}\0agt_1\0usr_1\0read\0db:x\0allowed\0\0${'0.5'}\0\0`;
-
-const node = (a: Buffer, b: Buffer): Buffer => sha256(Buffer.of(1), a, b);
-const split = (n: number): number => 2 ** Math.floor(Math.log2(n - 1));
-const root = (l: readonly Buffer[]): Buffer =>
-  l.length === 1 ? (l[0] as Buffer) : node(root(l.slice(0, split(l.length))), root(l.slice(split(l.length))));
-function path(m: number, l: readonly Buffer[]): Buffer[] {
-  if (l.length === 1) return [];
-  const k = split(l.length);
-  return m < k ? [...path(m, l.slice(0, k)), root(l.slice(k))] : [...path(m - k, l.slice(k)), root(l.slice(0, k))];
-}
-function consistency(m: number, l: readonly Buffer[], whole = true): Buffer[] {
-  if (m === l.length) return whole ? [] : [root(l)];
-  const k = split(l.length);
-  return m <= k
-    ? [...consistency(m, l.slice(0, k), whole), root(l.slice(k))]
-    : [...consistency(m - k, l.slice(k), false), root(l.slice(0, k))];
-}
 
 const leavesOf = (size: number): Buffer[] => Array.from({ length: size }, (_, i) => leafHash(leaf(i)));
 const textOf = (leaves: readonly Buffer[], size = leaves.length): string =>

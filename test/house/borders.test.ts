@@ -65,6 +65,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // The verifier runs alone.
   verify: [],
   'verify.ts': ['verify'],
+  // A witness is another party than the ledger: it shares the verifier's code, and none of the seal's.
+  witness: ['storage', 'verify'],
   'agents-sdk': [],
   'agents.ts': ['agents-sdk'],
   // The tour and the doctor use a service over HTTP only, like any client.
