@@ -3098,6 +3098,21 @@ export interface Resources {
         readonly lagRows: number;
         /** Why signing has stopped. */
         readonly halted: string | null;
+        /** Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`. */
+        readonly cosignedSize: number | null;
+        /** The witnesses of `ledger.policy` that have an address. */
+        readonly witnesses: readonly ({
+          /** Its name in the policy. */
+          readonly name: string;
+          /** Its verifier key. */
+          readonly key: string;
+          /** Rows that the newest checkpoint covers that it has cosigned. */
+          readonly size: number;
+          readonly cosignedAt: string | null;
+          /** Why the last request failed. null: it did not. */
+          readonly failure: string | null;
+          readonly failedAt: string | null;
+        })[];
       }>;
       /** Prove that a row is in the ledger of a log by its id. `GET /ledger/{log}/proof` */
       proof(log: string, query: {
@@ -3121,6 +3136,21 @@ export interface Resources {
       readonly lagRows: number;
       /** Why signing has stopped. */
       readonly halted: string | null;
+      /** Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`. */
+      readonly cosignedSize: number | null;
+      /** The witnesses of `ledger.policy` that have an address. */
+      readonly witnesses: readonly ({
+        /** Its name in the policy. */
+        readonly name: string;
+        /** Its verifier key. */
+        readonly key: string;
+        /** Rows that the newest checkpoint covers that it has cosigned. */
+        readonly size: number;
+        readonly cosignedAt: string | null;
+        /** Why the last request failed. null: it did not. */
+        readonly failure: string | null;
+        readonly failedAt: string | null;
+      })[];
     }>;
     /** Prove that a row is in the ledger. `GET /ledger/proof` */
     proof(query: {

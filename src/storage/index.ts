@@ -48,6 +48,7 @@ export type {
   SealCheckpointRow,
   SealRemainsRow,
   SealRow,
+  SealWitnessRow,
   StreamEventRow,
 } from './tables/ledger.ts';
 export type {

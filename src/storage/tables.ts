@@ -34,6 +34,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'seal_logs',
   'seal_checkpoints',
   'seal_log_tiles',
+  'seal_witnesses',
   'agents',
   'delegations',
   'delegation_parents',

@@ -11,7 +11,10 @@ export interface TrustedKey {
   readonly name: string;
   readonly type: typeof LOG_KEY | typeof WITNESS_KEY;
   readonly id: string;
+  /** The key in base64, without its type. */
   readonly raw: string;
+  /** The last part of the verifier key. */
+  readonly encoded: string;
   readonly key: KeyObject;
 }
 
@@ -26,13 +29,16 @@ export function parseKey(vkey: string): TrustedKey {
   if (sha256(`${name}\n`, bytes).toString('hex', 0, 4) !== id)
     throw new Undecidable(`The key id of ${name} does not belong to the key.`);
   const key = createPublicKey({ key: Buffer.concat([SPKI, bytes.subarray(1)]), format: 'der', type: 'spki' });
-  return { name, type, id, raw: encoded.slice(2), key };
+  return { name, type, id, raw: encoded.slice(2), encoded, key };
 }
 
 /** Who has to sign: one of the logs, and witnesses as the quorum says. */
 export interface Policy {
   readonly logs: readonly TrustedKey[];
+  /** By the names that the policy gives them. */
   readonly witnesses: ReadonlyMap<string, TrustedKey>;
+  /** Addresses of those witnesses that the policy gives one. */
+  readonly addresses: ReadonlyMap<string, string>;
   /** Whether these witnesses, by name, are enough. */
   readonly isQuorum: (cosigned: ReadonlySet<string>) => boolean;
 }
@@ -40,6 +46,7 @@ export interface Policy {
 export const policyOfKeys = (logs: readonly TrustedKey[]): Policy => ({
   logs,
   witnesses: new Map(),
+  addresses: new Map(),
   isQuorum: () => true,
 });
 
@@ -50,6 +57,7 @@ export function parsePolicy(text: string): Policy {
   };
   const logs: TrustedKey[] = [];
   const witnesses = new Map<string, TrustedKey>();
+  const addresses = new Map<string, string>();
   const members = new Set<string>();
   const tests = new Map<string, (cosigned: ReadonlySet<string>) => boolean>();
   let quorum: Policy['isQuorum'] | undefined;
@@ -67,6 +75,7 @@ export function parsePolicy(text: string): Policy {
       if (key.type !== WITNESS_KEY || [...witnesses.values()].some(({ raw }) => raw === key.raw))
         wrong(line, 'not a new key of a witness');
       witnesses.set(first, key);
+      if (others[0] !== undefined) addresses.set(first, others[0]);
       tests.set(first, (cosigned) => cosigned.has(first));
     } else if (word === 'group' && isNew && others.length > 0) {
       const needed =
@@ -83,7 +92,7 @@ export function parsePolicy(text: string): Policy {
     } else wrong(line, 'not a line of a policy');
   }
   if (!quorum) throw new Undecidable('The policy is not valid: it has no quorum line.');
-  return { logs, witnesses, isQuorum: quorum };
+  return { logs, witnesses, addresses, isQuorum: quorum };
 }
 
 /** A checkpoint that the policy accepts. */

@@ -5,7 +5,7 @@
  * parsed from the bytes that the proof covers, and from nothing else; anything that is not canonical is refused.
  *
  * The formats are those of C2SP (signed-note, tlog-checkpoint, tlog-cosignature, tlog-proof, tlog-policy). Proofs are
- * made by activity/seal, which shares no code with this folder.
+ * made by activity/seal, which uses this folder for what it gets from witnesses only.
  */
 export { Refuted, Undecidable } from './canonical.ts';
 export {

@@ -6,6 +6,8 @@ import { assertConsistent, leafHash, rootOfInclusion } from './tree.ts';
 export interface ProvenEntry {
   readonly entry: Entry;
   readonly checkpoint: Checkpoint;
+  /** A checkpoint of an earlier tree, which does not have the entry. */
+  readonly before?: Checkpoint;
 }
 
 /** Checks a proof file (C2SP tlog-proof). Throws {@link Refuted} or {@link Undecidable}. */
@@ -17,16 +19,46 @@ export function verifyProof(file: string, policy: Policy): ProvenEntry {
   if (!index.startsWith('index ')) refuse('The proof has no index.');
   const checkpoint = openCheckpoint(file.slice(end + 2), policy);
   const texts = canonicalJson(utf8(base64(extra.slice(6), 'The extra line')), 'The extra line');
-  const { leaf, private: hidden, ...others } = texts;
+  const { leaf, private: hidden, before, ...others } = texts;
   if (typeof leaf !== 'string' || !['string', 'undefined'].includes(typeof hidden) || Object.keys(others).length > 0)
-    return refuse('The extra line has other members than leaf and private.');
+    return refuse('The extra line has other members than leaf, private and before.');
   const at = decimal(index.slice(6), 'The index');
   const proof = hashes.map((hash) => hashOf(hash, 'A hash of the proof'));
   const root = rootOfInclusion(leafHash(leaf), at, checkpoint.size, proof);
   if (!root.equals(checkpoint.root)) refuse('The entry is not in the tree that was signed.');
   const entry = parseEntry(leaf, hidden as string | undefined);
   if (entry.seq !== at + 1) refuse('The number of the entry is not its place in the tree.');
-  return { entry, checkpoint };
+  const earlier = before === undefined ? undefined : treeBefore(before, at, checkpoint, policy);
+  return earlier ? { entry, checkpoint, before: earlier } : { entry, checkpoint };
+}
+
+/**
+ * Checks that the tree of the proof continues an earlier one that has no row at `index`. undefined: the policy does not
+ * accept the earlier checkpoint, so it says nothing.
+ */
+function treeBefore(given: unknown, index: number, recent: Checkpoint, policy: Policy): Checkpoint | undefined {
+  const { checkpoint, proof, ...others } = (given ?? {}) as Record<string, unknown>;
+  if (typeof checkpoint !== 'string' || !Array.isArray(proof) || Object.keys(others).length > 0)
+    return refuse('The member before has other members than checkpoint and proof.');
+  const old = openedIfTrusted(checkpoint, policy);
+  if (!old) return undefined;
+  if (old.origin !== recent.origin) refuse('The checkpoints are of different logs.');
+  if (old.size > index) refuse('The earlier tree has the entry already.');
+  assertConsistent(
+    old,
+    recent,
+    proof.map((hash) => hashOf(String(hash), 'A hash of the proof')),
+  );
+  return old;
+}
+
+function openedIfTrusted(note: string, policy: Policy): Checkpoint | undefined {
+  try {
+    return openCheckpoint(note, policy);
+  } catch (error) {
+    if (error instanceof Undecidable) return undefined;
+    throw error;
+  }
 }
 
 /** Checks an answer of GET /ledger/consistency against an older checkpoint. */

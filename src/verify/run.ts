@@ -187,6 +187,7 @@ function describe({ file, verdict, reason, checkpoint, proven, sealedExport }: F
   if (checkpoint && proven) lines.push(...describeEntry(proven));
   else if (sealedExport) lines.push(...describeExport(sealedExport));
   else if (checkpoint) lines.push(`  A tree of ${checkpoint.size} rows of ${checkpoint.origin} was signed.`);
+  if (proven?.before) lines.push(...describeBefore(proven.before));
   if (checkpoint) {
     lines.push(`  Signed by ${checkpoint.signedBy.join(', ')}.`);
     for (const { name, time } of checkpoint.cosigned)
@@ -225,6 +226,13 @@ function describeExport({
   ];
 }
 
+/** When the entry was not there yet. */
+function describeBefore({ size, cosigned }: Checkpoint): string[] {
+  const tree = `  It was not yet in a tree of ${size} rows`;
+  if (cosigned.length === 0) return [`${tree}, which was signed before.`];
+  return cosigned.map(({ name, time }) => `${tree} that the witness ${name} saw at ${timeOf(time * 1000)}.`);
+}
+
 function describeEntry({ entry, checkpoint }: ProvenEntry): string[] {
   const { type, seq, timestamp, fields, private: hidden } = entry;
   const values = (all: Readonly<Record<string, string>>): string[] =>
@@ -246,6 +254,7 @@ function asJson({ file, verdict, reason, checkpoint, proven, sealedExport }: Fin
     ...(reason === undefined ? {} : { reason }),
     ...(checkpoint ? { checkpoint: { ...checkpoint, root: checkpoint.root.toString('base64') } } : {}),
     ...(proven ? { entry: proven.entry } : {}),
+    ...(proven?.before ? { before: { ...proven.before, root: proven.before.root.toString('base64') } } : {}),
     ...(sealedExport ? { export: { ...sealedExport, checkpoint: undefined } } : {}),
   };
 }

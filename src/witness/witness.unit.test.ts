@@ -41,6 +41,7 @@ const opened = (note: string, vkey: string) =>
   openCheckpoint(note, {
     logs: [parseKey(log.vkey)],
     witnesses: new Map([['w1', parseKey(vkey)]]),
+    addresses: new Map(),
     isQuorum: (cosigned) => cosigned.has('w1'),
   });
 

@@ -57,6 +57,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'authorization',
     'people',
     'platform.ts',
+    'verify',
   ],
   console: ['kernel', 'http', 'pages', 'platform.ts'],
   // The client runs anywhere: it imports nothing of the service.

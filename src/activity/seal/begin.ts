@@ -9,6 +9,7 @@ import { type NoteSigner, noteSigner, noteVerifier, openCheckpoint } from './not
 import { sealer } from './sealer.ts';
 import { readLog, readRangeHashes } from './store.ts';
 import { MissingTile } from './tree.ts';
+import { cosigner, readPolicy } from './witnesses/index.ts';
 
 /** Positions in `projections`: the event with which the log began, and the last time sealing was switched off. */
 const BEGUN = 'seal/begun';
@@ -35,6 +36,8 @@ export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.k
  */
 export async function openSealedLog(platform: Platform): Promise<void> {
   if (platform.config.ledger.seal === 'off') return stopSealing(platform);
+  const path = platform.config.ledger.policy;
+  const policy = path === undefined ? undefined : readPolicy(path);
   const anchor = readAnchor(platform.config.dataDir);
   let log = await readLog(platform.database.read);
   if (!log && anchor !== undefined)
@@ -44,6 +47,7 @@ export async function openSealedLog(platform: Platform): Promise<void> {
   await assertContinues(platform, log);
   const signers = await signersOf(platform, log.origin);
   const begunAt = (await readPosition(platform.database.read, BEGUN)) ?? 0;
+  if (policy) platform.stateOf(cosigner).open(policy);
   platform.stateOf(sealer).open({ id: log.log_id, origin: log.origin, signers, begunAt }, log);
 }
 
@@ -85,6 +89,7 @@ async function beginLog(platform: Platform): Promise<SealRow> {
       .execute();
     const head = await readHead(db);
     await setPosition(db, BEGUN, head + 1);
+    await db.deleteFrom('seal_witnesses').execute();
     if (!ended) emit({ type: 'ledger.begun', data: before });
     else {
       const { size, root } = partsOf(ended.checkpoint);

@@ -33,6 +33,17 @@ export const sealConfig = {
     max: 3_600_000,
     description: 'Interval between signed checkpoints while rows are added, in ms.',
   }),
+  policy: option.optionalString({
+    description:
+      'Path of a policy file (C2SP tlog-policy) with the witnesses that cosign checkpoints, their addresses and the ' +
+      'quorum. The newest cosigned checkpoint is the one that is served and that proofs are made under.',
+  }),
+  witnessIntervalMs: option.integer({
+    default: 10_000,
+    min: 1000,
+    max: 3_600_000,
+    description: 'Interval between requests to the witnesses while rows are added, in ms. Without new rows: an hour.',
+  }),
   proofs: option.oneOf(['public', 'authenticated'], {
     default: 'public',
     description:

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 import { PRUNING, setPosition } from '../../ledger/index.ts';
 import type { SealRow, StreamEventRow } from '../../storage/index.ts';
 import { parseKey, policyOfKeys, verifyConsistency, verifyExport, verifyProof } from '../../verify/index.ts';
+import { openWitness } from '../../witness/index.ts';
 import { readAnchor, writeAnchor } from './anchor.ts';
 import { assertContinues, signersOf } from './begin.ts';
 import { leafHash, rowTexts } from './entry-text.ts';
@@ -37,6 +39,7 @@ interface Lies {
 
 let t: TestService;
 let policy: ReturnType<typeof policyOfKeys>;
+let keys: string[];
 /** What an auditor keeps: the newest checkpoint, and the leaves that proofs have shown, by sequence. */
 let keptNote: string;
 const keptLeaves = new Map<number, string>();
@@ -296,6 +299,21 @@ async function findings(lies: Lies): Promise<string[]> {
       const answer = JSON.stringify(await ledger.consistency(size));
       verifyConsistency(keptNote, (lies.consistency ?? told)(answer), policy);
     },
+    witness: async () => {
+      if (lies.unseen) return;
+      const folder = mkdtempSync(join(tmpdir(), 'legate-witness-'));
+      const witness = openWitness({ name: 'witness.example', logs: keys, folder });
+      try {
+        expect(witness.addCheckpoint(`old 0\n\n${keptNote}`).status).toBe(200);
+        const answer = (lies.consistency ?? told)(JSON.stringify(await ledger.consistency(size)));
+        const { proof, checkpoint } = JSON.parse(answer) as { proof: string[]; checkpoint: string };
+        const request = `old ${size}\n${proof.map((hash) => `${hash}\n`).join('')}\n${checkpoint}`;
+        expect(witness.addCheckpoint(request).status).toBe(200);
+      } finally {
+        witness.close();
+        rmSync(folder, { recursive: true });
+      }
+    },
   };
   const found = [];
   for (const [name, attempt] of Object.entries(artefacts)) if (await fails(attempt)) found.push(name);
@@ -320,7 +338,8 @@ beforeAll(async () => {
   earlierAnchor = readAnchor(dir()) as string;
   await decide();
   await t.legate.ledger.proof(await decide());
-  policy = policyOfKeys((await t.legate.ledger.keys()).keys.map(parseKey));
+  keys = (await t.legate.ledger.keys()).keys;
+  policy = policyOfKeys(keys.map(parseKey));
   keptNote = await t.legate.ledger.checkpoint();
   for (let seq = 1; seq <= Number(keptNote.split('\n')[1]); seq++)
     if (seq !== decisions[2]) keptLeaves.set(seq, leafOf(await t.legate.ledger.proof(seq)));

@@ -6,6 +6,7 @@ import { pruneLedger, pruning } from './prune.ts';
 import { ledgerStatus } from './read-log.ts';
 import { sealRoutes } from './routes.ts';
 import { sealer } from './sealer.ts';
+import { cosigner } from './witnesses/index.ts';
 
 /**
  * The sealed ledger: every row becomes a leaf of a Merkle tree (RFC 6962) after its commit, and the root is signed
@@ -15,7 +16,7 @@ import { sealer } from './sealer.ts';
  * reaches decisions; a rolled-back database is refused at the start.
  *
  * `entry-text.ts` and `tree.ts` define what is hashed, `sealer.ts` follows the ledger, `begin.ts` begins and continues
- * the log, `proofs.ts` answers requests. The verifier is src/verify. The ledger itself is in src/ledger.
+ * the log, `proofs.ts` answers requests, `witnesses/` has checkpoints cosigned. The verifier is src/verify. The ledger itself is in src/ledger.
  */
 export { type LedgerApi, ledgerApi } from './api.ts';
 export { checkSealedLedger } from './check.ts';
@@ -30,7 +31,7 @@ export const seal = defineModule({
   description: 'The sealed ledger: checkpoints, proofs and tiles.',
   routes: sealRoutes,
   errors: SealErrors,
-  states: [sealer, thinning, pruning],
+  states: [sealer, cosigner, thinning, pruning],
   gauges: [
     {
       name: 'seal_lag_rows',
@@ -42,8 +43,17 @@ export const seal = defineModule({
       help: 'Age of the oldest row that no signed checkpoint covers.',
       read: async (platform) => platform.stateOf(sealer).lagSeconds(),
     },
+    {
+      name: 'seal_uncosigned_rows',
+      help: 'Rows that a checkpoint covers, but none that the witnesses have cosigned. 0 without witnesses.',
+      read: async (platform) => {
+        const { signedSize, cosignedSize } = await ledgerStatus(platform);
+        return cosignedSize === null ? 0 : signedSize - cosignedSize;
+      },
+    },
   ],
   upkeep: async (platform) => {
+    platform.background.run('asking the witnesses of the ledger', () => platform.stateOf(cosigner).askIfDue());
     await thinCheckpoints(platform);
     await pruneLedger(platform);
   },

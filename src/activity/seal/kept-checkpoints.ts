@@ -16,6 +16,16 @@ export async function keepCheckpoint(db: Db, row: SealCheckpointRow): Promise<vo
     .execute();
 }
 
+/** Keeps a cosigned checkpoint: the one with the newest cosignatures, if several have its size. */
+export async function keepCosigned(db: Db, row: SealCheckpointRow): Promise<void> {
+  const { note, signed_at } = row;
+  await db
+    .insertInto('seal_checkpoints')
+    .values(row)
+    .onConflict((oc) => oc.columns(['log_id', 'size']).doUpdateSet({ note, signed_at }))
+    .execute();
+}
+
 /** The newest checkpoint of a log that does not contain a row, and the oldest that does, of those that are kept. */
 export async function keptAround(
   db: Db,

@@ -1,27 +1,32 @@
 import { prunedUpTo, readHead } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
+import { parseKey } from '../../verify/index.ts';
 import { leafHash, storedTexts } from './entry-text.ts';
 import { SealErrors } from './errors.ts';
+import { keptAround } from './kept-checkpoints.ts';
 import { saltIn } from './salts.ts';
 import { sealer } from './sealer.ts';
-import { currentLog, type ServedLog } from './served-log.ts';
+import { currentLog, newestServed, type ServedLog, sealNow } from './served-log.ts';
 import { hashIn, readHashes, readRangeHashes, readRemains, readSealedRows, readTiles } from './store.ts';
 import { consistencyRanges, HASH, inclusionRanges, MissingTile, TILE, tileKey } from './tree.ts';
+import { cosigner, meets } from './witnesses/index.ts';
 
 /** Checkpoints that a proof waits for. The last one contains every row that was committed when the first began. */
 const MAX_ROUNDS = 3;
+/** No further round begins after this time. */
+const MAX_WAIT_MS = 5000;
 
 /** The newest checkpoint that contains a row; signs one if needed. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED. */
 export async function checkpointWith(platform: Platform, seq: number) {
-  const state = platform.stateOf(sealer);
-  if (!state.isOpen) throw SealErrors.LEDGER_NOT_SEALED();
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const log = await state.newest();
+  if (!platform.stateOf(sealer).isOpen) throw SealErrors.LEDGER_NOT_SEALED();
+  const until = performance.now() + MAX_WAIT_MS;
+  for (let round = 0; round < MAX_ROUNDS && performance.now() < until; round++) {
+    const log = await newestServed(platform);
     if (log && log.signed_size >= seq) return log;
-    await state.signNow();
+    await sealNow(platform);
   }
-  const log = await state.newest();
+  const log = await newestServed(platform);
   if (log && log.signed_size >= seq) return log;
   throw SealErrors.NOT_YET_SEALED({ headers: { 'retry-after': '1' } });
 }
@@ -69,11 +74,35 @@ export async function proofOf(platform: Platform, seq: number, withhold: boolean
   if (seq > (await readHead(platform.database.read))) throw SealErrors.LEDGER_ROW_NOT_FOUND();
   const log = await checkpointWith(platform, seq);
   const { leaf, private: hidden } = await readTexts(platform, seq);
-  const texts = { leaf, ...(withhold || hidden === undefined ? {} : { private: hidden }) };
+  const before = await checkpointBefore(platform, log, seq);
+  const texts = {
+    leaf,
+    ...(withhold || hidden === undefined ? {} : { private: hidden }),
+    ...(before ? { before } : {}),
+  };
   const extra = Buffer.from(JSON.stringify(texts)).toString('base64');
   const hashes = await readRangeHashes(platform.database.read, inclusionRanges(seq - 1, log.signed_size));
   const lines = hashes.map((hash) => `${hash.toString('base64')}\n`).join('');
   return `c2sp.org/tlog-proof@v1\nextra ${extra}\nindex ${seq - 1}\n${lines}\n${log.checkpoint}`;
+}
+
+/**
+ * The newest cosigned checkpoint without a row, and the proof that the tree of the row's checkpoint continues it: the
+ * row was sealed after the time of the cosignatures. undefined without witnesses, and for rows before their time.
+ */
+async function checkpointBefore(
+  platform: Platform,
+  { log_id, signed_size }: { readonly log_id: string; readonly signed_size: number },
+  seq: number,
+): Promise<{ checkpoint: string; proof: string[] } | undefined> {
+  const { policy } = platform.stateOf(cosigner);
+  if (!policy) return undefined;
+  const db = platform.database.read;
+  const { before } = await keptAround(db, log_id, seq);
+  const keys = platform.stateOf(sealer).signers.map(({ vkey }) => parseKey(vkey));
+  if (!before || !meets(before.note, { ...policy, logs: keys })) return undefined;
+  const hashes = await readRangeHashes(db, consistencyRanges(before.size, signed_size));
+  return { checkpoint: before.note, proof: hashes.map((hash) => hash.toString('base64')) };
 }
 
 /**

@@ -8,6 +8,7 @@ import type { LedgerKeys, LedgerLogs, LedgerStatus } from './schema.ts';
 import { sealer } from './sealer.ts';
 import { servedLog } from './served-log.ts';
 import { readLog } from './store.ts';
+import { cosigner } from './witnesses/index.ts';
 
 /** The verifier keys of a log, by default the current one. Throws 404 LEDGER_NOT_SEALED and LEDGER_LOG_NOT_FOUND. */
 export async function ledgerKeys(platform: Platform, id?: string): Promise<z.output<typeof LedgerKeys>> {
@@ -38,11 +39,22 @@ export async function ledgerStatus(platform: Platform, id?: string): Promise<Led
   const log = id === undefined ? undefined : await servedLog(platform, id);
   if (log?.endedId === undefined) return currentStatus(platform);
   const { origin, size } = log;
-  return { sealing: false, origin, head: size, size, signedSize: size, lagRows: 0, halted: null };
+  return {
+    sealing: false,
+    origin,
+    head: size,
+    size,
+    signedSize: size,
+    lagRows: 0,
+    halted: null,
+    cosignedSize: null,
+    witnesses: [],
+  };
 }
 
 async function currentStatus(platform: Platform): Promise<LedgerStatus> {
   const state = platform.stateOf(sealer);
+  const witnesses = platform.stateOf(cosigner);
   const db = platform.database.read;
   // The log first, so that it is never ahead of the head.
   const log = await readLog(db);
@@ -56,5 +68,7 @@ async function currentStatus(platform: Platform): Promise<LedgerStatus> {
     signedSize,
     lagRows: log ? head - signedSize : 0,
     halted: state.halted ?? null,
+    cosignedSize: log && witnesses.policy ? log.cosigned_size : null,
+    witnesses: log ? await witnesses.status(log.log_id) : [],
   };
 }

@@ -60,5 +60,21 @@ export const LedgerStatus = z.object({
   signedSize: z.number().describe('Rows that the newest checkpoint covers.'),
   lagRows: z.number().describe('Rows that no checkpoint covers.'),
   halted: z.string().nullable().describe('Why signing has stopped.'),
+  cosignedSize: z
+    .number()
+    .nullable()
+    .describe('Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`.'),
+  witnesses: z
+    .array(
+      z.object({
+        name: z.string().describe('Its name in the policy.'),
+        key: z.string().describe('Its verifier key.'),
+        size: z.number().describe('Rows that the newest checkpoint covers that it has cosigned.'),
+        cosignedAt: z.iso.datetime().nullable(),
+        failure: z.string().nullable().describe('Why the last request failed. null: it did not.'),
+        failedAt: z.iso.datetime().nullable(),
+      }),
+    )
+    .describe('The witnesses of `ledger.policy` that have an address.'),
 });
 export type LedgerStatus = z.output<typeof LedgerStatus>;

@@ -226,6 +226,7 @@ export class Sealer {
       await ledger.maintain(async (db) => {
         const row = await lockLog(database, db);
         if (row?.log_id !== log.id || row.size !== this.#stored) throw new Superseded();
+        if (row.halted !== null) this.#halt(row.halted);
         await writeTiles(db, tiles, this.#stored);
         await db.updateTable('seal').set({ size }).execute();
       });
@@ -238,11 +239,16 @@ export class Sealer {
   async #sign({ id, origin, signers }: OpenLog, size: number, root: Buffer): Promise<void> {
     const { database, ledger, clock } = this.#platform;
     const now = clock.now();
-    const isKept = now - this.#keptAt >= KEEP_MS;
+    // With witnesses, checkpoints are kept with their cosignatures.
+    const isKept = this.#platform.config.ledger.policy === undefined && now - this.#keptAt >= KEEP_MS;
     const note = signCheckpoint({ origin, size, root }, signers);
     const row = await ledger.maintain(async (db) => {
       const locked = await lockLog(database, db);
       if (locked?.log_id !== id || locked.size < size) throw new Superseded();
+      if (locked.halted !== null) {
+        this.#halt(locked.halted);
+        return locked;
+      }
       if (locked.signed_size < this.#signedSize || locked.signed_size >= size) return locked;
       await db.updateTable('seal').set({ checkpoint: note, signed_size: size }).execute();
       if (isKept) await keepCheckpoint(db, { log_id: id, size, note, signed_at: now });
@@ -264,6 +270,16 @@ export class Sealer {
     if (size <= this.#anchoredSize) return;
     writeAnchor(this.#platform.config.dataDir, note);
     this.#anchoredSize = size;
+  }
+
+  /** Stops sealing on every instance, until the log is ended with `legate ledger recover`. */
+  async haltForGood(reason: string): Promise<void> {
+    const id = this.#log?.id;
+    if (id === undefined) return;
+    this.#halt(reason);
+    await this.#platform.ledger.maintain((db) =>
+      db.updateTable('seal').set({ halted: reason }).where('log_id', '=', id).execute(),
+    );
   }
 
   #halt(reason: string): void {

@@ -1,10 +1,12 @@
 import { isoTime } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
-import type { SealCheckpointRow } from '../../storage/index.ts';
+import type { SealCheckpointRow, SealRow } from '../../storage/index.ts';
+import { parseKey } from '../../verify/index.ts';
 import { SealErrors } from './errors.ts';
 import { keptAround } from './kept-checkpoints.ts';
 import { sealer } from './sealer.ts';
 import { readLog } from './store.ts';
+import { cosigner, meets } from './witnesses/index.ts';
 
 /** A log as of its newest checkpoint. */
 export interface ServedLog {
@@ -18,13 +20,44 @@ export interface ServedLog {
   readonly endedId?: string;
 }
 
+/** Longest time that a request waits for witnesses. */
+const QUORUM_MS = 5000;
+
+type Signed = SealRow & { checkpoint: string };
+
+/**
+ * The log as of its newest checkpoint: with a policy, the newest one that meets it. It is in the data folder on return.
+ */
+export async function newestServed(platform: Platform): Promise<Signed | undefined> {
+  const state = platform.stateOf(sealer);
+  const { policy } = platform.stateOf(cosigner);
+  const log = await state.newest();
+  if (!log || !policy) return log;
+  const { cosigned, cosigned_size } = log;
+  const keys = state.signers.map(({ vkey }) => parseKey(vkey));
+  if (cosigned === null || !meets(cosigned, { ...policy, logs: keys })) return undefined;
+  return { ...log, checkpoint: cosigned, signed_size: cosigned_size };
+}
+
+/** Signs a checkpoint of what is committed now, and has it cosigned if there is a policy. Waits for 5 s at most. */
+export async function sealNow(platform: Platform): Promise<void> {
+  await platform.stateOf(sealer).signNow();
+  const witnesses = platform.stateOf(cosigner);
+  if (!witnesses.policy) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, QUORUM_MS);
+  });
+  await Promise.race([witnesses.ask(), late]).finally(() => clearTimeout(timer));
+}
+
 /** The log that is written now. The first checkpoint is signed when it is asked for. Throws 404 LEDGER_NOT_SEALED. */
 export async function currentLog(platform: Platform): Promise<ServedLog> {
   const state = platform.stateOf(sealer);
-  let log = await state.newest();
+  let log = await newestServed(platform);
   if (!log && state.isOpen) {
-    await state.signNow();
-    log = await state.newest();
+    await sealNow(platform);
+    log = await newestServed(platform);
   }
   if (!log) throw SealErrors.LEDGER_NOT_SEALED();
   return { id: log.log_id, origin: log.origin, size: log.signed_size, checkpoint: log.checkpoint };

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import type { Id } from '../../kernel/ids.ts';
 
 /** Tables of the ledger and of what is derived from it. */
@@ -25,6 +25,7 @@ export interface LedgerTables {
   seal_logs: SealLogsTable;
   seal_checkpoints: SealCheckpointsTable;
   seal_log_tiles: SealLogTilesTable;
+  seal_witnesses: SealWitnessesTable;
 }
 
 /** One row: the end of the ledger. Every commit locks it, so commits have one order across all instances. */
@@ -244,6 +245,12 @@ export interface SealTable {
   checkpoint: string | null;
   /** Why signing has stopped. */
   halted: string | null;
+  /** The newest checkpoint with the cosignatures that the policy asks for, a signed note. */
+  cosigned: Generated<string | null>;
+  /** Its size. */
+  cosigned_size: Generated<number>;
+  /** When the witnesses were asked last. */
+  asked_at: Generated<number>;
 }
 export type SealRow = Selectable<SealTable>;
 
@@ -296,3 +303,17 @@ export interface SealLogTilesTable {
   tile: number;
   hashes: Uint8Array;
 }
+
+/** What is known of the witnesses of the log. */
+export interface SealWitnessesTable {
+  log_id: string;
+  /** The verifier key. */
+  vkey: string;
+  /** Size of the newest checkpoint that the witness has cosigned. */
+  size: number;
+  cosigned_at: number | null;
+  /** Why the last request failed. null: it did not. */
+  failure: string | null;
+  failed_at: number | null;
+}
+export type SealWitnessRow = Selectable<SealWitnessesTable>;
