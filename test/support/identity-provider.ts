@@ -59,7 +59,7 @@ export async function openRealProvider(
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'one' }] },
     cookies: { keys: ['a key of the tests'] },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups', 'department'] },
     ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 60, IdToken: 300, Interaction: 60, Session: 60 },
     features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
     fetch: (url: string | URL | Request, options?: RequestInit) => send(String(url), options ?? {}),
