@@ -26,6 +26,7 @@ const PARTS = [
   'delegation',
   'agents',
   'oauth',
+  'federation',
   'mcp',
   'gateway',
   'pages',
@@ -61,6 +62,7 @@ const { checkRecords, fillHistory, measureAuthorize, measureHistory } = await im
 const { measureExport, measurePages } = await import('./figures/audit.mjs');
 const { measureDecide } = await import('./figures/decide.mjs');
 const { measureEvents } = await import('./figures/events.mjs');
+const { measureFederation } = await import('./figures/federation.mjs');
 const { measureBackup, measureInstances } = await import('./figures/instances.mjs');
 const { measureOAuth } = await import('./figures/oauth.mjs');
 const { measureDelegation } = await import('./figures/delegation.mjs');
@@ -102,6 +104,7 @@ const parts = {
   decide: measureDecide,
   agents: measureAgents,
   oauth: measureOAuth,
+  federation: measureFederation,
   delegation: measureDelegation,
   mcp: measureVerification,
   gateway: measureGateway,

@@ -15,6 +15,48 @@ const DAYS_BACK = 30;
 export const permissionsOf = (count) =>
   Array.from({ length: count }, (_, i) => ({ resource: `mcp:server${i}:*`, actions: ['read', 'write'] }));
 
+export const userRow = (email, role, now) => ({
+  id: newId('user', now),
+  email,
+  email_key: email,
+  name: 'Owner',
+  role,
+  password_hash: null,
+  email_verified: 1,
+  two_factor_enabled: 0,
+  tenant_id: null,
+  created_at: now,
+  updated_at: now,
+});
+
+export const apiTokenRow = (userId, token, now) => ({
+  id: newId('apiToken', now),
+  user_id: userId,
+  name: 'bench',
+  token_hash: secretHash(token),
+  scopes: null,
+  created_at: now,
+  expires_at: null,
+});
+
+export const agentRow = (ownerId, name, token, permissions, now) => ({
+  id: newId('agent', now),
+  owner_id: ownerId,
+  tenant_id: null,
+  name,
+  name_key: searchKey(name),
+  permission_count: permissions,
+  type: 'autonomous',
+  token_hash: secretHash(token),
+  revoked_at: null,
+  expires_at: null,
+  permissions: JSON.stringify(permissionsOf(permissions)),
+  metadata: '{}',
+  created_at: now,
+  updated_at: now,
+  policy_epoch: 1,
+});
+
 /** @typedef {{ id: string, token: string }} Agent */
 
 /**
@@ -26,58 +68,19 @@ export async function fillPeople(databaseUrl, agents) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   await migrate(database);
   const now = Date.now();
-  const ownerId = newId('user', now);
+  const owner = userRow('owner@example.com', 'user', now);
+  const ownerId = owner.id;
   const ownerToken = newSecret('apiToken');
-  await database.write
-    .insertInto('users')
-    .values({
-      id: ownerId,
-      email: 'owner@example.com',
-      email_key: 'owner@example.com',
-      name: 'Owner',
-      role: 'user',
-      password_hash: null,
-      email_verified: 1,
-      two_factor_enabled: 0,
-      tenant_id: null,
-      created_at: now,
-      updated_at: now,
-    })
-    .execute();
+  await database.write.insertInto('users').values(owner).execute();
   await database.write
     .insertInto('api_tokens')
-    .values({
-      id: newId('apiToken', now),
-      user_id: ownerId,
-      name: 'bench',
-      token_hash: secretHash(ownerToken),
-      scopes: null,
-      created_at: now,
-      expires_at: null,
-    })
+    .values(apiTokenRow(ownerId, ownerToken, now))
     .execute();
 
   let made = 0;
   const make = (permissions) => {
     const token = newSecret('agentToken');
-    const name = `Agent ${++made}`;
-    const row = {
-      id: newId('agent', now),
-      owner_id: ownerId,
-      tenant_id: null,
-      name,
-      name_key: searchKey(name),
-      permission_count: permissions,
-      type: 'autonomous',
-      token_hash: secretHash(token),
-      revoked_at: null,
-      expires_at: null,
-      permissions: JSON.stringify(permissionsOf(permissions)),
-      metadata: '{}',
-      created_at: now,
-      updated_at: now,
-      policy_epoch: 1,
-    };
+    const row = agentRow(ownerId, `Agent ${++made}`, token, permissions, now);
     return { id: row.id, token, row };
   };
   const small = make(10);

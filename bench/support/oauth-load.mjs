@@ -78,6 +78,15 @@ const ways = {
       }),
       200,
     ),
+  /** Each with a token of a platform that was not used yet. */
+  assertion: async (to) =>
+    expectStatus(
+      await to.post('/oauth/token', {
+        grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+        assertion: input.assertions.pop(),
+      }),
+      200,
+    ),
   /** Each with the refresh token of the answer before. */
   refresh: async (to) => {
     const answer = await to.post('/oauth/token', {
@@ -114,7 +123,9 @@ const forSeconds = (seconds) => {
 };
 
 const result = {};
-result[input.kind] = await run(ways[input.kind], forSeconds(input.seconds));
+const inTime = forSeconds(input.seconds);
+const more = input.kind === 'assertion' ? () => inTime() && input.assertions.length > 0 : inTime;
+result[input.kind] = await run(ways[input.kind], more);
 // The codes just issued are exchanged, each once, while they are good.
 if (input.kind === 'authorize') result.exchange = await run(ways.exchange, () => codes.length > 0);
 for (const to of open) to.end();
