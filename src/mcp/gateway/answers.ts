@@ -1,10 +1,15 @@
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import type { EventStream } from './event-stream.ts';
-import { METHOD_NOT_FOUND } from './messages.ts';
+import { METHOD_NOT_FOUND, MISSING_CAPABILITY } from './messages.ts';
 
-/** An unknown method is 404 since 2026-07-28, and an error at status 200 before. */
+const STATUSES: ReadonlyMap<unknown, number> = new Map([
+  [METHOD_NOT_FOUND, 404],
+  [MISSING_CAPABILITY, 400],
+]);
+
+/** Some errors have a status of their own since 2026-07-28. */
 export const statusOf = ([answer]: readonly Message[], isModern: boolean): number =>
-  isModern && isObject(answer?.['error']) && answer['error']['code'] === METHOD_NOT_FOUND ? 404 : 200;
+  (isModern && isObject(answer?.['error']) ? STATUSES.get(answer['error']['code']) : undefined) ?? 200;
 
 export const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(body), {

@@ -1,5 +1,5 @@
 import { hasUrlElicitation, isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
-import type { Answer, Askable } from './peer.ts';
+import type { Answer, Askable, Party } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
 const ELICITATION = 'elicitation/create';
@@ -55,3 +55,13 @@ export const answerOf = ({ result, error }: Message): Answer => {
   if (isObject(error)) return { error: error as unknown as RpcError };
   return isObject(result) ? { result } : NOT_ANSWERED;
 };
+
+/** Asks a client what the server needs. Returns undefined if it does not answer all of it. */
+export async function inputOf(requests: Message, ask: Party['ask'], signal: AbortSignal): Promise<Message | undefined> {
+  const asked = Object.entries(requests).map(async ([key, request]): Promise<[string, Answer]> => {
+    const { method, params } = isObject(request) ? request : {};
+    return [key, await ask({ method: String(method), params: isObject(params) ? params : {}, signal })];
+  });
+  const answers = (await Promise.all(asked)).map(([key, answer]) => ('result' in answer ? [key, answer.result] : []));
+  return answers.every(({ length }) => length > 0) ? Object.fromEntries(answers) : undefined;
+}

@@ -6,18 +6,18 @@ import {
   failureAnswer,
   failureOf,
   InputRequired,
+  MISSING_CAPABILITY,
   OUTCOMES,
   paramsPassedOn,
   URL_ELICITATION_REQUIRED,
 } from './messages.ts';
-import type { Answer, Party } from './peer.ts';
+import { type Answer, OutcomeUnknown, type Party } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
+import { capabilitiesFor, type GatewayTasks, type Task, type TaskForm, taskIn, tasksBetween } from './tasks.ts';
 import type { Upstreams } from './upstreams.ts';
 
-/** Error code of MCP 2026-07-28: the client has not declared a capability that the request needs. */
-const MISSING_CAPABILITY = -32021;
 const NOT_SUPPLIED = 'Nothing was done, because the server asks for input that this client cannot supply.';
 
 interface Parts {
@@ -25,6 +25,7 @@ interface Parts {
   readonly tools: ApprovedTools;
   readonly upstreams: Upstreams;
   readonly record: RecordCall;
+  readonly tasks: GatewayTasks;
 }
 
 interface Forwarding {
@@ -42,6 +43,12 @@ interface Forwarding {
   readonly capabilities: Message;
   /** Whether the client understands the error -32042. */
   readonly knowsUrlErrors: boolean;
+  /** undefined: a client without a session, in a revision that has them. */
+  readonly revision: string | undefined;
+  /** Whether the client accepts a task instead of a result. */
+  readonly mayMakeTask: boolean;
+  /** Tells the client of a change of its task. */
+  readonly notify: Task['notify'];
 }
 
 /** The server needs input before it carries out a request. */
@@ -55,22 +62,27 @@ export type Reply = { readonly result: Message } | { readonly error: RpcError };
 /** The answer of a server, its failure in the form of an answer, or what it needs first. */
 export type Forwarded = { readonly answer: Answer } | { readonly failure: Reply } | { readonly input: InputNeeded };
 
-/** Sends one request on to a server. The outcome of a tool call is recorded when it is final. */
+type TaskAnswer = { readonly result: Message };
+
+/** Sends one request on to a server. The outcome of a tool call is recorded when it is final: of a task, at its end. */
 export async function forward(parts: Parts, forwarding: Forwarding): Promise<Forwarded> {
-  const { server, tools, upstreams, record } = parts;
+  const { server, tools, upstreams, record, tasks } = parts;
   const { auth, key, method, params, decided, cancelling, progress, party, capabilities } = forwarding;
   const auditId = decided?.decision.auditId;
   const isCall = method === 'tools/call';
   const call = { auth, auditId, server: server.name, tool: String(params['name']), begun: performance.now() };
   let definition: string | undefined;
+  let form: TaskForm | undefined;
   try {
     if (isCall) {
-      await upstreams.info(key);
+      const info = await upstreams.info(key);
       definition = tools.assertStillApproved(call.tool, key);
+      if (forwarding.mayMakeTask && tasks.hasRoom(auth)) form = tasksBetween(info, forwarding.revision);
     }
-    const passedOn = { ...paramsPassedOn(params), ...forwarding.repetition };
+    const { task } = params;
+    const passedOn = { ...paramsPassedOn(params), ...(form === 'utility' && { task }), ...forwarding.repetition };
     const answer = await upstreams.request(key, method, passedOn, {
-      capabilities,
+      capabilities: form ? capabilitiesFor(form, capabilities) : capabilities,
       signal: cancelling,
       progress,
       party,
@@ -80,6 +92,14 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
       assertAnswerable(input, capabilities);
       return { input };
     }
+    const made = form && 'result' in answer ? taskIn(answer.result, form) : undefined;
+    if (form && made) {
+      const { id } = tasks.create(made, { form, key, call: { ...call, definition }, notify: forwarding.notify });
+      const named = { ...made, taskId: id };
+      return { answer: { result: form === 'utility' ? { ...(answer as TaskAnswer).result, task: named } : named } };
+    }
+    if (isCall && 'result' in answer && answer.result['resultType'] === 'task')
+      throw new OutcomeUnknown('it created a task, which the client does not accept');
     if (isCall) record({ ...call, definition, answer });
     return { answer };
   } catch (error) {

@@ -45,10 +45,12 @@ export const gateway = defineModule({
   states: [pinsState, callMetrics, watchedPeople, watchState, sealedWith, upstreamFetches, gatewayServers],
   gate: toolGate,
   upkeep: async (platform) => {
-    for (const { upstreams } of platform.stateOf(gatewayServers).values()) upstreams.endIdle();
+    const relays = [...platform.stateOf(gatewayServers).values()];
+    for (const { upstreams } of relays) upstreams.endIdle();
+    await Promise.all(relays.map(({ tasks }) => tasks.look()));
     await readPins(platform);
     await resealConnections(platform);
-    if (platform.stateOf(gatewayServers).size > 0) await revokeWaiting(platform);
+    if (relays.length > 0) await revokeWaiting(platform);
   },
   reactions: {
     'user.deleted': (change, events) =>

@@ -2,6 +2,7 @@ import { isObject, type Message } from '../guard/json-rpc.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ServerInfo } from './list-tools.ts';
 import { MODERN_REVISION } from './messages.ts';
+import { taskCapabilities } from './tasks.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
@@ -57,12 +58,12 @@ export function honoured(
 }
 
 /** Returns the capabilities of a server as a client hears of them. */
-export function capabilitiesForClient(
-  { capabilities, revision }: { readonly capabilities: Message; readonly revision: string },
-  isModern: boolean,
-): Message {
+export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'revision'>, ofClient: string): Message {
+  const { capabilities, revision } = info;
   const named = CAPABILITIES.filter((name) => isObject(capabilities[name]));
-  if (!isModern) return Object.fromEntries(named.map((name) => [name, capabilities[name]]));
+  const tasks = taskCapabilities(info, ofClient);
+  if (ofClient !== MODERN_REVISION)
+    return { ...Object.fromEntries(named.map((name) => [name, capabilities[name]])), ...tasks };
   // A client of 2026-07-28 hears what `subscriptions/listen` honours, and of nothing else.
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = honoured(
     { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [] },
@@ -76,7 +77,7 @@ export function capabilitiesForClient(
       ...(resourceSubscriptions && { subscribe: true }),
     },
   };
-  return Object.fromEntries(named.map((name) => [name, heard[name] ?? {}]));
+  return { ...Object.fromEntries(named.map((name) => [name, heard[name] ?? {}])), ...tasks };
 }
 
 /** The answer to one `subscriptions/listen`: a stream that names the id of the request in each notification. */

@@ -11,6 +11,8 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const NO_SESSION = -32001;
 export const UNSUPPORTED_REVISION = -32022;
+/** The client has not declared a capability that the request needs (MCP 2026-07-28). */
+export const MISSING_CAPABILITY = -32021;
 /** The person has to open an address first (MCP 2025-11-25). */
 export const URL_ELICITATION_REQUIRED = -32042;
 /** Error codes of the gateway, outside the range that JSON-RPC 2.0 reserves. */
@@ -67,7 +69,7 @@ const CACHEABLE: ReadonlySet<string> = new Set([
 ]);
 const OF_PROTOCOL = 'io.modelcontextprotocol/';
 /** Names the task that a message belongs to (MCP 2025-11-25). */
-const RELATED_TASK = `${OF_PROTOCOL}related-task`;
+export const RELATED_TASK = `${OF_PROTOCOL}related-task`;
 
 /** Returns metadata without the members that describe one connection. */
 function foreignMeta(meta: unknown): Message {
@@ -81,7 +83,7 @@ function foreignMeta(meta: unknown): Message {
 
 /** Returns the parameters of a request as the other side receives them. */
 export function paramsPassedOn(params: Message): Message {
-  const { _meta, inputResponses: _responses, requestState: _state, ...others } = params;
+  const { _meta, inputResponses: _responses, requestState: _state, task: _task, ...others } = params;
   const meta = foreignMeta(_meta);
   return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta };
 }

@@ -12,7 +12,7 @@ const MAX_WAITING = 10_000;
 
 type Outcome = 'ok' | 'tool_error' | 'protocol_error' | 'timeout' | 'cancelled' | 'unavailable' | 'unknown';
 
-interface FinishedCall {
+export interface FinishedCall {
   readonly auth: McpAuth;
   readonly auditId: string | undefined;
   readonly server: string;

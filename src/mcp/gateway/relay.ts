@@ -21,6 +21,7 @@ import type { RecordCall } from './record-call.ts';
 import { type Context, Requests } from './requests.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { ClientSessions, callerOf, ELICITATION_COMPLETE, type Session } from './sessions.ts';
+import { GatewayTasks, TASK_STATUS } from './tasks.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 
 const CHECK_STREAMS_MS = 500;
@@ -44,6 +45,7 @@ export class Relay {
   readonly endpoint: string;
   readonly tools: ApprovedTools;
   readonly upstreams: Upstreams;
+  readonly tasks: GatewayTasks;
   readonly #parts: Parts;
   readonly #guard: Guard;
   readonly #sessions = new ClientSessions();
@@ -70,9 +72,10 @@ export class Relay {
       notified: (key, method, params, client) => this.#notified(key, method, params, client),
       ended: (key) => this.#ended(key),
     });
+    this.tasks = new GatewayTasks(this.upstreams, parts.record);
     this.#requests = new Requests({
       ...parts,
-      tools: this.tools,
+      ...{ tools: this.tools, tasks: this.tasks },
       upstreams: this.upstreams,
       sessions: this.#sessions,
       keyOf: (auth, sessionId) => this.#keyOf(auth, sessionId),
@@ -217,6 +220,7 @@ export class Relay {
   }
 
   #notified(key: string, method: string, params: Message, client: object | undefined): void {
+    if (method === TASK_STATUS) this.tasks.notified(key, params);
     if (method === ELICITATION_COMPLETE) this.#sessions.completed(key, params, client);
     if (!NOTIFICATIONS.has(method)) return;
     if (method === 'notifications/message' && this.server.legate.isolation === 'shared') return;
@@ -261,6 +265,7 @@ export class Relay {
   /** Clients that listen to resources of a connection that ended have to begin again. */
   #ended(key: string): void {
     this.#sessions.forgetElicitations(key);
+    this.tasks.ended(key);
     for (const listener of [...this.#sessions.listeners])
       if (listener.key === key && listener.filter.resourceSubscriptions) listener.end();
   }

@@ -4,9 +4,10 @@ import type { Decision, GuardingLegate, McpAuth } from '../guard/guard-options.t
 import { declaredCapabilities, hasUrlElicitation, idOf, isObject, type Message, paramsOf } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
 import { RequestStates, stateKeys } from '../guard/request-state.ts';
+import { mayMakeTask } from '../guard/tasks.ts';
 import { notFound } from './answers.ts';
 import { CallInTurns, ParkedCalls } from './calls-in-turns.ts';
-import { CANNOT_ANSWER, capabilitiesForServer } from './client-requests.ts';
+import { CANNOT_ANSWER, capabilitiesForServer, inputOf } from './client-requests.ts';
 import { type Forwarded, forward, type InputNeeded, type Reply, unanswered } from './forward.ts';
 import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
 import { capabilitiesForClient } from './listening.ts';
@@ -18,11 +19,13 @@ import {
   RELAYED,
   resultForClient,
 } from './messages.ts';
-import { type Answer, NotConnected, OutcomeUnknown, type Party } from './peer.ts';
+import { NotConnected, OutcomeUnknown, type Party } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { type ClientSessions, callerOf, newSessionId, type Session } from './sessions.ts';
+import { answerTaskRequest } from './task-requests.ts';
+import { type GatewayTasks, tasksBetween } from './tasks.ts';
 import type { Upstreams } from './upstreams.ts';
 
 const SLOW_MS = 1000;
@@ -40,6 +43,7 @@ interface Parts {
   readonly upstreams: Upstreams;
   readonly sessions: ClientSessions;
   readonly record: RecordCall;
+  readonly tasks: GatewayTasks;
   readonly keyOf: (auth: McpAuth, sessionId: string | null) => string;
 }
 
@@ -65,16 +69,6 @@ interface Continued {
   readonly parked?: string;
   /** The request is sent again, with the input and these parameters. Without them, without the input. */
   readonly repeat?: InputNeeded['repeat'];
-}
-
-/** Asks a client what the server needs. Returns undefined if it does not answer all of it. */
-async function inputOf(requests: Message, ask: Party['ask'], signal: AbortSignal): Promise<Message | undefined> {
-  const asked = Object.entries(requests).map(async ([key, request]): Promise<[string, Answer]> => {
-    const { method, params } = isObject(request) ? request : {};
-    return [key, await ask({ method: String(method), params: isObject(params) ? params : {}, signal })];
-  });
-  const answers = (await Promise.all(asked)).map(([key, answer]) => ('result' in answer ? [key, answer.result] : []));
-  return answers.every(({ length }) => length > 0) ? Object.fromEntries(answers) : undefined;
 }
 
 /** Answers the messages of clients that the guard lets pass. */
@@ -127,6 +121,7 @@ export class Requests {
     }
     const answer: Message = { jsonrpc: '2.0', id, ...reply };
     const { rules } = context.passed;
+    rules?.note?.(answer);
     await rules?.cut?.(answer);
     if (performance.now() - begun > SLOW_MS && rules && !(await rules.alive()))
       return [{ jsonrpc: '2.0', id, error: { code: REFUSED, message: 'The token was revoked during the call.' } }];
@@ -152,6 +147,7 @@ export class Requests {
     }
     const relay = (): Promise<Reply> => this.#relay(context, method, id, message);
     if (RELAYED.has(method)) return relay();
+    if (method.startsWith('tasks/')) return this.#task(context, method, id, message);
     if (isModern) return notFound(method);
     switch (method) {
       case 'ping':
@@ -181,15 +177,17 @@ export class Requests {
     const key = isModern ? context.key : this.#parts.keyOf(auth, sessionId);
     const info = await this.#infoOrNotConnected(key);
     const { serverInfo, instructions } = info;
+    const revision = isModern
+      ? MODERN_REVISION
+      : (INITIALIZE_REVISIONS.find((one) => one === protocolVersion) ?? INITIALIZE_REVISION);
     const common = {
-      capabilities: capabilitiesForClient(info, isModern),
+      capabilities: capabilitiesForClient(info, revision),
       ...(instructions !== undefined && { instructions }),
     };
     if (isModern)
       return {
         result: resultForClient('server/discover', { supportedVersions: [MODERN_REVISION], ...common }, serverInfo),
       };
-    const revision = INITIALIZE_REVISIONS.find((one) => one === protocolVersion) ?? INITIALIZE_REVISION;
     const declared = isObject(params['capabilities']) ? params['capabilities'] : {};
     this.#parts.sessions.open(auth, { id: sessionId, key, capabilities: declared, revision });
     passed.bindSession(sessionId);
@@ -218,6 +216,43 @@ export class Requests {
         await upstreams.request(key, 'resources/unsubscribe', { uri }, {}).catch(() => {});
   }
 
+  async #task(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
+    const { session, closed, key } = context;
+    const {
+      auth,
+      params,
+      revision,
+      capabilities,
+      mayMakeTask: declares,
+    } = this.#forwarding(context, method, id, message);
+    const cancelling = new AbortController();
+    session?.running.set(id, cancelling);
+    try {
+      const reply = await answerTaskRequest(this.#parts, {
+        ...{ auth, method, params, capabilities, declares },
+        form: tasksBetween(await this.#parts.upstreams.info(key), revision),
+        signal: session ? cancelling.signal : closed,
+        party: this.#partyOf(context),
+      });
+      if ('error' in reply) return reply;
+      return { result: resultForClient(method, reply.result, await this.#serverInfo(context)) };
+    } finally {
+      session?.running.delete(id);
+    }
+  }
+
+  /** The client may be asked on the response, or on the stream of its session. */
+  #partyOf(context: Context): Party {
+    const { session, closed } = context;
+    return {
+      client: session ?? context,
+      ask: async (asked) =>
+        session
+          ? session.ask({ ...asked, signal: AbortSignal.any([asked.signal, closed]) }, context.send)
+          : CANNOT_ANSWER,
+    };
+  }
+
   /** Sends a request on to the server. */
   async #relay(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
     const forwarded = context.isModern
@@ -234,26 +269,22 @@ export class Requests {
     return { result: resultForClient(method, answer.result, await this.#serverInfo(context)) };
   }
 
-  /** The client may be asked on the response, or on the stream of its session. */
   async #relayInSession(context: Context, method: string, id: string | number, message: Message): Promise<Forwarded> {
-    const { session, closed } = context;
+    const { session } = context;
     const cancelling = new AbortController();
     session?.running.set(id, cancelling);
-    const ask: Party['ask'] = async (asked) =>
-      session
-        ? session.ask({ ...asked, signal: AbortSignal.any([asked.signal, closed]) }, context.send)
-        : CANNOT_ANSWER;
+    const party = this.#partyOf(context);
     const request = {
       ...this.#forwarding(context, method, id, message),
       cancelling: cancelling.signal,
       progress: this.#progressTo(context, message),
-      party: { client: session ?? context, ask },
+      party,
     };
     try {
       let forwarded = await forward(this.#parts, request);
       for (let round = 0; 'input' in forwarded; round++) {
         const { requests, repeat } = forwarded.input;
-        const inputResponses = round < MAX_ROUNDS ? await inputOf(requests, ask, cancelling.signal) : undefined;
+        const inputResponses = round < MAX_ROUNDS ? await inputOf(requests, party.ask, cancelling.signal) : undefined;
         if (!inputResponses) return unanswered(this.#parts, request);
         forwarded = await forward(this.#parts, { ...request, repetition: repeat && { ...repeat, inputResponses } });
       }
@@ -319,6 +350,9 @@ export class Requests {
       params: paramsOf(message),
       decided: passed.decided.find(({ ask }) => ask.id === id),
       capabilities: capabilitiesForServer(declared, this.#parts.server),
+      revision: isModern ? MODERN_REVISION : session?.revision,
+      mayMakeTask: mayMakeTask(message),
+      notify: session && ((changed: Message) => void session.send(changed)),
       knowsUrlErrors: session !== undefined && session.revision >= URL_ERRORS_SINCE && hasUrlElicitation(declared),
     };
   }

@@ -4,7 +4,7 @@ import { cutLists, LIST_METHODS } from './cut-lists.ts';
 import { type Decisions, decisionsOf, type Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
 import type { Decision, GuardOptions, McpAuth } from './guard-options.ts';
-import { errorAnswer, hasMethod, messagesOf, revisionOf } from './json-rpc.ts';
+import { errorAnswer, hasMethod, isObject, messagesOf, revisionOf } from './json-rpc.ts';
 import { REFUSED, refusalAnswer } from './refusals.ts';
 import { RequestStates, stateKeys, type Waiting } from './request-state.ts';
 import type { Sessions } from './sessions.ts';
@@ -120,19 +120,25 @@ export class Calls {
     decisions: Decisions,
   ): Pick<AnswerRules, 'cut' | 'note' | 'attach' | 'asksForList'> {
     const isModern = messagesOf(body).some((message) => revisionOf(message) !== undefined);
-    const call = asks.find(({ message }) => message['method'] === 'tools/call' && mayMakeTask(message));
+    const calls = asks.filter(({ message }) => message['method'] === 'tools/call' && mayMakeTask(message));
     const session = this.#sessions.get(header('mcp-session-id'));
     // A stream opened by GET may repeat the answer to an earlier request.
     const isGet = method === 'GET';
     const cut = cutLists(
       (questions) => decisions.permitted(auth, questions),
-      (task) => this.#tasks.find(task, auth) !== undefined,
+      (task) => this.#tasks.find(task, auth),
       isModern,
     );
     return {
       asksForList,
       cut: asksForList || isGet ? cut : undefined,
-      note: call && ((message) => this.#tasks.note(message, auth, call)),
+      note:
+        calls.length === 0
+          ? undefined
+          : (message) => {
+              const call = calls.find(({ id }) => isObject(message) && message['id'] === id);
+              if (call) this.#tasks.note(message, auth, call);
+            },
       attach:
         isGet && session
           ? (inject) => {

@@ -17,7 +17,8 @@ const by =
   (item) =>
     typeof item[member] === 'string' ? question(item[member]) : undefined;
 
-const LISTS: readonly (readonly [member: string, named: Named])[] = [
+type Listed = readonly [member: string, named: Named];
+const LISTS: readonly Listed[] = [
   ['tools', by('name', onTool)],
   ['prompts', by('name', onPrompt)],
   ['resources', by('uri', onResource)],
@@ -29,14 +30,14 @@ const LISTS: readonly (readonly [member: string, named: Named])[] = [
 export const cutLists =
   (
     permitted: (questions: readonly Question[]) => Promise<boolean[]>,
-    isOwnTask: (id: unknown) => boolean,
+    callOf: (task: unknown) => Question | undefined,
     isModern: boolean,
   ): CutLists =>
   async (message) => {
     const result = isObject(message) ? message['result'] : undefined;
     if (!isObject(result)) return false;
     let changed = false;
-    for (const [member, named] of LISTS) {
+    for (const [member, named] of [...LISTS, ['tasks', ({ taskId }) => callOf(taskId)] as const satisfies Listed]) {
       const listed = result[member];
       if (!Array.isArray(listed)) continue;
       changed = true;
@@ -46,10 +47,6 @@ export const cutLists =
       });
       const allowed = items.length === 0 ? [] : await permitted(items.map(({ question }) => question));
       result[member] = items.filter((_, i) => allowed[i]).map(({ item }) => item);
-    }
-    if (Array.isArray(result['tasks'])) {
-      result['tasks'] = result['tasks'].filter((task: unknown) => isObject(task) && isOwnTask(task['taskId']));
-      changed = true;
     }
     // Lists differ between callers, so caches must not share them (MCP 2026-07-28, caching).
     if (changed && (isModern || 'cacheScope' in result)) result['cacheScope'] = 'private';
