@@ -37,9 +37,9 @@ const project = (name: 'sqlite' | 'postgres') => ({
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    // Files wait for databases, browsers and processes (on PostgreSQL 40 % of the time), so there is one more than cores.
-    // More than four would be more connections than PostgreSQL is started with.
-    maxWorkers: Math.min(4, Math.max(2, availableParallelism() + 1)),
+    // Files wait for databases, browsers and processes, so there are two more than cores. More than four would be more
+    // connections than PostgreSQL is started with.
+    maxWorkers: Math.min(4, Math.max(2, availableParallelism() + 2)),
     projects: [
       {
         test: {
