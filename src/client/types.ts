@@ -3003,12 +3003,16 @@ export interface Resources {
         readonly size: number;
         readonly checkpoint: string;
         readonly signedAt: string;
+        /** The answer of a time stamping authority about the text of the checkpoint (RFC 3161), base64. */
+        readonly stamp: string | null;
       } | null;
       /** The oldest checkpoint with the row, of those that are kept. */
       readonly after: {
         readonly size: number;
         readonly checkpoint: string;
         readonly signedAt: string;
+        /** The answer of a time stamping authority about the text of the checkpoint (RFC 3161), base64. */
+        readonly stamp: string | null;
       } | null;
     }>;
     /** List the verifier keys of the ledger. `GET /ledger/keys` */
@@ -3060,12 +3064,16 @@ export interface Resources {
           readonly size: number;
           readonly checkpoint: string;
           readonly signedAt: string;
+          /** The answer of a time stamping authority about the text of the checkpoint (RFC 3161), base64. */
+          readonly stamp: string | null;
         } | null;
         /** The oldest checkpoint with the row, of those that are kept. */
         readonly after: {
           readonly size: number;
           readonly checkpoint: string;
           readonly signedAt: string;
+          /** The answer of a time stamping authority about the text of the checkpoint (RFC 3161), base64. */
+          readonly stamp: string | null;
         } | null;
       }>;
       /** List the verifier keys of the ledger of a log by its id. `GET /ledger/{log}/keys` */
@@ -3100,6 +3108,8 @@ export interface Resources {
         readonly halted: string | null;
         /** Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`. */
         readonly cosignedSize: number | null;
+        /** Rows that the newest published checkpoint covers. null without `ledger.publish`. */
+        readonly publishedSize: number | null;
         /** The witnesses of `ledger.policy` that have an address. */
         readonly witnesses: readonly ({
           /** Its name in the policy. */
@@ -3138,6 +3148,8 @@ export interface Resources {
       readonly halted: string | null;
       /** Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`. */
       readonly cosignedSize: number | null;
+      /** Rows that the newest published checkpoint covers. null without `ledger.publish`. */
+      readonly publishedSize: number | null;
       /** The witnesses of `ledger.policy` that have an address. */
       readonly witnesses: readonly ({
         /** Its name in the policy. */

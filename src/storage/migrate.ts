@@ -31,6 +31,7 @@ import { signInIssuers } from './migrations/0093-sign-in-issuers.ts';
 import { providerSessions } from './migrations/0094-provider-sessions.ts';
 import { issuerPreset } from './migrations/0095-issuer-preset.ts';
 import { witnesses } from './migrations/0096-witnesses.ts';
+import { publication } from './migrations/0097-publication.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 
 /** Every migration in order. Never change one that has landed; add the next number. */
@@ -65,6 +66,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0094-provider-sessions': providerSessions,
   '0095-issuer-preset': issuerPreset,
   '0096-witnesses': witnesses,
+  '0097-publication': publication,
 };
 
 /** The first of the migrations that were replaced by the baseline before the first release. */

@@ -16,18 +16,21 @@ export function readAnchor(dataDir: string): string | undefined {
 }
 
 /** Replaces the anchor atomically. It is durable on return. */
-export function writeAnchor(dataDir: string, note: string): void {
-  const path = pathOf(dataDir);
+export const writeAnchor = (dataDir: string, note: string): void => replaceFile(dataDir, FILE, note);
+
+/** Replaces a file of a folder atomically. It is durable on return. */
+export function replaceFile(dir: string, name: string, text: string, mode = 0o600): void {
+  const path = join(dir, name);
   const temporary = `${path}.${process.pid}`;
-  const file = openSync(temporary, 'w', 0o600);
+  const file = openSync(temporary, 'w', mode);
   try {
-    writeSync(file, note);
+    writeSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
   renameSync(temporary, path);
-  const folder = openSync(dataDir, 'r');
+  const folder = openSync(dir, 'r');
   try {
     fsyncSync(folder);
   } finally {

@@ -44,6 +44,29 @@ export const sealConfig = {
     max: 3_600_000,
     description: 'Interval between requests to the witnesses while rows are added, in ms. Without new rows: an hour.',
   }),
+  publish: option.optionalString({
+    schema: z
+      .string()
+      .refine((text) => /^dir:./.test(text) || /^https?:\/\/[^\s#]+$/.test(text), 'must be dir:<path> or an address'),
+    description:
+      'Where new checkpoints are published: `dir:<path>`, a folder that is synced elsewhere, or an address that gets ' +
+      'them as a Standard Webhook of the type `ledger.checkpoint`.',
+  }),
+  publishSecret: option.optionalString({
+    secret: true,
+    schema: z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64'),
+    description: 'Signs what is sent to the address of `ledger.publish` (Standard Webhooks).',
+  }),
+  publishIntervalMs: option.integer({
+    default: 60_000,
+    min: 5000,
+    max: 86_400_000,
+    description: 'Interval between publications while rows are added, in ms.',
+  }),
+  tsaUrl: option.optionalString({
+    schema: z.string().regex(/^https?:\/\/[^\s#]+$/, 'must be an http or https address'),
+    description: 'Address of a time stamping authority (RFC 3161), which stamps a checkpoint every hour.',
+  }),
   proofs: option.oneOf(['public', 'authenticated'], {
     default: 'public',
     description:

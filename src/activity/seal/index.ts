@@ -3,6 +3,7 @@ import { openSealedLog } from './begin.ts';
 import { SealErrors } from './errors.ts';
 import { thinCheckpoints, thinning } from './kept-checkpoints.ts';
 import { pruneLedger, pruning } from './prune.ts';
+import { publisher } from './publication/index.ts';
 import { ledgerStatus } from './read-log.ts';
 import { sealRoutes } from './routes.ts';
 import { sealer } from './sealer.ts';
@@ -16,7 +17,8 @@ import { cosigner } from './witnesses/index.ts';
  * reaches decisions; a rolled-back database is refused at the start.
  *
  * `entry-text.ts` and `tree.ts` define what is hashed, `sealer.ts` follows the ledger, `begin.ts` begins and continues
- * the log, `proofs.ts` answers requests, `witnesses/` has checkpoints cosigned. The verifier is src/verify. The ledger itself is in src/ledger.
+ * the log, `proofs.ts` answers requests, `witnesses/` has
+ * checkpoints cosigned, `publication/` has them published and stamped. The verifier is src/verify. The ledger itself is in src/ledger.
  */
 export { type LedgerApi, ledgerApi } from './api.ts';
 export { checkSealedLedger } from './check.ts';
@@ -31,7 +33,7 @@ export const seal = defineModule({
   description: 'The sealed ledger: checkpoints, proofs and tiles.',
   routes: sealRoutes,
   errors: SealErrors,
-  states: [sealer, cosigner, thinning, pruning],
+  states: [sealer, cosigner, publisher, thinning, pruning],
   gauges: [
     {
       name: 'seal_lag_rows',
@@ -44,6 +46,14 @@ export const seal = defineModule({
       read: async (platform) => platform.stateOf(sealer).lagSeconds(),
     },
     {
+      name: 'seal_unpublished_rows',
+      help: 'Rows that a checkpoint covers, but none that was published. 0 without ledger.publish.',
+      read: async (platform) => {
+        const { signedSize, publishedSize } = await ledgerStatus(platform);
+        return publishedSize === null ? 0 : signedSize - publishedSize;
+      },
+    },
+    {
       name: 'seal_uncosigned_rows',
       help: 'Rows that a checkpoint covers, but none that the witnesses have cosigned. 0 without witnesses.',
       read: async (platform) => {
@@ -53,6 +63,7 @@ export const seal = defineModule({
     },
   ],
   upkeep: async (platform) => {
+    platform.background.run('publishing checkpoints of the ledger', () => platform.stateOf(publisher).run());
     platform.background.run('asking the witnesses of the ledger', () => platform.stateOf(cosigner).askIfDue());
     await thinCheckpoints(platform);
     await pruneLedger(platform);

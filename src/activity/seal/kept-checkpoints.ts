@@ -8,7 +8,7 @@ const HOURLY_MS = 7 * DAY_MS;
 const DAILY_MS = 90 * DAY_MS;
 
 /** Keeps a checkpoint. In the transaction that signs it. */
-export async function keepCheckpoint(db: Db, row: SealCheckpointRow): Promise<void> {
+export async function keepCheckpoint(db: Db, row: Omit<SealCheckpointRow, 'stamp'>): Promise<void> {
   await db
     .insertInto('seal_checkpoints')
     .values(row)
@@ -17,12 +17,30 @@ export async function keepCheckpoint(db: Db, row: SealCheckpointRow): Promise<vo
 }
 
 /** Keeps a cosigned checkpoint: the one with the newest cosignatures, if several have its size. */
-export async function keepCosigned(db: Db, row: SealCheckpointRow): Promise<void> {
+export async function keepCosigned(db: Db, row: Omit<SealCheckpointRow, 'stamp'>): Promise<void> {
   const { note, signed_at } = row;
   await db
     .insertInto('seal_checkpoints')
     .values(row)
-    .onConflict((oc) => oc.columns(['log_id', 'size']).doUpdateSet({ note, signed_at }))
+    // A time stamp is about the very text of the note.
+    .onConflict((oc) =>
+      oc.columns(['log_id', 'size']).doUpdateSet({ note, signed_at }).where('seal_checkpoints.stamp', 'is', null),
+    )
+    .execute();
+}
+
+/** Keeps a checkpoint with a time stamp. A note of its size that was kept before gives way to the one that is stamped. */
+export async function keepStamped(db: Db, row: SealCheckpointRow): Promise<void> {
+  const { note, signed_at, stamp } = row;
+  await db
+    .insertInto('seal_checkpoints')
+    .values(row)
+    .onConflict((oc) =>
+      oc
+        .columns(['log_id', 'size'])
+        .doUpdateSet({ note, signed_at, stamp })
+        .where('seal_checkpoints.stamp', 'is', null),
+    )
     .execute();
 }
 
@@ -42,7 +60,10 @@ export async function keptAround(
 
 export const thinning = defineState(() => ({ dueAt: 0 }));
 
-/** Deletes all but the first checkpoint of each hour after 7 days, and of each day after 90 days. Works once an hour. */
+/**
+ * Deletes all but the first checkpoint of each hour after 7 days, and of each day after 90 days. Those with a time stamp
+ * stay. Works once an hour.
+ */
 export async function thinCheckpoints(platform: Platform): Promise<void> {
   const { ledger, clock } = platform;
   const state = platform.stateOf(thinning);
@@ -56,6 +77,7 @@ export async function thinCheckpoints(platform: Platform): Promise<void> {
       await db
         .deleteFrom('seal_checkpoints')
         .where('signed_at', '<', clock.now() - age)
+        .where('stamp', 'is', null)
         .where(
           'size',
           'not in',

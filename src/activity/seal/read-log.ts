@@ -48,6 +48,7 @@ export async function ledgerStatus(platform: Platform, id?: string): Promise<Led
     lagRows: 0,
     halted: null,
     cosignedSize: null,
+    publishedSize: null,
     witnesses: [],
   };
 }
@@ -69,6 +70,7 @@ async function currentStatus(platform: Platform): Promise<LedgerStatus> {
     lagRows: log ? head - signedSize : 0,
     halted: state.halted ?? null,
     cosignedSize: log && witnesses.policy ? log.cosigned_size : null,
+    publishedSize: log && platform.config.ledger.publish !== undefined ? log.published_size : null,
     witnesses: log ? await witnesses.status(log.log_id) : [],
   };
 }

@@ -22,7 +22,17 @@ export const OfLog = z.object({ log: z.string().regex(/^[0-9a-f]{8}$/, 'must be 
 
 export const AskCheckpoints = z.strictObject({ around: digits(1).describe('Sequence number of a row.') });
 
-const KeptCheckpoint = z.object({ size: z.number(), checkpoint: z.string(), signedAt: z.iso.datetime() }).nullable();
+const KeptCheckpoint = z
+  .object({
+    size: z.number(),
+    checkpoint: z.string(),
+    signedAt: z.iso.datetime(),
+    stamp: z
+      .string()
+      .nullable()
+      .describe('The answer of a time stamping authority about the text of the checkpoint (RFC 3161), base64.'),
+  })
+  .nullable();
 
 export const Checkpoints = z.object({
   origin: z.string().describe('Name of the sealed log.'),
@@ -64,6 +74,10 @@ export const LedgerStatus = z.object({
     .number()
     .nullable()
     .describe('Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`.'),
+  publishedSize: z
+    .number()
+    .nullable()
+    .describe('Rows that the newest published checkpoint covers. null without `ledger.publish`.'),
   witnesses: z
     .array(
       z.object({

@@ -80,7 +80,7 @@ export async function assertCurrent(platform: Platform, id: string | undefined):
 }
 
 const shown = (row: SealCheckpointRow | undefined) =>
-  row ? { size: row.size, checkpoint: row.note, signedAt: isoTime(row.signed_at) } : null;
+  row ? { size: row.size, checkpoint: row.note, signedAt: isoTime(row.signed_at), stamp: row.stamp } : null;
 
 /** Returns the kept checkpoints of a log next to a row. */
 export async function checkpointsAround({ database }: Platform, { id, origin }: ServedLog, seq: number) {

@@ -1,12 +1,13 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { unseal } from '../../kernel/encryption.ts';
+import { signWebhook } from '../../kernel/webhook-signature.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
 import { createGuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { type Answered, recordAttempt } from './attempt-log.ts';
-import { SECRET_PURPOSE, sign } from './signature.ts';
+import { SECRET_PURPOSE } from './signature.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 const MAX_ANSWER_BYTES = 16_384;
@@ -135,7 +136,7 @@ async function send(platform: Platform, webhook: WebhookRow, { event_id, body }:
         'user-agent': 'Legate-Webhooks/1',
         'webhook-id': event_id,
         'webhook-timestamp': String(timestamp),
-        'webhook-signature': sign(secrets, event_id, timestamp, body),
+        'webhook-signature': signWebhook(secrets, event_id, timestamp, body),
       },
       body,
       timeoutMs: platform.config.webhooks.timeoutMs,

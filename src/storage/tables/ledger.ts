@@ -251,6 +251,11 @@ export interface SealTable {
   cosigned_size: Generated<number>;
   /** When the witnesses were asked last. */
   asked_at: Generated<number>;
+  /** Size of the checkpoint that was published last. */
+  published_size: Generated<number>;
+  /** When publication was tried last, and when a time stamp was. */
+  published_at: Generated<number>;
+  stamped_at: Generated<number>;
 }
 export type SealRow = Selectable<SealTable>;
 
@@ -293,6 +298,8 @@ export interface SealCheckpointsTable {
   /** A signed note. */
   note: string;
   signed_at: number;
+  /** The answer of a time stamping authority about the note (RFC 3161), base64. */
+  stamp: Generated<string | null>;
 }
 export type SealCheckpointRow = Selectable<SealCheckpointsTable>;
 
