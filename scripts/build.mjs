@@ -101,7 +101,8 @@ async function bundleVerifier() {
   const { rolldown } = await import('rolldown');
   const verifier = await rolldown({ input: join(staging, 'verify.js'), platform: 'node' });
   await verifier.write({ file: join(staging, 'verify.js'), format: 'esm' });
-  for (const bundled of ['verify', 'verify.js.map', 'verify.d.ts'])
+  // The folder stays: the library uses it too.
+  for (const bundled of ['verify.js.map', 'verify.d.ts'])
     rmSync(join(staging, bundled), { recursive: true, force: true });
 }
 
