@@ -65,6 +65,8 @@ export async function checkClientAssertion(
   // One that is also for another server could be replayed by that server.
   if (audiences.length === 0 || audiences.some((audience) => !own.includes(audience))) return 'assertion-audience';
   if (claims.exp > now / SECOND_MS + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS) return 'assertion-lifetime';
-  const first = await platform.ledger.changeTogether(SYSTEM, (change) => useOnce(change, assertion, claims));
+  const first = await platform.ledger.changeTogether(SYSTEM, (change) =>
+    useOnce(platform.database, change, assertion, claims),
+  );
   return first ? undefined : 'assertion-reused';
 }

@@ -2,7 +2,7 @@ import { mayAct } from '../../authorization/agents/index.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { AssertionClaims, Issuer } from '../../people/federation/index.ts';
-import type { AgentRow, AgentTrustRow, Db } from '../../storage/index.ts';
+import { type AgentRow, type AgentTrustRow, type Database, type Db, prepared } from '../../storage/index.ts';
 import { matchesPattern } from './subject-pattern.ts';
 
 interface Workload {
@@ -19,8 +19,21 @@ interface Found {
   readonly trust: AgentTrustRow;
 }
 
+const findAgentRow = prepared((db, id: string) =>
+  db
+    .selectFrom('agents')
+    .selectAll()
+    .where('id', '=', id as AgentRow['id'])
+    .compile(),
+);
+
 /** Returns the one active agent that trusts a workload, or why there is none. */
-export async function findAgentOfWorkload(db: Db, workload: Workload, now: number): Promise<Found | RefusalReason> {
+export async function findAgentOfWorkload(
+  database: Database,
+  db: Db,
+  workload: Workload,
+  now: number,
+): Promise<Found | RefusalReason> {
   const { claims, agentId } = workload;
   if (agentId !== undefined && !isId('agent', agentId)) return 'workload-untrusted';
   let query = db
@@ -42,9 +55,12 @@ export async function findAgentOfWorkload(db: Db, workload: Workload, now: numbe
   const trusting = named.filter((trust) => isForUs(trust, workload));
   const ids = [...new Set(trusting.map((trust) => trust.agent_id))];
   if (ids.length === 0) return named.length > 0 ? 'assertion-audience' : 'workload-untrusted';
-  const agents = (await db.selectFrom('agents').selectAll().where('id', 'in', ids).execute()).filter((agent) =>
-    mayAct(agent, now),
-  );
+  const agents: AgentRow[] = [];
+  for (const id of ids) {
+    const agent = await findAgentRow(database, db, id);
+    if (agent && mayAct(agent, now)) agents.push(agent);
+    if (agents.length > 1) break;
+  }
   const [agent, another] = agents;
   if (!agent) return 'agent-inactive';
   if (another) return 'workload-ambiguous';

@@ -61,7 +61,7 @@ export async function connect(
   search: string,
 ): Promise<UserRow> {
   const isFirst = await platform.ledger.maintain((db) =>
-    useKeyOnce({ db }, ['provider-sign-in', pending.state], pending.expiresAt),
+    useKeyOnce(platform.database, db, ['provider-sign-in', pending.state], pending.expiresAt),
   );
   if (!isFirst || pending.connectTo !== person.userId) throw IssuerErrors.SIGN_IN_EXPIRED();
   const { subject } = await confirmIdentity(platform, issuer, pending, search);

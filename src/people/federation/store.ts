@@ -59,8 +59,16 @@ function fromConfiguration(input: CreateIssuer): Issuer {
   return versioned({ ...fieldsOf(row), source: 'configuration' }, row);
 }
 
-export const configuredIssuers = ({ config }: Pick<Platform, 'config'>): Issuer[] =>
-  config.issuers.map(fromConfiguration);
+const configured = new WeakMap<Platform['config'], readonly Issuer[]>();
+
+/** Returns the issuers of the configuration, which every token request reads. */
+export function configuredIssuers({ config }: Pick<Platform, 'config'>): readonly Issuer[] {
+  const known = configured.get(config);
+  if (known) return known;
+  const issuers = config.issuers.map(fromConfiguration);
+  configured.set(config, issuers);
+  return issuers;
+}
 
 /** Returns all issuers: those of the configuration, then the others, oldest first. */
 export async function listIssuers(platform: Platform, db: Db): Promise<Issuer[]> {

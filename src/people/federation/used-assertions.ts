@@ -2,33 +2,43 @@ import { createHash } from 'node:crypto';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
+import { type Database, type Db, prepared } from '../../storage/index.ts';
 import { LEEWAY_SECONDS, type SignedClaims } from './verify-assertion.ts';
 
 /**
  * Returns whether this is the first use of an assertion on any instance. One without `jti` is known by its hash, which
  * covers the signed part only: an ECDSA signature has a second valid form.
  */
-export async function useOnce({ db }: Change, assertion: string, { iss, jti, exp }: SignedClaims): Promise<boolean> {
+export async function useOnce(
+  database: Database,
+  { db }: Change,
+  assertion: string,
+  { iss, jti, exp }: SignedClaims,
+): Promise<boolean> {
   const signed = assertion.slice(0, assertion.lastIndexOf('.'));
   const id = jti === undefined ? ['hash', signed] : ['jti', jti];
-  return useKeyOnce({ db }, [iss, ...id], (Math.ceil(exp) + LEEWAY_SECONDS + 1) * SECOND_MS);
+  return useKeyOnce(database, db, [iss, ...id], (Math.ceil(exp) + LEEWAY_SECONDS + 1) * SECOND_MS);
 }
 
 /** Returns whether this is the first use of a key on any instance before `expiresAt`. */
 export async function useKeyOnce(
-  { db }: { readonly db: Db },
+  database: Database,
+  db: Db,
   parts: readonly string[],
   expiresAt: number,
 ): Promise<boolean> {
-  const key = keyHash(parts);
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('used_assertions')
-    .values({ key_hash: key, expires_at: expiresAt })
-    .onConflict((oc) => oc.column('key_hash').doNothing())
-    .executeTakeFirstOrThrow();
-  return numInsertedOrUpdatedRows !== 0n;
+  return (await insertKey(database, db, keyHash(parts), expiresAt)) !== undefined;
 }
+
+/** Returns no row if the key is there already. */
+const insertKey = prepared((db, hash: string, expiresAt: number) =>
+  db
+    .insertInto('used_assertions')
+    .values({ key_hash: hash, expires_at: expiresAt })
+    .onConflict((oc) => oc.column('key_hash').doNothing())
+    .returning('key_hash')
+    .compile(),
+);
 
 /** Whether a key was used that has not been deleted since. */
 export async function isKeyUsed(db: Db, parts: readonly string[]): Promise<boolean> {

@@ -60,7 +60,7 @@ export async function idJagGrant(
     if (typeof person === 'string') throw refused(person);
     // An auditor changes nothing, so no application does in their name.
     if (person.role === 'auditor') throw refused('person-auditor');
-    if (!(await useOnce(change, request.assertion, claims))) throw refused('assertion-reused');
+    if (!(await useOnce(platform.database, change, request.assertion, claims))) throw refused('assertion-reused');
     const enterprise = { issuer: claims.iss, subject: claims.sub };
     change.actAs({ ...change.actor, kind: 'user', id: person.id, enterprise });
     const usual = await findUsualAgent(platform, person.id, client.id, db);

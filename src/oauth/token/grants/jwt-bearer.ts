@@ -56,9 +56,9 @@ export async function jwtBearerGrant(
     const { db, now } = change;
     // The issuer may have been removed while its keys were fetched.
     if (!(await findIssuer(platform, db, named))) return refused('assertion-issuer');
-    const found = await findAgentOfWorkload(db, { claims, issuer, ownAudiences, agentId }, now);
+    const found = await findAgentOfWorkload(platform.database, db, { claims, issuer, ownAudiences, agentId }, now);
     if (typeof found === 'string') return refused(found);
-    if (!(await useOnce(change, assertion, claims))) return refused('assertion-reused');
+    if (!(await useOnce(platform.database, change, assertion, claims))) return refused('assertion-reused');
     const { agent, trust } = found;
     const workload = { issuer: claims.iss, subject: claims.sub };
     change.actAs({ ...from, kind: 'agent', id: agent.id, clientId: agent.id, workload });

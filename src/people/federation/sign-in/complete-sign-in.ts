@@ -35,7 +35,7 @@ export async function completeProviderSignIn(
   const state = new URLSearchParams(search).getAll('state');
   const used = pending && state.length === 1 && state[0] === pending.state ? pending : undefined;
   const began = await withSignInAudit<Pending>(platform, async (change) =>
-    used && (await useKeyOnce(change, ['provider-sign-in', used.state], used.expiresAt))
+    used && (await useKeyOnce(platform.database, change.db, ['provider-sign-in', used.state], used.expiresAt))
       ? used
       : recordFailure(platform, change, attempt, IssuerErrors.SIGN_IN_EXPIRED()),
   );

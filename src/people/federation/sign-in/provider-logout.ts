@@ -5,6 +5,7 @@ import { MINUTE_MS } from '../../../kernel/clock.ts';
 import type { Id } from '../../../kernel/ids.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
+import type { Database } from '../../../storage/index.ts';
 import { endSessions } from '../../sessions/index.ts';
 import { deleteOneTimeTokens } from '../../users/index.ts';
 import { IssuerErrors } from '../errors.ts';
@@ -31,10 +32,10 @@ export const sessionHash = (sid: unknown): string | null =>
 export async function endProviderSessions(platform: Platform, issuer: Issuer, token: string): Promise<void> {
   const claims = await verifyLogoutToken(platform, issuer, token);
   await platform.ledger.change({ ...SYSTEM, reason: `logout at ${issuer.name}` }, async (change) => {
-    if (!(await useOnce(change, token, claims)))
+    if (!(await useOnce(platform.database, change, token, claims)))
       throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-reused' });
     const hash = sessionHash(claims['sid']);
-    if (hash !== null) await endUnfinished(change, issuer, hash);
+    if (hash !== null) await endUnfinished(platform.database, change, issuer, hash);
     for (const { userId, sessionIds } of await findSessions(change, issuer, claims)) {
       await endSessions(platform, change, userId, { reason: 'provider-logout', only: sessionIds });
       if (hash === null) await deleteOneTimeTokens(change, userId, ['two-factor']);
@@ -45,8 +46,8 @@ export async function endProviderSessions(platform: Platform, issuer: Issuer, to
 const endedKey = ({ issuer }: Issuer, hash: string): string[] => ['provider-session-ended', issuer, hash];
 
 /** Ends sign-ins with a session of a provider that wait for their second factor, and those that are under way. */
-async function endUnfinished(change: Change, issuer: Issuer, hash: string): Promise<void> {
-  await useKeyOnce(change, endedKey(issuer, hash), change.now + UNDER_WAY_MS);
+async function endUnfinished(database: Database, change: Change, issuer: Issuer, hash: string): Promise<void> {
+  await useKeyOnce(database, change.db, endedKey(issuer, hash), change.now + UNDER_WAY_MS);
   await change.db
     .deleteFrom('one_time_tokens')
     .where('purpose', '=', 'two-factor')
