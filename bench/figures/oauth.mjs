@@ -17,7 +17,10 @@ export async function measureOAuth({ scratch, generator, rounds, seconds, report
   const databaseUrl = `sqlite:${join(scratch, 'oauth/legate.db')}`;
   const people = await fillPeople(databaseUrl, 10);
   const service = await startService(databaseUrl, join(scratch, 'oauth'), {
-    env: { LEGATE_RATE_LIMIT_ENDPOINTS_TOKEN_LIMIT: '1000000' },
+    env: {
+      LEGATE_RATE_LIMIT_ENDPOINTS_TOKEN_LIMIT: '1000000',
+      LEGATE_RATE_LIMIT_ENDPOINTS_AUTHORIZATION_LIMIT: '1000000',
+    },
   });
   const reference = await startReference();
   try {
