@@ -5,8 +5,9 @@ import * as v2 from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitationCompleteNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { modern } from '../../../test/support/guarded.ts';
+import { RawClient } from '../../../test/support/raw-client.ts';
 import {
   createTestService,
   type Json,
@@ -135,5 +136,39 @@ describe('a call through the gateway that needs approval', () => {
     const open = async (as: TestUser): Promise<number> =>
       (await t.call('GET', path, { as, headers: { accept: 'text/html' } })).status;
     expect([await open(await t.user()), await open(owner), await open(await t.admin())]).toEqual([404, 200, 200]);
+  });
+
+  it('is never held over 20 s: only the repetition of 2026-07-28 waits, and every other form answers at once', async () => {
+    // The clock stands still, so that an answer that waited for it would never come.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const agents = await Promise.all(Array.from({ length: 4 }, newAgent));
+    const [a, b, c, d] = agents as [TestAgent, TestAgent, TestAgent, TestAgent];
+    const waiting = { isError: true, _meta: { reason: 'APPROVAL_REQUIRED' } };
+    for (const _time of [1, 2]) {
+      expect((await send(pay({}, {}), { as: a })).result).toMatchObject(waiting);
+      const able = await new RawClient(t, b, 'bank').open(ABLE);
+      expect((await able.request('tools/call', PAY)).error.code).toBe(-32042);
+      const unable = await new RawClient(t, c, 'bank').open({});
+      expect((await unable.request('tools/call', PAY)).result).toMatchObject(waiting);
+    }
+    const asking = async (more: Json = {}): Promise<Json> => (await send(pay(more), { as: d })).result;
+    const { requestState, inputRequests } = await asking();
+    const declined = { approval: { action: 'decline' } };
+    expect(Object.keys(inputRequests)).toEqual(['approval']);
+    expect(await asking({ requestState, inputResponses: declined })).toMatchObject(waiting);
+    const accepted = {
+      requestState: (await asking()).requestState,
+      inputResponses: { approval: { action: 'accept' } },
+    };
+    let isHeld = true;
+    const repeated = asking(accepted).finally(() => {
+      isHeld = false;
+    });
+    // The answers to other requests show that this one is held meanwhile.
+    for (let n = 0; n < 3; n++) await send(pay({}, {}), { as: a });
+    expect(isHeld).toBe(true);
+    vi.advanceTimersByTime(20_000);
+    expect(await repeated).toEqual({ resultType: 'input_required', requestState: expect.any(String) });
   });
 });
