@@ -5,6 +5,7 @@ import * as v2 from '@modelcontextprotocol/client';
 import * as modernServer from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { modern } from '../../../test/support/guarded.ts';
+import { RawClient } from '../../../test/support/raw-client.ts';
 import { createTestService, type Json, type TestAgent, type TestService } from '../../../test/support/service.ts';
 
 /** A server of 2025-11-25 that notifies on the stream of a session. */
@@ -41,7 +42,7 @@ const old = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> 
 };
 const onlyModern = modernServer.createMcpHandler(
   () => {
-    const server = new modernServer.McpServer({ name: 'new', version: '1' });
+    const server = new modernServer.McpServer({ name: 'new', version: '1' }, { capabilities: { logging: {} } });
     server.registerResource('r', 'file:///x', {}, async () => ({ contents: [] }));
     return server;
   },
@@ -119,6 +120,9 @@ it('announces what it can honour', async () => {
   });
   const other = await connect('modern');
   expect(other.getServerCapabilities()?.resources).toEqual({});
+  // The server says that it has both.
+  const { capabilities } = await new RawClient(t, agent, 'modern').open();
+  expect([capabilities.resources, capabilities.logging]).toEqual([{}, undefined]);
   const subscription = await other.listen({ resourcesListChanged: true, resourceSubscriptions: ['file:///x'] });
   expect([subscription.honoredFilter, await subscription.closed]).toEqual([{}, 'graceful']);
 });

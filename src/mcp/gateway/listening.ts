@@ -2,6 +2,7 @@ import { isObject, type Message } from '../guard/json-rpc.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ServerInfo } from './list-tools.ts';
 import { MODERN_REVISION } from './messages.ts';
+import { isPassedOn } from './methods.ts';
 import { taskCapabilities } from './tasks.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
@@ -47,7 +48,9 @@ export function honoured(
   { capabilities, revision }: Pick<ServerInfo, 'capabilities' | 'revision'>,
 ): Filter {
   const has = (name: string, what: string): boolean =>
-    revision !== MODERN_REVISION && isObject(capabilities[name]) && capabilities[name][what] === true;
+    isPassedOn('subscriptions/listen', true, revision) &&
+    isObject(capabilities[name]) &&
+    capabilities[name][what] === true;
   const { resourceSubscriptions: uris } = filter;
   return {
     ...(filter.toolsListChanged && isObject(capabilities['tools']) && { toolsListChanged: true }),
@@ -62,9 +65,9 @@ export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'r
   const { capabilities, revision } = info;
   const named = CAPABILITIES.filter((name) => isObject(capabilities[name]));
   const tasks = taskCapabilities(info, ofClient);
-  if (ofClient !== MODERN_REVISION)
+  if (ofClient !== MODERN_REVISION && revision !== MODERN_REVISION)
     return { ...Object.fromEntries(named.map((name) => [name, capabilities[name]])), ...tasks };
-  // A client of 2026-07-28 hears what `subscriptions/listen` honours, and of nothing else.
+  // If either side has 2026-07-28, a client hears what `subscriptions/listen` honours, and of nothing else.
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = honoured(
     { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [] },
     { capabilities, revision },
@@ -77,7 +80,9 @@ export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'r
       ...(resourceSubscriptions && { subscribe: true }),
     },
   };
-  return { ...Object.fromEntries(named.map((name) => [name, heard[name] ?? {}])), ...tasks };
+  // `logging/setLevel` does not exist in 2026-07-28.
+  const known = ofClient === MODERN_REVISION ? named : named.filter((name) => name !== 'logging');
+  return { ...Object.fromEntries(known.map((name) => [name, heard[name] ?? {}])), ...tasks };
 }
 
 /** The answer to one `subscriptions/listen`: a stream that names the id of the request in each notification. */

@@ -49,16 +49,6 @@ const TEXTS: Readonly<Record<Exclude<FailureReason, 'NOT_CONNECTED' | 'INPUT_REQ
   OUTCOME_UNKNOWN: 'The connection to the server broke during the call. The call may have been carried out.',
 };
 
-/** Methods that are passed on to the server, in any revision. */
-export const RELAYED: ReadonlySet<string> = new Set([
-  'tools/call',
-  'prompts/list',
-  'prompts/get',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'completion/complete',
-]);
 const CACHEABLE: ReadonlySet<string> = new Set([
   'server/discover',
   'tools/list',

@@ -11,14 +11,8 @@ import { CANNOT_ANSWER, capabilitiesForServer, inputOf } from './client-requests
 import { type Forwarded, forward, type InputNeeded, type Reply, unanswered } from './forward.ts';
 import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
 import { capabilitiesForClient } from './listening.ts';
-import {
-  failureAnswer,
-  INITIALIZE_REVISIONS,
-  MODERN_REVISION,
-  progressTokenOf,
-  RELAYED,
-  resultForClient,
-} from './messages.ts';
+import { failureAnswer, INITIALIZE_REVISIONS, MODERN_REVISION, progressTokenOf, resultForClient } from './messages.ts';
+import { isPassedOn, isPassedOnAnyway } from './methods.ts';
 import { NotConnected, OutcomeUnknown, type Party } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { RecordCall } from './record-call.ts';
@@ -146,12 +140,11 @@ export class Requests {
       return { result: resultForClient(method, { tools: permitted }, await this.#serverInfo(context)) };
     }
     const relay = (): Promise<Reply> => this.#relay(context, method, id, message);
-    if (RELAYED.has(method)) return relay();
+    if (isPassedOnAnyway(method)) return relay();
+    if (!isModern && method === 'ping') return { result: {} };
+    if (!isPassedOn(method, isModern, (await upstreams.info(key)).revision)) return notFound(method);
     if (method.startsWith('tasks/')) return this.#task(context, method, id, message);
-    if (isModern) return notFound(method);
     switch (method) {
-      case 'ping':
-        return { result: {} };
       case 'logging/setLevel':
         // The level of a connection that several people use is not for one of them to set.
         return server.legate.isolation === 'shared' ? { result: {} } : relay();

@@ -9,10 +9,6 @@ import { capabilitiesFor, type GatewayTasks, TASKS_EXTENSION, type Task, type Ta
 import type { Upstreams } from './upstreams.ts';
 
 const PAGE = 10;
-const METHODS: Readonly<Record<TaskForm, ReadonlySet<string>>> = {
-  utility: new Set(['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/list']),
-  extension: new Set(['tasks/get', 'tasks/update', 'tasks/cancel']),
-};
 
 interface Parts {
   readonly tasks: GatewayTasks;
@@ -39,7 +35,7 @@ const refused = (code: number, message: string, data?: Message): { readonly erro
 /** Answers a request about tasks. The guard has made sure that the call that created the task is permitted. */
 export async function answerTaskRequest(parts: Parts, request: TaskRequest): Promise<Reply> {
   const { auth, form, method, params, declares } = request;
-  if (form === undefined || !METHODS[form].has(method)) return notFound(method);
+  if (form === undefined) return notFound(method);
   if (form === 'extension' && !declares) {
     const requiredCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
     return refused(MISSING_CAPABILITY, 'The request needs a capability.', { requiredCapabilities });

@@ -293,7 +293,7 @@ describe('tasks of 2026-07-28', () => {
 it('a pairing of two revisions has no tasks: they are not announced, and a call is an ordinary call', async () => {
   const agent = await newAgent();
   const client = await open(agent, 'modern');
-  expect(client.capabilities).toEqual({ tools: {} });
+  expect(client.capabilities).toEqual({ tools: { listChanged: true } });
   received = [];
   expect((await (await client.call('slow', {}, { task: {} })).next()).result).toMatchObject({ plain: true });
   const at = async (method: string, params: Json): Promise<Json> =>
