@@ -23,6 +23,7 @@ const delegations = lazyRouteComponent(() => import('./screens/delegations.tsx')
 const approvals = lazyRouteComponent(() => import('./screens/approvals.tsx'), 'Approvals');
 const people = lazyRouteComponent(() => import('./screens/people.tsx'), 'People');
 const connections = lazyRouteComponent(() => import('./screens/connections.tsx'), 'Connections');
+const entry = lazyRouteComponent(() => import('./screens/entry.tsx'), 'EntryScreen');
 const webhook = lazyRouteComponent(() => import('./screens/webhook.tsx'), 'WebhookScreen');
 const signals = lazyRouteComponent(() => import('./screens/signals.tsx'), 'Signals');
 
@@ -41,10 +42,8 @@ root.addChildren([
     '/audit',
     lazyRouteComponent(() => import('./screens/audit.tsx'), 'Audit'),
   ),
-  at(
-    '/audit/$id',
-    lazyRouteComponent(() => import('./screens/entry.tsx'), 'EntryScreen'),
-  ),
+  at('/audit/$id', entry),
+  at('/audit/$id/$tab', entry),
   at(
     '/changes',
     lazyRouteComponent(() => import('./screens/changes.tsx'), 'Changes'),

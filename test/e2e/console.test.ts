@@ -152,6 +152,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     ...SCREENS,
     ...['', '/delegations', '/activity', '/history'].map((tab) => `/agents/${agentId}${tab}`),
     `/audit/${entryId}`,
+    `/audit/${entryId}/proof`,
     `/connections/webhooks/${webhookId}`,
     `/connections/servers/${serverId}`,
     '/connections/gateway/pinned',

@@ -1,6 +1,6 @@
 import type { AuditFacets } from 'legate/client';
 import { useState } from 'react';
-import { legate } from '../api.ts';
+import { legate, rights } from '../api.ts';
 import { useNewDecisions } from '../live.ts';
 import { Bars } from '../parts/bars.tsx';
 import { EntryTable } from '../parts/entries.tsx';
@@ -58,6 +58,7 @@ export function Audit() {
           {t.apply}
         </button>
       </form>
+      {rights.all && <Sealed />}
       {unknown.length > 0 && (
         <p className="notice warning" role="status">
           {t.unknownFilter} <Untrusted mono>{unknown.join(' ')}</Untrusted>
@@ -202,5 +203,17 @@ function Facets({
         </li>
       ))}
     </ul>
+  );
+}
+
+/** How much of the ledger is sealed. */
+function Sealed() {
+  const status = useKept(['ledger', 'status'], () => legate.ledger.status());
+  if (!status.data?.origin) return null;
+  const { halted, signedSize, head } = status.data;
+  return (
+    <p className={halted === null ? 'hint' : 'notice warning'}>
+      {halted === null ? t.sealedUpTo(formatNumber(signedSize), formatNumber(head)) : t.sealHalted}
+    </p>
   );
 }

@@ -4,13 +4,15 @@ import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
-import { Result, Screen, Section } from '../parts/screen.tsx';
+import { Result, Screen, Section, Tabs } from '../parts/screen.tsx';
 import { Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { EntryProof } from './entry-proof.tsx';
 
 /** One decision: the verdict, the path that led to it, then everything that was recorded. */
 export function EntryScreen() {
   const id = useParam('id');
+  const tab = useParam('tab');
   const explained = useKept(['audit', 'explain', id], () => legate.audit.explain(id));
   const around = useKept(
     ['audit', 'around', id],
@@ -23,7 +25,7 @@ export function EntryScreen() {
   return (
     <Screen
       title={t.decision}
-      curl={`/audit/${id}/explain`}
+      curl={tab === 'proof' ? `/audit/${id}/proof` : `/audit/${id}/explain`}
       actions={
         <>
           {newer && (
@@ -56,9 +58,20 @@ export function EntryScreen() {
         </>
       }
     >
-      <Result of={explained} lines={8}>
-        {(data) => <Explained data={data} />}
-      </Result>
+      <Tabs
+        label={t.decision}
+        tabs={[
+          [`/audit/${id}`, t.decision],
+          [`/audit/${id}/proof`, t.proof],
+        ]}
+      />
+      {tab === 'proof' ? (
+        <EntryProof id={id} />
+      ) : (
+        <Result of={explained} lines={8}>
+          {(data) => <Explained data={data} />}
+        </Result>
+      )}
       <Section title={t.neighbours}>
         <Result of={around}>{(rows) => <EntryTable entries={rows} />}</Result>
       </Section>

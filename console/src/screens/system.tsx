@@ -1,4 +1,4 @@
-import { legate } from '../api.ts';
+import { legate, rights } from '../api.ts';
 import { useKept } from '../parts/hooks.tsx';
 import { Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
@@ -37,6 +37,7 @@ export function System() {
                 ]}
               />
             </Section>
+            {rights.all && <SealedLedger />}
             <Section title={t.keys}>
               <Table
                 caption={t.keys}
@@ -79,5 +80,58 @@ export function System() {
         )}
       </Result>
     </Screen>
+  );
+}
+
+/** How far the ledger is sealed, and what its witnesses have seen. */
+function SealedLedger() {
+  const status = useKept(['ledger', 'status'], () => legate.ledger.status());
+  return (
+    <Section title={t.sealedLog}>
+      <Result of={status}>
+        {(s) => (
+          <>
+            {s.halted !== null && (
+              <p className="notice warning" role="alert">
+                {t.sealHalted}: <Untrusted>{s.halted}</Untrusted>
+              </p>
+            )}
+            <dl className="facts">
+              <dt>{t.sealing}</dt>
+              <dd>{s.sealing ? t.sealStates.on : t.sealStates.off}</dd>
+              <dt>{t.name}</dt>
+              <dd>{s.origin ? <Untrusted mono>{s.origin}</Untrusted> : '–'}</dd>
+              <dt>{t.sealedRows}</dt>
+              <dd>{t.sealedUpTo(formatNumber(s.signedSize), formatNumber(s.head))}</dd>
+              {s.cosignedSize !== null && (
+                <>
+                  <dt>{t.cosignedRows}</dt>
+                  <dd>{formatNumber(s.cosignedSize)}</dd>
+                </>
+              )}
+              {s.publishedSize !== null && (
+                <>
+                  <dt>{t.publishedRows}</dt>
+                  <dd>{formatNumber(s.publishedSize)}</dd>
+                </>
+              )}
+            </dl>
+            {s.witnesses.length > 0 && (
+              <Table
+                caption={t.witnesses}
+                rows={s.witnesses}
+                rowKey={(w) => w.key}
+                columns={[
+                  { label: t.name, cell: (w) => <Untrusted>{w.name}</Untrusted> },
+                  { label: t.cosignedRows, cell: (w) => formatNumber(w.size) },
+                  { label: t.lastCosigned, cell: (w) => <Time at={w.cosignedAt} /> },
+                  { label: t.failure, cell: (w) => (w.failure ? <Untrusted>{w.failure}</Untrusted> : '–') },
+                ]}
+              />
+            )}
+          </>
+        )}
+      </Result>
+    </Section>
   );
 }

@@ -2,11 +2,13 @@ import type { Texts } from './en.ts';
 import { erasureDe } from './erasure-de.ts';
 import { frameDe } from './frame-de.ts';
 import { gatewayDe, gatewayStatusDe } from './gateway-de.ts';
+import { sealDe } from './seal-de.ts';
 
 export const de: Texts = {
   ...erasureDe,
   ...frameDe,
   ...gatewayDe,
+  ...sealDe,
   unavailable: 'Die Konsole konnte nicht geladen werden. Bitte versuchen Sie es gleich noch einmal.',
   skip: 'Zum Inhalt',
   menu: 'Menü',

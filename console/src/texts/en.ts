@@ -1,12 +1,14 @@
 import { erasureEn } from './erasure-en.ts';
 import { frameEn } from './frame-en.ts';
 import { gatewayEn, gatewayStatusEn } from './gateway-en.ts';
+import { sealEn } from './seal-en.ts';
 
 /** All texts of the console in English. German has the type of this catalogue. */
 export const en = {
   ...erasureEn,
   ...frameEn,
   ...gatewayEn,
+  ...sealEn,
   unavailable: 'The console could not be loaded. Try again in a moment.',
   skip: 'Skip to content',
   menu: 'Menu',
