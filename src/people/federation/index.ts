@@ -15,6 +15,7 @@ import { issuerKeys } from './issuer-keys.ts';
 import { issuerRoutes } from './routes.ts';
 import { providers } from './sign-in/provider.ts';
 import { signInRoutes } from './sign-in/routes.ts';
+import { issuersOfConfiguration } from './store.ts';
 import { deleteExpiredAssertions } from './used-assertions.ts';
 
 export { type Connection, disconnect, listConnections } from './connections.ts';
@@ -32,7 +33,7 @@ export const federation = defineModule({
   description: 'Issuers of tokens that this service trusts, and signing in with them.',
   routes: [...issuerRoutes, ...signInRoutes],
   errors: IssuerErrors,
-  states: [issuerKeys, providers],
+  states: [issuerKeys, issuersOfConfiguration, providers],
   upkeep: async (platform) => {
     await deleteExpiredAssertions(platform);
     await resealClientSecrets(platform);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Id, idFrom, isId } from '../../kernel/ids.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import type { Db, IssuerRow } from '../../storage/index.ts';
 import { IssuerErrors } from './errors.ts';
 import type { PresetName } from './presets.ts';
@@ -59,16 +59,12 @@ function fromConfiguration(input: CreateIssuer): Issuer {
   return versioned({ ...fieldsOf(row), source: 'configuration' }, row);
 }
 
-const configured = new WeakMap<Platform['config'], readonly Issuer[]>();
+/** The issuers of the configuration, which every token request reads. */
+export const issuersOfConfiguration = defineState(({ config }): readonly Issuer[] =>
+  config.issuers.map(fromConfiguration),
+);
 
-/** Returns the issuers of the configuration, which every token request reads. */
-export function configuredIssuers({ config }: Pick<Platform, 'config'>): readonly Issuer[] {
-  const known = configured.get(config);
-  if (known) return known;
-  const issuers = config.issuers.map(fromConfiguration);
-  configured.set(config, issuers);
-  return issuers;
-}
+const configuredIssuers = (platform: Platform): readonly Issuer[] => platform.stateOf(issuersOfConfiguration);
 
 /** Returns all issuers: those of the configuration, then the others, oldest first. */
 export async function listIssuers(platform: Platform, db: Db): Promise<Issuer[]> {
