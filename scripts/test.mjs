@@ -29,6 +29,9 @@ if (noBrowser) notRun.push(`the pages in a browser: ${noBrowser}`);
 const noNginx = whyNoProgram(['nginx'], 'nginx-light', '-v');
 if (noNginx) notRun.push(`the configuration of nginx: ${noNginx}`);
 
+const noCaddy = whyNoProgram(['caddy'], 'caddy', 'version');
+if (noCaddy) notRun.push(`the configuration of Caddy: ${noCaddy}`);
+
 const noSumdb = whyNoPackages(
   () => existsSync('/usr/share/gocode/src/golang.org/x/mod/sumdb') && spawnSync('go', ['version']).status === 0,
   ['golang-go', 'golang-golang-x-mod-dev'],

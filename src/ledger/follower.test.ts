@@ -174,3 +174,48 @@ it('takes in what was committed during a slice from memory', async () => {
     [4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
   ]);
 });
+
+it('makes one further run of all that is due while a run is in progress, so that a stop waits for no more', async () => {
+  const t = await createTestService();
+  let runs = 0;
+  let end = (): void => {};
+  const began: (() => void)[] = [];
+  const follower: LedgerFollower = new LedgerFollower({
+    database: t.legate.platform.database,
+    sliceSize: 1,
+    readStart: async () => 0,
+    onSlice: async (_, upto) => upto,
+    background: {
+      run: () =>
+        follower.exclusively(() => {
+          runs++;
+          began.shift()?.();
+          return new Promise<void>((resolve) => {
+            end = resolve;
+          });
+        }),
+      delayMs: 0,
+      onError: () => {},
+    },
+  });
+  const nextRun = (): Promise<void> => new Promise((resolve) => began.push(resolve));
+  /** A timer that is set later than that of `runSoon` ends later. */
+  const timers = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+  let begun = nextRun();
+  follower.runSoon();
+  await begun;
+  for (let i = 0; i < 5; i++) {
+    follower.runSoon();
+    await timers();
+  }
+  begun = nextRun();
+  end();
+  await begun;
+  expect(runs).toBe(2);
+  follower.runSoon();
+  await timers();
+  const stopped = follower.stop();
+  end();
+  await stopped;
+  expect(runs).toBe(2);
+});

@@ -51,6 +51,8 @@ export class LedgerFollower {
   #position: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  #isRunning = false;
+  #isDue = false;
   #stopped = false;
   #endPause = (): void => {};
   /** Commits that happened while earlier rows were read, oldest first. */
@@ -156,15 +158,30 @@ export class LedgerFollower {
     return result;
   }
 
-  /** Runs in the background after a delay, once for all calls until then. A shorter delay replaces a longer one. */
+  /**
+   * Runs in the background after a delay, once for all calls until then. A shorter delay replaces a longer one. What is
+   * due while a run is in progress becomes one further run, so that a stop never waits for more than one.
+   */
   runSoon(delayMs?: number): void {
     const { background } = this.#o;
     if (this.#stopped || !background) return;
     if (delayMs !== undefined && delayMs < background.delayMs) this.#timer = void clearTimeout(this.#timer);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      background.run().catch(background.onError);
+      this.#isDue = true;
+      void this.#runDue();
     }, delayMs ?? background.delayMs).unref();
+  }
+
+  async #runDue(): Promise<void> {
+    const { background } = this.#o;
+    if (this.#isRunning || !background) return;
+    this.#isRunning = true;
+    while (this.#isDue && !this.#stopped) {
+      this.#isDue = false;
+      await background.run().catch(background.onError);
+    }
+    this.#isRunning = false;
   }
 
   /** Begins nothing new and waits for the work in progress, but not for its pauses. */

@@ -1,65 +1,34 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
-import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hasCaddy, runCaddy } from '../support/caddy.ts';
 import { legate, root, scratchFolder, serve } from '../support/cli.ts';
 import { hasNginx, makeCertificate, runNginx } from '../support/nginx.ts';
 import { startPostgres } from '../support/postgres-server.ts';
-import { freePort, type Running } from '../support/process.ts';
+import { freePort } from '../support/process.ts';
+import { agentBehind, askWithoutPause, keepAlive, productionPair } from '../support/proxied.ts';
 
 const deploy = (path: string): string => join(root, 'deploy', path);
 const textOf = (path: string): string => readFileSync(deploy(path), 'utf8');
-
-interface Question {
-  readonly path: string;
-  readonly token: string;
-  readonly body?: object;
-}
-
-/** Sends a request over TLS. Returns 0 as the status if the connection failed. */
-const send = (url: string, agent: Agent, { path, token, body }: Question): Promise<{ status: number; text: string }> =>
-  new Promise((resolve) => {
-    const headers = { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) };
-    const req = request(`${url}${path}`, { agent, method: body ? 'POST' : 'GET', headers }, (res) => {
-      let text = '';
-      res.on('data', (chunk: Buffer) => (text += chunk));
-      res.on('end', () => resolve({ status: res.statusCode ?? 0, text }));
-      res.on('error', (error) => resolve({ status: 0, text: error.message }));
-    });
-    req.on('error', (error) => resolve({ status: 0, text: error.message }));
-    req.end(body && JSON.stringify(body));
-  });
 
 describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/nginx/legate.conf', () => {
   it('pass legate check --url, and go on answering in a rolling restart', async () => {
     const cwd = scratchFolder();
     const certificate = makeCertificate(cwd);
     const postgres = await startPostgres();
-    const [https, http, one, two] = [await freePort(), await freePort(), await freePort(), await freePort()];
+    const [https, http] = [await freePort(), await freePort()];
     const url = `https://localhost:${https}`;
-    const env = {
-      NODE_ENV: 'production',
-      LEGATE_BASE_URL: url,
-      LEGATE_SECRET: '0d'.repeat(32),
-      LEGATE_DATABASE_URL: postgres.url,
-      LEGATE_HTTP_TRUSTED_PROXIES: '127.0.0.1',
-      LEGATE_SHUTDOWN_DRAIN_SECONDS: '1',
-      LEGATE_LOG_LEVEL: 'error',
-      LEGATE_ADMIN_EMAIL: 'admin@example.com',
-      LEGATE_ADMIN_PASSWORD: 'correct horse battery',
-    };
-    const start = (port: number): Promise<Running> =>
-      serve({ cwd, env: { ...env, PORT: String(port), LEGATE_DATA_DIR: join(cwd, String(port)) } });
-    const instances = await Promise.all([start(one), start(two)]);
+    const pair = await productionPair(cwd, { url, databaseUrl: postgres.url, drainSeconds: 1 });
+    await pair.start();
     const nginx = await runNginx(
       cwd,
       deploy('nginx/legate.conf'),
       [
-        ['127.0.0.1:3001', `127.0.0.1:${one}`],
-        ['127.0.0.1:3002', `127.0.0.1:${two}`],
+        ['127.0.0.1:3001', `127.0.0.1:${pair.ports[0]}`],
+        ['127.0.0.1:3002', `127.0.0.1:${pair.ports[1]}`],
         ['listen 443 ', `listen 127.0.0.1:${https} `],
         ['listen 80;', `listen 127.0.0.1:${http};`],
         ['legate.example.com', 'localhost'],
@@ -67,7 +36,7 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
       ],
       https,
     );
-    const agent = new Agent({ keepAlive: true, ca: readFileSync(certificate) });
+    const agent = keepAlive(certificate);
     try {
       const checked = await legate(['check', '--url', url], { cwd, env: { NODE_EXTRA_CA_CERTS: certificate } });
       expect([checked.code, checked.stderr]).toEqual([0, '']);
@@ -79,47 +48,67 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
         expect.stringContaining('the certificate is self-signed'),
       ]);
 
-      const admin = { LEGATE_DATA_DIR: join(cwd, String(one)) };
-      const token = (await legate(['admin', 'token'], { cwd, env: { ...env, ...admin } })).stdout.trim();
-      const { user } = JSON.parse((await send(url, agent, { path: '/auth/session', token })).text);
-      const permissions = [{ resource: 'db:*', actions: ['read'] }];
-      const body = { ownerId: user.id, name: 'a', type: 'service', permissions };
-      const reader = JSON.parse((await send(url, agent, { path: '/agents', token, body })).text);
-
-      let isOver = false;
-      const answers: { status: number; text: string }[] = [];
-      const clients = Array.from({ length: 6 }, async () => {
-        while (!isOver)
-          answers.push(
-            await send(url, agent, {
-              path: '/authorize',
-              token: reader.token,
-              body: { action: 'read', resource: 'db:x' },
-            }),
-          );
-      });
-      for (const [i, port] of [one, two].entries()) {
-        const before = answers.length;
-        await expect.poll(() => answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
-        expect(await instances[i]?.stop()).toBe(0);
-        instances[i] = await start(port);
+      const reader = await agentBehind(url, agent, cwd, pair);
+      const clients = askWithoutPause(url, agent, reader.token, 6);
+      for (const i of [0, 1] as const) {
+        const before = clients.answers.length;
+        await expect.poll(() => clients.answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
+        expect(await pair.restart(i)).toBe(0);
         if (i > 0) break;
         // nginx sends requests to an instance again two seconds after a failure.
         const restarted = performance.now();
         await expect.poll(() => performance.now() - restarted, { timeout: 15_000 }).toBeGreaterThan(2500);
       }
-      isOver = true;
-      await Promise.all(clients);
-      const failed = answers.filter(({ status, text }) => status !== 200 || !text.includes('"allowed":true'));
+      const failed = await clients.stop();
       // nginx does not ask for readiness: a connection that it opens while the port closes is reset, and it rightly does
       // not send a POST again. At most one for each client and restart can be in that state.
       expect(failed.filter(({ status }) => status !== 502)).toEqual([]);
-      expect(failed.length).toBeLessThanOrEqual(2 * clients.length);
-      expect(answers.length).toBeGreaterThan(100);
+      expect(failed.length).toBeLessThanOrEqual(2 * 6);
+      expect(clients.answers.length).toBeGreaterThan(100);
     } finally {
       agent.destroy();
       await nginx.stop();
-      for (const instance of instances) await instance.stop();
+      await pair.stop();
+      await postgres.remove();
+    }
+  });
+});
+
+describe.skipIf(!hasCaddy())('two instances in production and Caddy with deploy/caddy/Caddyfile', () => {
+  it('lose no request in a rolling restart, because Caddy asks for readiness', async () => {
+    const cwd = scratchFolder();
+    const postgres = await startPostgres();
+    const port = await freePort();
+    const url = `https://localhost:${port}`;
+    // Longer than two of the intervals at which Caddy asks.
+    const pair = await productionPair(cwd, { url, databaseUrl: postgres.url, drainSeconds: 3 });
+    await pair.start();
+    const text = textOf('caddy/Caddyfile')
+      .replace(/^legate\.example\.com /m, `localhost:${port} `)
+      .replace('127.0.0.1:3001 127.0.0.1:3002', pair.ports.map((each) => `127.0.0.1:${each}`).join(' '));
+    expect(text).toContain(`127.0.0.1:${pair.ports[0]} 127.0.0.1:${pair.ports[1]} {`);
+    const caddy = await runCaddy(cwd, text, port);
+    const agent = keepAlive(caddy.certificate);
+    try {
+      const checked = await legate(['check', '--url', url], { cwd, env: { NODE_EXTRA_CA_CERTS: caddy.certificate } });
+      expect([checked.code, checked.stdout]).toEqual([0, expect.not.stringMatching(/^problem/m)]);
+      const reader = await agentBehind(url, agent, cwd, pair);
+      const clients = askWithoutPause(url, agent, reader.token, 6);
+      for (const i of [0, 1] as const) {
+        const before = clients.answers.length;
+        await expect.poll(() => clients.answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
+        expect(await pair.restart(i)).toBe(0);
+        if (i > 0) break;
+        // Caddy asks every second whether an instance is ready again.
+        const restarted = performance.now();
+        await expect.poll(() => performance.now() - restarted, { timeout: 15_000 }).toBeGreaterThan(2500);
+      }
+      expect(await clients.stop()).toEqual([]);
+      expect(clients.answers.length).toBeGreaterThan(100);
+    } finally {
+      agent.destroy();
+      await caddy.stop();
+      await pair.stop();
       await postgres.remove();
     }
   });

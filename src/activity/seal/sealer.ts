@@ -23,6 +23,14 @@ const MAX_TILES = 16;
 const RETRY_MS = 5000;
 /** Shortest time between two checkpoints that are signed because a proof was asked for. */
 const ON_DEMAND_MS = 100;
+/** Pause in the background after another instance was faster. */
+const SUPERSEDED_MS = 1000;
+/** A run in the background goes on in another one after this time, so that a stop does not wait for it. */
+const RUN_MS = 1000;
+/** A stop seals what it can in this time. Other instances, or the next start, seal the rest. */
+const STOP_MS = 2000;
+/** A checkpoint that was asked for covers what can be read in this time: other instances may commit as fast. */
+const CATCH_UP_MS = 4000;
 /** Of the checkpoints that are signed, one is kept in so long. */
 const KEEP_MS = 60_000;
 
@@ -74,7 +82,7 @@ export class Sealer {
       onCommit: (commit, joins) => this.#addCommit(commit, joins),
       pause: () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS)),
       background: {
-        run: () => this.#follower.exclusively(() => this.#run(false)),
+        run: () => this.#follower.exclusively(() => this.#runForAWhile()),
         delayMs: STORE_MS,
         onError: (error) => {
           platform.log.warn({ err: error }, 'the ledger could not be sealed; sealing is tried again');
@@ -129,22 +137,28 @@ export class Sealer {
   async #signOnDemand(): Promise<void> {
     const wait = this.#signedAt + ON_DEMAND_MS - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    await this.#follower.exclusively(() => this.#run(true));
+    await this.#follower.exclusively(() => this.#run(true, performance.now() + CATCH_UP_MS));
   }
 
   /** Stores and signs what is in memory, and stops. */
   async stop(): Promise<void> {
     if (!this.#log) return;
-    await this.#follower.exclusively(() => this.#run(true)).catch(() => {});
+    await this.#follower.exclusively(() => this.#run(true, performance.now() + STOP_MS)).catch(() => {});
     await this.#follower.stop();
   }
 
+  async #runForAWhile(): Promise<void> {
+    const deadline = performance.now() + RUN_MS;
+    await this.#run(false, deadline);
+    if (performance.now() >= deadline) this.#follower.runSoon(0);
+  }
+
   /** Catches up with the ledger, stores the tree, and signs it if that is due. */
-  async #run(now: boolean): Promise<void> {
+  async #run(now: boolean, deadline: number): Promise<void> {
     if (!this.#log || this.#halted !== undefined) return;
-    for (let attempt = 0; attempt < 3; attempt++) {
+    for (let attempt = 0; attempt < 3 && performance.now() < deadline; attempt++) {
       try {
-        await this.#follower.catchUp();
+        await this.#follower.catchUp(deadline);
         const sinceSigned = performance.now() - this.#signedAt;
         const isDue = now || sinceSigned >= this.#platform.config.ledger.sealIntervalMs;
         await this.#store(isDue);
@@ -152,6 +166,8 @@ export class Sealer {
       } catch (error) {
         this.#reset();
         if (!(error instanceof Superseded)) throw error;
+        // Another instance seals. Reading what it has just read would be in vain, again and again.
+        if (!now) return this.#follower.runSoon(SUPERSEDED_MS);
         if (attempt === 2) this.#follower.runSoon();
       }
     }
