@@ -1,4 +1,4 @@
-import { runVerify } from '../verify/index.ts';
+import { runVerify, runVerifyOnline } from '../verify/index.ts';
 import type { Command } from './command.ts';
 
 /** `legate verify`: checks proofs and checkpoints of a sealed ledger offline. */
@@ -9,6 +9,7 @@ export const command: Command<{
   consistent?: boolean;
   'follow-keys'?: boolean;
   json?: boolean;
+  url?: string;
 }> = {
   argument: { name: 'files', meaning: 'proofs (.tlog-proof), sealed exports or checkpoints', many: true },
   options: {
@@ -27,12 +28,20 @@ export const command: Command<{
       meaning: 'also trust keys that a proven ledger.key-added entry in one of the files adds',
     },
     json: { type: 'boolean', meaning: 'as JSON' },
+    url: {
+      type: 'string',
+      value: 'address',
+      meaning: 'also asks the service there to prove that its ledger of today continues the files',
+    },
   },
-  notes: `Exit code: 0 proven, 1 refuted, 2 undecidable or wrong use. Nothing is sent anywhere.
+  notes: `Exit code: 0 proven, 1 refuted, 2 undecidable or wrong use. Nothing is sent anywhere without --url.
 dist/verify.js of the package is the same as one file, which runs alone.`,
-  run: (values) => {
-    process.exitCode = runVerify({ ...values, followKeys: values['follow-keys'] === true }, (text) =>
-      process.stdout.write(text),
-    );
+  run: async (values) => {
+    const options = { ...values, followKeys: values['follow-keys'] === true };
+    const print = (text: string) => process.stdout.write(text);
+    process.exitCode =
+      values.url === undefined
+        ? runVerify(options, print)
+        : await runVerifyOnline({ ...options, url: values.url }, print);
   },
 };

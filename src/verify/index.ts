@@ -20,5 +20,5 @@ export {
 } from './checkpoint.ts';
 export { verifyExport } from './export.ts';
 export { verifyConsistency, verifyProof } from './proof.ts';
-export { runVerify } from './run.ts';
+export { runVerify, runVerifyOnline } from './run.ts';
 export { assertConsistent } from './tree.ts';

@@ -64,14 +64,19 @@ function openedIfTrusted(note: string, policy: Policy): Checkpoint | undefined {
 /** Checks an answer of GET /ledger/consistency against an older checkpoint. */
 export function verifyConsistency(oldNote: string, answer: string, policy: Policy): [Checkpoint, Checkpoint] {
   const old = openCheckpoint(oldNote, policy);
+  return [old, verifyContinuation(old, answer, policy)];
+}
+
+/** Checks an answer of GET /ledger/consistency against an older checkpoint that is opened. Returns the newer one. */
+export function verifyContinuation(old: Checkpoint, answer: string, policy: Policy): Checkpoint {
   if (!answer.startsWith('{')) {
     const recent = openCheckpoint(answer, policy);
     if (old.size !== recent.size && old.size !== 0)
       throw new Undecidable('The newer file has to be the answer of GET /ledger/consistency, which has the proof.');
     assertConsistent(old, recent, []);
-    return [old, recent];
+    return recent;
   }
-  const { from, to, proof, checkpoint } = JSON.parse(answer) as Record<string, unknown>;
+  const { from, to, proof, checkpoint } = parsed(answer);
   if (typeof checkpoint !== 'string' || !Array.isArray(proof)) return refuse('The answer is malformed.');
   const recent = openCheckpoint(checkpoint, policy);
   if (old.origin !== recent.origin) refuse('The checkpoints are of different logs.');
@@ -82,5 +87,13 @@ export function verifyConsistency(oldNote: string, answer: string, policy: Polic
     recent,
     proof.map((hash) => hashOf(String(hash), 'A hash of the proof')),
   );
-  return [old, recent];
+  return recent;
+}
+
+function parsed(answer: string): Record<string, unknown> {
+  try {
+    return JSON.parse(answer);
+  } catch {
+    return refuse('The answer is not JSON.');
+  }
 }

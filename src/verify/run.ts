@@ -11,7 +11,7 @@ import {
 } from './checkpoint.ts';
 import { addedKeys } from './entry.ts';
 import { assertExplained, type ProvenExport, verifyExport } from './export.ts';
-import { type ProvenEntry, verifyConsistency, verifyProof } from './proof.ts';
+import { type ProvenEntry, verifyConsistency, verifyContinuation, verifyProof } from './proof.ts';
 
 interface VerifyOptions {
   readonly files: readonly string[];
@@ -34,6 +34,8 @@ interface Finding {
   readonly checkpoint?: Checkpoint;
   readonly proven?: ProvenEntry;
   readonly sealedExport?: ProvenExport;
+  /** The newest checkpoint of the service, which continues that of the file. */
+  readonly today?: Checkpoint;
 }
 
 const EXIT_CODES = { proven: 0, undecidable: 2, refuted: 1 } as const;
@@ -45,24 +47,85 @@ const EXPORT = Buffer.from('{"format":"legate-export-v1"');
 
 /** Checks the files. Prints what is proven and what is not, and returns the exit code: 0 proven, 1 refuted, 2 neither. */
 export function runVerify(options: VerifyOptions, print: (text: string) => void): number {
-  let policy: Policy;
-  let findings: Finding[];
+  const examined = examineAll(options);
+  return typeof examined === 'string' ? undecidable(examined, print) : show(examined.findings, options, print);
+}
+
+/**
+ * As {@link runVerify}, and asks the service at `url` for the proof that its ledger of today continues what each file
+ * shows.
+ */
+export async function runVerifyOnline(
+  options: VerifyOptions & { readonly url: string },
+  print: (text: string) => void,
+): Promise<number> {
+  const examined = examineAll(options);
+  if (typeof examined === 'string') return undecidable(examined, print);
+  const findings: Finding[] = [];
+  for (const finding of examined.findings) {
+    const { file, verdict, checkpoint } = finding;
+    if (verdict !== 'proven' || !checkpoint) findings.push(finding);
+    else {
+      const asked = await askForToday(options.url, checkpoint);
+      const checked = check(file, () => ({
+        today: asked instanceof Error ? raise(asked) : verifyContinuation(checkpoint, asked, examined.policy),
+      }));
+      findings.push({ ...finding, ...checked });
+    }
+  }
+  return show(findings, options, print);
+}
+
+/** The policy and what it says of each file, or why nothing can be said. */
+function examineAll(options: VerifyOptions): { policy: Policy; findings: Finding[] } | string {
   try {
-    policy = policyOf(options);
+    let policy = policyOf(options);
     if (options.followKeys) policy = followKeys(options.files, policy);
-    findings = options.consistent
+    const findings = options.consistent
       ? [checkConsistency(options.files, policy)]
       : options.files.map((file) => check(file, () => examine(file, policy)));
     if (findings.length === 0) throw new Undecidable('Name at least one file.');
+    return { policy, findings };
   } catch (error) {
     if (!(error instanceof Undecidable)) throw error;
-    print(`${error.message}\n`);
-    return EXIT_CODES.undecidable;
+    return error.message;
   }
-  if (options.json) print(`${JSON.stringify(findings.map(asJson), null, 2)}\n`);
+}
+
+function undecidable(reason: string, print: (text: string) => void): number {
+  print(`${reason}\n`);
+  return EXIT_CODES.undecidable;
+}
+
+function show(findings: readonly Finding[], { json }: VerifyOptions, print: (text: string) => void): number {
+  if (json) print(`${JSON.stringify(findings.map(asJson), null, 2)}\n`);
   else for (const finding of findings) print(describe(finding));
   const verdicts = findings.map(({ verdict }) => verdict);
   return verdicts.includes('refuted') ? 1 : verdicts.includes('undecidable') ? 2 : 0;
+}
+
+const raise = (error: Error): never => {
+  throw error;
+};
+
+const TIMEOUT_MS = 10_000;
+
+/** The answer of GET /ledger/consistency, of the log of a checkpoint; an {@link Undecidable} if there is none. */
+async function askForToday(url: string, { origin, size }: Checkpoint): Promise<string | Undecidable> {
+  const base = url.replace(/\/$/, '');
+  // The id of a log is at the end of its name, unless the operator has named it otherwise.
+  const [, id] = /\/([0-9a-f]{8})$/.exec(origin) ?? [];
+  const path = `${id === undefined ? '/ledger' : `/ledger/${id}`}/consistency?from=${size}`;
+  try {
+    const response = await fetch(base + path, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    if (!response.ok) return new Undecidable(`${base}${path} answered ${response.status}, which proves nothing.`);
+    if (bytes.length > MAX_BYTES) return new Undecidable(`The answer of ${base} is larger than ${MAX_BYTES} bytes.`);
+    return utf8(bytes);
+  } catch (error) {
+    if (error instanceof Refuted) return new Undecidable(error.message);
+    return new Undecidable(`${base} cannot be asked: ${(error as Error).message}.`);
+  }
 }
 
 function policyOf({ key = [], policy }: VerifyOptions): Policy {
@@ -181,12 +244,13 @@ const shown = (text: string): string =>
 
 const timeOf = (ms: number): string => (ms > 8.64e15 ? String(ms) : new Date(ms).toISOString());
 
-function describe({ file, verdict, reason, checkpoint, proven, sealedExport }: Finding): string {
+function describe({ file, verdict, reason, checkpoint, proven, sealedExport, today }: Finding): string {
   const lines = [`${file}: ${verdict}`];
   if (reason !== undefined) lines.push(`  ${reason}`);
   if (checkpoint && proven) lines.push(...describeEntry(proven));
   else if (sealedExport) lines.push(...describeExport(sealedExport));
   else if (checkpoint) lines.push(`  A tree of ${checkpoint.size} rows of ${checkpoint.origin} was signed.`);
+  if (today) lines.push(`  The ledger of today, of ${today.size} rows, continues it.`);
   if (proven?.before) lines.push(...describeBefore(proven.before));
   if (checkpoint) {
     lines.push(`  Signed by ${checkpoint.signedBy.join(', ')}.`);
@@ -247,7 +311,7 @@ function describeEntry({ entry, checkpoint }: ProvenEntry): string[] {
   ];
 }
 
-function asJson({ file, verdict, reason, checkpoint, proven, sealedExport }: Finding): object {
+function asJson({ file, verdict, reason, checkpoint, proven, sealedExport, today }: Finding): object {
   return {
     file,
     verdict,
@@ -255,6 +319,7 @@ function asJson({ file, verdict, reason, checkpoint, proven, sealedExport }: Fin
     ...(checkpoint ? { checkpoint: { ...checkpoint, root: checkpoint.root.toString('base64') } } : {}),
     ...(proven ? { entry: proven.entry } : {}),
     ...(proven?.before ? { before: { ...proven.before, root: proven.before.root.toString('base64') } } : {}),
+    ...(today ? { today: { ...today, root: today.root.toString('base64') } } : {}),
     ...(sealedExport ? { export: { ...sealedExport, checkpoint: undefined } } : {}),
   };
 }

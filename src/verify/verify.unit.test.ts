@@ -1,4 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -11,6 +13,7 @@ import {
   policyOfKeys,
   Refuted,
   runVerify,
+  runVerifyOnline,
   Undecidable,
   verifyConsistency,
   verifyProof,
@@ -185,5 +188,45 @@ describe('the command', () => {
     const old = write('old', noteOf(3));
     expect(run({ files: [old, write('answer', answerOf(3, 9))], key, consistent: true })).toBe(0);
     expect(readFileSync(good, 'utf8')).toBe(proofOf(4, 11));
+  });
+
+  it('asks the service at --url whether its ledger of today continues the files', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'legate-verify-'));
+    const file = join(dir, 'old');
+    writeFileSync(file, noteOf(3));
+    let answer = { status: 200, text: answerOf(3, 9) };
+    const asked: (string | undefined)[] = [];
+    const server = createServer((req, res) => {
+      asked.push(req.url);
+      res.writeHead(answer.status).end(answer.text);
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    onTestFinished(() => {
+      server.close();
+      rmSync(dir, { recursive: true });
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    let printed = '';
+    const run = (to = url): Promise<number> => {
+      printed = '';
+      return runVerifyOnline({ files: [file], key: [log.vkey], url: to }, (text) => {
+        printed += text;
+      });
+    };
+    expect(await run()).toBe(0);
+    expect(printed).toContain('The ledger of today, of 9 rows, continues it.');
+    expect(asked).toEqual(['/ledger/consistency?from=3']);
+    for (const [status, text, code, said] of [
+      [200, answerOf(3, 9, consistency(3, leavesOf(9)).reverse()), 1, 'does not continue'],
+      [200, answerOf(2, 9), 2, 'is not the proof from 3'],
+      [200, 'nonsense\n\nnonsense', 1, 'not a signed note'],
+      [200, '{', 1, 'not JSON'],
+      [404, '{}', 2, 'answered 404'],
+    ] as const) {
+      answer = { status, text };
+      expect([await run(), text, printed]).toEqual([code, text, expect.stringContaining(said)]);
+    }
+    expect(await run('http://127.0.0.1:1')).toBe(2);
+    expect(printed).toContain('cannot be asked');
   });
 });

@@ -63,6 +63,12 @@ it('legate witness remembers what it saw over kill -9, and legate verify demands
   const verified = await legate(['verify', file, '--policy', policy]);
   expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('Seen by the witness w1 at ')]);
 
+  const online = await legate(['verify', file, '--policy', policy, '--url', `http://127.0.0.1:${server.port}`]);
+  expect([online.code, online.stdout]).toEqual([
+    0,
+    expect.stringMatching(/The ledger of today, of \d+ rows, continues/),
+  ]);
+
   first.kill('SIGKILL');
   expect(await first.exit).toBe('SIGKILL');
   await expect(prove()).rejects.toMatchObject({ code: 'NOT_YET_SEALED' });
