@@ -33,6 +33,7 @@ const PARTS = [
   'search',
   'replay',
   'export',
+  'seal',
   'events',
   'sessions',
   'limits',
@@ -71,6 +72,7 @@ const { measureGateway } = await import('./figures/gateway.mjs');
 const { measurePostgres } = await import('./figures/postgres.mjs');
 const { measureLimits } = await import('./figures/limits.mjs');
 const { measureReplay } = await import('./figures/replay.mjs');
+const { measureSeal } = await import('./figures/seal.mjs');
 const { measureSearch } = await import('./figures/search.mjs');
 const { measureSessions } = await import('./figures/sessions.mjs');
 const { measureStart } = await import('./figures/start.mjs');
@@ -112,6 +114,7 @@ const parts = {
   search: measureSearch,
   replay: measureReplay,
   export: measureExport,
+  seal: measureSeal,
   events: measureEvents,
   sessions: measureSessions,
   limits: measureLimits,
@@ -121,7 +124,7 @@ const parts = {
 const startedAt = performance.now();
 console.log(describeMachine(generator));
 console.log(fsyncLine('before'));
-if (only.some((name) => ['history', 'pages', 'search', 'replay', 'export'].includes(name)))
+if (only.some((name) => ['history', 'pages', 'search', 'replay', 'export', 'seal'].includes(name)))
   context.history = await fillHistory(scratch, Number(values.rows));
 for (const name of only) {
   try {

@@ -1,14 +1,13 @@
 // The event stream: how much it carries, how soon, what it takes of memory and of decisions, and how fast it catches
 // up.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fillAudit, fillPeople } from '../support/data.mjs';
 import { load } from '../support/load.mjs';
 import { pinned } from '../support/machine.mjs';
 import { median, ms, ratio, sleep, thousands } from '../support/numbers.mjs';
-import { residentMb, startService, writeBodies } from '../support/service.mjs';
+import { cpuMs, residentMb, startService, writeBodies } from '../support/service.mjs';
 
 const ASK = { action: 'read', resource: 'mcp:server3:list_issues', arguments: { repo: 'octo/hello', page: 1 } };
 const RATE = 100;
@@ -173,11 +172,4 @@ function startReader() {
     return ok;
   };
   return { reader, stop: () => child.stdin.end() };
-}
-
-/** Milliseconds of processor time that a process has had. */
-function cpuMs(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  const TICKS_A_SECOND = 100;
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_A_SECOND;
 }

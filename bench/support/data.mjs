@@ -105,6 +105,21 @@ export async function fillPeople(databaseUrl, agents) {
   };
 }
 
+/** An administrator of a database. Returns an API token. */
+export async function addAdmin(databaseUrl) {
+  const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
+  const now = Date.now();
+  const admin = userRow('admin@example.com', 'admin', now);
+  const token = newSecret('apiToken');
+  await database.write.insertInto('users').values(admin).execute();
+  await database.write
+    .insertInto('api_tokens')
+    .values(apiTokenRow(admin.id, token, now))
+    .execute();
+  await database.close();
+  return token;
+}
+
 /** Past decisions of the agents, spread over the last month, through the ledger's own batch store. */
 export async function fillAudit(databaseUrl, people, rows) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });

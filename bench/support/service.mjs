@@ -44,6 +44,13 @@ export function residentMb(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? Number.NaN) / 1024;
 }
 
+/** Milliseconds of processor time that a process has had. */
+export function cpuMs(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  const TICKS_A_SECOND = 100;
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_A_SECOND;
+}
+
 /** A file with one request body a line, for the load generator. */
 export function writeBodies(path, bodies) {
   writeFileSync(path, `${bodies.map((body) => JSON.stringify(body)).join('\n')}\n`);
