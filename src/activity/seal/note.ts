@@ -34,17 +34,21 @@ export interface Checkpoint {
 const keyId = (name: string, key: Uint8Array): Buffer =>
   createHash('sha256').update(`${name}\n`).update(key).digest().subarray(0, KEY_ID);
 
+/** The verifier key of a key, encoded with its type byte, under a name. */
+export function vkeyOf(name: string, encoded: string): string {
+  return `${name}+${keyId(name, Buffer.from(encoded, 'base64')).toString('hex')}+${encoded}`;
+}
+
 /** Makes a signer from 32 secret bytes. */
 export function noteSigner(name: string, seed: Uint8Array): NoteSigner {
   const secret = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' });
   const key = createPublicKey(secret);
   const raw = Buffer.concat([Buffer.of(ED25519), key.export({ format: 'der', type: 'spki' }).subarray(-SEED)]);
-  const id = keyId(name, raw);
   return {
     name,
-    id,
+    id: keyId(name, raw),
     key,
-    vkey: `${name}+${id.toString('hex')}+${raw.toString('base64')}`,
+    vkey: vkeyOf(name, raw.toString('base64')),
     sign: (text) => sign(null, Buffer.from(text), secret),
   };
 }

@@ -2,20 +2,40 @@ import type { z } from 'zod';
 import { isoTime } from '../../kernel/clock.ts';
 import { readHead } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import { signersOf } from './begin.ts';
+import { parseKey } from '../../verify/index.ts';
+import { readKeyEvents, signersOf } from './begin.ts';
 import { SealErrors } from './errors.ts';
+import { noteVerifier, openCheckpoint, vkeyOf } from './note.ts';
 import type { LedgerKeys, LedgerLogs, LedgerStatus } from './schema.ts';
 import { sealer } from './sealer.ts';
-import { servedLog } from './served-log.ts';
+import { type ServedLog, servedLog } from './served-log.ts';
 import { readLog } from './store.ts';
 import { cosigner } from './witnesses/index.ts';
 
 /** The verifier keys of a log, by default the current one. Throws 404 LEDGER_NOT_SEALED and LEDGER_LOG_NOT_FOUND. */
 export async function ledgerKeys(platform: Platform, id?: string): Promise<z.output<typeof LedgerKeys>> {
   const current = await readLog(platform.database.read);
-  const log = id === undefined || current?.log_id === id ? current : await servedLog(platform, id);
-  if (!log) throw SealErrors.LEDGER_NOT_SEALED();
-  return { origin: log.origin, keys: (await signersOf(platform, log.origin)).map(({ vkey }) => vkey) };
+  if (id === undefined || current?.log_id === id) {
+    if (!current) throw SealErrors.LEDGER_NOT_SEALED();
+    return { origin: current.origin, keys: (await signersOf(platform, current.origin)).map(({ vkey }) => vkey) };
+  }
+  const ended = await servedLog(platform, id);
+  return { origin: ended.origin, keys: await keysOfEnded(platform, ended) };
+}
+
+/**
+ * The keys that have signed a log that ended: those of its last checkpoint, and those that it retired before. The
+ * service may have other keys by now.
+ */
+async function keysOfEnded(platform: Platform, { origin, checkpoint }: ServedLog): Promise<string[]> {
+  const db = platform.database.read;
+  const [added, retired] = [await readKeyEvents(db, 'ledger.key-added'), await readKeyEvents(db, 'ledger.key-retired')];
+  const now = (await signersOf(platform, origin)).map(({ vkey }) => vkey);
+  // A key that was retired in a later log is recorded under the name of that one.
+  const renamed = [...added, ...retired].map((vkey) => vkeyOf(origin, parseKey(vkey).encoded));
+  const signing = [...new Set([...now, ...renamed])].filter((vkey) => openCheckpoint(checkpoint, [noteVerifier(vkey)]));
+  const before = retired.filter((vkey) => parseKey(vkey).name === origin).toReversed();
+  return [...new Set([...signing, ...before])];
 }
 
 /** The log that is written now and those that ended, newest first. */

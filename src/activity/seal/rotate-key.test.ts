@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 import { KeyStore } from '../../operations/keys/index.ts';
 import { openDatabase } from '../../storage/index.ts';
-import { runVerify } from '../../verify/index.ts';
-import { checkSealedLedger, recordAddedKey, recordRetiredKeys, rotationState } from './index.ts';
+import { openCheckpoint, parseKey, policyOfKeys, runVerify } from '../../verify/index.ts';
+import { checkSealedLedger, endRolledBackLog, recordAddedKey, recordRetiredKeys, rotationState } from './index.ts';
 
 /** Changes the keys of a service that is stopped. */
 async function changeKeys(
@@ -91,4 +91,40 @@ describe.each([
       ['ledger.key-retired', oldKey],
     ]);
   });
+});
+
+it('a log that ended has the keys that signed it, also those that were retired since', async () => {
+  const config = { ledger: { seal: 'on' } } as const;
+  const first = await createTestService({ config });
+  const notes = [await newestNote(first)];
+  const [ended] = await first.legate.ledger.logs();
+  const keys = [...(await keysOf(first))];
+  const rotate = async (from: TestService): Promise<TestService> => {
+    await from.legate.close();
+    await changeKeys(first, undefined);
+    const both = await createTestService({ config, sameDatabaseAs: first });
+    keys.unshift(await recordAddedKey(both.legate.platform));
+    await proveRow(both, 'ledger.key-added');
+    await recordRetiredKeys(both.legate.platform);
+    notes.push(await newestNote(both));
+    await both.legate.close();
+    await changeKeys(first, undefined, true);
+    return createTestService({ config, sameDatabaseAs: first });
+  };
+  const rotated = await rotate(first);
+  await rotated.user();
+  notes.push(await newestNote(rotated));
+  await rotated.legate.close();
+  const database = await openDatabase(first.database.url, { serviceName: first.database.name });
+  await endRolledBackLog(database, first.database.dir, first.clock.now());
+  await database.close();
+  const inSecondLog = await rotate(await createTestService({ config, sameDatabaseAs: first }));
+
+  const { body } = await inSecondLog.call('GET', `/ledger/${ended?.id}/keys`);
+  expect(body).toEqual({ origin: ended?.origin, keys: keys.slice(1) });
+  const policy = policyOfKeys(body.keys.map(parseKey));
+  const ofEnded = notes.filter((note) => note.startsWith(`${ended?.origin}\n`));
+  expect(ofEnded).toHaveLength(3);
+  for (const note of ofEnded) expect(openCheckpoint(note, policy).origin).toBe(ended?.origin);
+  expect(await keysOf(inSecondLog)).toEqual(keys.slice(0, 1));
 });
