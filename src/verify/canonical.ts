@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The file is not what it claims: exit code 1. */
 export class Refuted extends Error {}
@@ -12,11 +12,9 @@ export function refuse(reason: string): never {
 /** Bytes of a SHA-256 hash. */
 export const HASH = 32;
 
-export const sha256 = (...parts: readonly (string | Uint8Array)[]): Buffer => {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest();
-};
+/** One call with a text as its result takes half the time of a Hash object. */
+export const sha256 = (data: string | Uint8Array): Buffer => Buffer.from(hash('sha256', data, 'binary'), 'latin1');
+
 export function base64(text: string, what: string): Buffer {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) refuse(`${what} is not canonical base64.`);

@@ -26,7 +26,7 @@ export function parseKey(vkey: string): TrustedKey {
   const isKey = bytes.length === HASH + 1 && bytes.toString('base64') === encoded;
   if (name === '' || !isKey || (type !== LOG_KEY && type !== WITNESS_KEY))
     throw new Undecidable(`${JSON.stringify(vkey)} is not a verifier key of an Ed25519 key.`);
-  if (sha256(`${name}\n`, bytes).toString('hex', 0, 4) !== id)
+  if (sha256(Buffer.concat([Buffer.from(`${name}\n`), bytes])).toString('hex', 0, 4) !== id)
     throw new Undecidable(`The key id of ${name} does not belong to the key.`);
   const key = createPublicKey({ key: Buffer.concat([SPKI, bytes.subarray(1)]), format: 'der', type: 'spki' });
   return { name, type, id, raw: encoded.slice(2), encoded, key };

@@ -1,6 +1,6 @@
 import { canonicalJson, hashOf, refuse, Undecidable } from './canonical.ts';
 import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
-import { addedKeys, type Entry, parseEntry } from './entry.ts';
+import { addedKeys, type Entry, entryOf, readEntry } from './entry.ts';
 import { leafHash, rootOfInclusion, TreeFolder } from './tree.ts';
 
 /** What a sealed export proves. */
@@ -150,20 +150,26 @@ abstract class Check {
       return hashOf(text(hash, 'A hash'), 'A hash');
     }
     if (hash !== undefined) refuse(`The line of row ${seq} has a hash next to its leaf.`);
-    const entry = parseEntry(text(leaf, 'A leaf'), hidden === undefined ? undefined : text(hidden, 'A private text'));
-    if (entry.seq !== seq) refuse(`Row ${entry.seq} stands in the place of row ${seq}.`);
+    const parts = readEntry(text(leaf, 'A leaf'), hidden === undefined ? undefined : text(hidden, 'A private text'));
+    const { type, timestamp } = parts;
+    if (parts.seq !== seq) refuse(`Row ${parts.seq} stands in the place of row ${seq}.`);
     this.#entries++;
     if (hidden === undefined) this.#withheld++;
-    if (hidden === undefined && entry.type === 'audit') this.#withoutPrivate.add(seq, seq);
+    if (hidden === undefined && type === 'audit') this.#withoutPrivate.add(seq, seq);
+    if (type !== 'audit') this.#note(entryOf(parts));
+    if (type !== 'absent') {
+      if (timestamp < this.#lastTime) refuse(`The time of row ${seq} is before that of a row before it.`);
+      this.#firstTime ??= timestamp;
+      this.#lastTime = timestamp;
+    }
+    return leafHash(leaf as string);
+  }
+
+  /** Notes what an entry says of other rows and of keys. */
+  #note(entry: Entry): void {
     this.#deleted.push(...deletedRows(entry));
     this.#erased.push(...erasedRows(entry));
     this.#addedKeys.push(...addedKeys(entry));
-    if (entry.type !== 'absent') {
-      if (entry.timestamp < this.#lastTime) refuse(`The time of row ${seq} is before that of a row before it.`);
-      this.#firstTime ??= entry.timestamp;
-      this.#lastTime = entry.timestamp;
-    }
-    return leafHash(leaf as string);
   }
 
   result(checkpoint: Checkpoint): ProvenExport {

@@ -1,6 +1,6 @@
 import { base64, canonicalJson, decimal, hashOf, refuse, Undecidable, utf8 } from './canonical.ts';
 import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
-import { type Entry, parseEntry } from './entry.ts';
+import { type Entry, entryOf, readEntry } from './entry.ts';
 import { assertConsistent, leafHash, rootOfInclusion } from './tree.ts';
 
 export interface ProvenEntry {
@@ -26,7 +26,7 @@ export function verifyProof(file: string, policy: Policy): ProvenEntry {
   const proof = hashes.map((hash) => hashOf(hash, 'A hash of the proof'));
   const root = rootOfInclusion(leafHash(leaf), at, checkpoint.size, proof);
   if (!root.equals(checkpoint.root)) refuse('The entry is not in the tree that was signed.');
-  const entry = parseEntry(leaf, hidden as string | undefined);
+  const entry = entryOf(readEntry(leaf, hidden as string | undefined));
   if (entry.seq !== at + 1) refuse('The number of the entry is not its place in the tree.');
   const earlier = before === undefined ? undefined : treeBefore(before, at, checkpoint, policy);
   return earlier ? { entry, checkpoint, before: earlier } : { entry, checkpoint };

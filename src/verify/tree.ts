@@ -1,8 +1,16 @@
-import { refuse, sha256 } from './canonical.ts';
+import { HASH, refuse, sha256 } from './canonical.ts';
 import type { Checkpoint } from './checkpoint.ts';
 
-const node = (left: Uint8Array, right: Uint8Array): Buffer => sha256(Buffer.of(1), left, right);
-export const leafHash = (leaf: string): Buffer => sha256(Buffer.of(0), leaf);
+/** Reused by {@link node}: the prefix of an inner node and the hashes of its two children. */
+const inner = Buffer.alloc(1 + 2 * HASH, 1);
+
+function node(left: Uint8Array, right: Uint8Array): Buffer {
+  inner.set(left, 1);
+  inner.set(right, 1 + HASH);
+  return sha256(inner);
+}
+
+export const leafHash = (leaf: string): Buffer => sha256(`\0${leaf}`);
 
 /** Computes the root from an inclusion proof (RFC 9162, section 2.1.3.2). */
 export function rootOfInclusion(leaf: Buffer, index: number, size: number, proof: readonly Buffer[]): Buffer {
@@ -28,7 +36,7 @@ export function assertConsistent(
   if (old.size > recent.size) refuse('The newer checkpoint has fewer rows than the older one.');
   if (old.size === 0 || old.size === recent.size) {
     if (proof.length > 0) refuse('The consistency proof is not empty.');
-    const expected = old.size === 0 ? sha256() : recent.root;
+    const expected = old.size === 0 ? sha256('') : recent.root;
     if (!old.root.equals(expected)) refuse('Two trees of one size have different roots: the log was forked.');
     return;
   }

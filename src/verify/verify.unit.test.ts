@@ -31,7 +31,7 @@ const leaf = (i: number): string =>
 
 const leavesOf = (size: number): Buffer[] => Array.from({ length: size }, (_, i) => leafHash(leaf(i)));
 const textOf = (leaves: readonly Buffer[], size = leaves.length): string =>
-  `${ORIGIN}\n${size}\n${(size === 0 ? sha256() : root(leaves)).toString('base64')}\n`;
+  `${ORIGIN}\n${size}\n${(size === 0 ? sha256('') : root(leaves)).toString('base64')}\n`;
 const noteOf = (size: number): string => {
   const text = textOf(leavesOf(size));
   return `${text}\n${log.signs(text)}`;
@@ -76,6 +76,21 @@ describe('a proof', () => {
   it.each(Object.keys(forged))('with %s is refuted', (name) => {
     expect(forged[name]).not.toBe(good);
     expect(() => verifyProof(forged[name] as string, policy)).toThrow(Refuted);
+  });
+
+  it('shows no other text than the one that was hashed, nor one of a type without fields', () => {
+    const single = (sealed: string, shown: string): string => {
+      const text = textOf([leafHash(sealed)]);
+      const extra = Buffer.from(JSON.stringify({ leaf: shown })).toString('base64');
+      return `c2sp.org/tlog-proof@v1\nextra ${extra}\nindex 0\n\n${text}\n${log.signs(text)}`;
+    };
+    const sealed = leaf(0).replace('db:x', 'db:\ufffd');
+    expect(verifyProof(single(sealed, sealed), policy).entry.fields).toMatchObject({ resource: 'db:\ufffd' });
+    const unpaired = sealed.replace('\ufffd', '\ud800');
+    expect(leafHash(unpaired)).toEqual(leafHash(sealed));
+    expect(() => verifyProof(single(sealed, unpaired), policy)).toThrow(Refuted);
+    const odd = leaf(0).replace(/\0audit\0(.*?)\0aud_.*$/s, '\0constructor\0$1\0x');
+    expect(() => verifyProof(single(odd, odd), policy)).toThrow('0');
   });
 
   it('under another key, or by another log of the same key, is undecidable', () => {
@@ -153,7 +168,7 @@ describe('consistency', () => {
 
   it.each([3, 4, 6])('is refuted with a hash too many, too few or changed, from %i rows', (from) => {
     const proof = consistency(from, leavesOf(9));
-    for (const wrong of [[...proof, sha256()], proof.slice(1), [sha256(), ...proof.slice(1)]])
+    for (const wrong of [[...proof, sha256('')], proof.slice(1), [sha256(''), ...proof.slice(1)]])
       expect(() => verifyConsistency(noteOf(from), answerOf(from, 9, wrong), policy)).toThrow(Refuted);
   });
 });
