@@ -26,7 +26,8 @@ const NO_SALT = Buffer.alloc(SALT);
  * that retention has deleted, the stored hashes count.
  */
 export async function checkSealedLedger(platform: Platform): Promise<LedgerCheck> {
-  const db = platform.database.read;
+  const { database } = platform;
+  const db = database.read;
   const log = await readLog(db);
   if (!log?.checkpoint) return { size: 0, problem: 'the ledger has no signed checkpoint' };
   const size = log.signed_size;
@@ -35,11 +36,11 @@ export async function checkSealedLedger(platform: Platform): Promise<LedgerCheck
   const edge = TreeEdge.from(begin * TILE, await readTiles(db, TreeEdge.openTiles(begin * TILE)));
   const addLeaf = (hash: string): void => edge.add(hash, NO_SALT, 0);
   for (const seq of await permanentUpTo(db, begin * TILE))
-    if ((await firstChanged(db, { from: seq, upto: seq, pruned })) !== undefined)
+    if ((await firstChanged(database, db, { from: seq, upto: seq, pruned })) !== undefined)
       return { size: seq - 1, firstBad: seq, problem: `row ${seq} differs from what was sealed` };
   for (let tile = begin; tile * TILE < size; tile += TILES) {
     const rows = { from: tile * TILE + 1, upto: Math.min(size, (tile + TILES) * TILE), pruned };
-    const firstBad = await firstChanged(db, rows, addLeaf);
+    const firstBad = await firstChanged(database, db, rows, addLeaf);
     if (firstBad !== undefined)
       return { size: firstBad - 1, firstBad, problem: `row ${firstBad} differs from what was sealed` };
     const bad = await wrongTile(

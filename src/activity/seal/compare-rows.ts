@@ -1,4 +1,4 @@
-import type { Db } from '../../storage/index.ts';
+import type { Database, Db } from '../../storage/index.ts';
 import { leafHash, storedTexts } from './entry-text.ts';
 import { erasureRecords } from './erasures.ts';
 import { saltIn } from './salts.ts';
@@ -12,6 +12,7 @@ import { TILE, tileKey } from './tree.ts';
  * @param onLeaf gets the hash of each leaf before that, as latin1.
  */
 export async function firstChanged(
+  database: Database,
   db: Db,
   { from, upto, pruned }: { readonly from: number; readonly upto: number; readonly pruned: number },
   onLeaf: (hash: string) => void = () => {},
@@ -19,17 +20,18 @@ export async function firstChanged(
   const first = Math.floor((from - 1) / TILE);
   const positions = Array.from({ length: Math.ceil(upto / TILE) - first }, (_, i) => ({ level: 0, tile: first + i }));
   const [rows, remains, tiles] = await Promise.all([
-    readSealedRows(db, from, upto),
+    readSealedRows(database, db, from, upto),
     readRemains(db, from, upto),
     readTiles(db, positions),
   ]);
   const isRecorded = erasureRecords(db);
-  const bySeq = new Map(rows.map((row) => [row.seq, row]));
+  let next = 0;
   for (let seq = from; seq <= upto; seq++) {
     const stored = tiles.get(tileKey({ level: 0, tile: Math.floor((seq - 1) / TILE) }));
     if (!stored) return seq;
     const index = (seq - 1) % TILE;
-    const [row, left] = [bySeq.get(seq), remains.get(seq)];
+    const row = rows[next]?.seq === seq ? rows[next++] : undefined;
+    const left = remains.get(seq);
     const expected = hashIn(stored.hashes, index).toString('latin1');
     const texts = storedTexts(seq, row, left, saltIn(stored.salts, index));
     const isPruned = !row && seq <= pruned;

@@ -117,11 +117,17 @@ export function rowTexts(row: SealedRow, salt: string): EntryTexts {
 }
 
 const decisionOf = (row: SealedRow): SealedDecision => ({
-  ...row,
+  id: row.id,
   agentId: row.agent_id,
   userId: row.user_id,
+  action: row.action,
+  resource: row.resource,
+  result: row.result,
+  reason: row.reason,
   durationMs: row.duration_ms,
   tokensCost: row.tokens_cost,
+  parameters: row.parameters,
+  ip: row.ip,
   userAgent: row.user_agent,
   delegationIds: row.delegation_ids,
 });

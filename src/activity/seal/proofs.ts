@@ -1,6 +1,6 @@
 import { prunedUpTo, readHead } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
+import type { Database } from '../../storage/index.ts';
 import { parseKey } from '../../verify/index.ts';
 import { leafHash, storedTexts } from './entry-text.ts';
 import { SealErrors } from './errors.ts';
@@ -39,17 +39,18 @@ interface Texts {
 /** The texts of a sealed row, without `private` once it is erased. Throws 404, and 409 SEALED_ROW_DIFFERS. */
 async function readTexts({ database }: Platform, seq: number): Promise<Texts> {
   // A row that is deleted between the reads differs once.
-  const texts = (await tryTexts(database.read, seq)) ?? (await tryTexts(database.read, seq));
+  const texts = (await tryTexts(database, seq)) ?? (await tryTexts(database, seq));
   if (texts) return texts;
-  throw (await isGone(database.read, seq)) ? SealErrors.LEDGER_ROW_NOT_FOUND() : SealErrors.SEALED_ROW_DIFFERS();
+  throw (await isGone(database, seq)) ? SealErrors.LEDGER_ROW_NOT_FOUND() : SealErrors.SEALED_ROW_DIFFERS();
 }
 
 /** The texts of a sealed row; undefined if the row is gone or differs from what was sealed. */
-export async function tryTexts(db: Db, seq: number): Promise<Texts | undefined> {
+export async function tryTexts(database: Database, seq: number): Promise<Texts | undefined> {
+  const db = database.read;
   const position = { level: 0, tile: Math.floor((seq - 1) / TILE) };
   const index = (seq - 1) % TILE;
   const [[row], remains, tiles] = await Promise.all([
-    readSealedRows(db, seq, seq),
+    readSealedRows(database, db, seq, seq),
     readRemains(db, seq, seq),
     readTiles(db, [position]),
   ]);
@@ -60,9 +61,10 @@ export async function tryTexts(db: Db, seq: number): Promise<Texts | undefined> 
 }
 
 /** Whether a row that has no texts was pruned or erased. */
-async function isGone(db: Db, seq: number): Promise<boolean> {
+async function isGone(database: Database, seq: number): Promise<boolean> {
+  const db = database.read;
   const [[row], remains, pruned] = await Promise.all([
-    readSealedRows(db, seq, seq),
+    readSealedRows(database, db, seq, seq),
     readRemains(db, seq, seq),
     prunedUpTo(db),
   ]);

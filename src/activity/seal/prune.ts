@@ -3,7 +3,7 @@ import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { movePosition, PRUNING, prunedUpTo, readPosition, Superseded, setPosition } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
+import type { Database, Db } from '../../storage/index.ts';
 import { firstChanged } from './compare-rows.ts';
 import { deleteDeliveries, eraseApprovals } from './erasure/erase-rows.ts';
 import { RowDiffers, sealedUpTo } from './remains.ts';
@@ -84,7 +84,7 @@ async function record(platform: Platform, done: number): Promise<number> {
   if (end <= done || !(await isDue(database.read, done, before - DAY_MS))) return done;
   const size = (await readLog(database.read))?.size ?? 0;
   for (let from = done + 1; from <= end; from += SLICE)
-    await assertUnchanged(database.read, { from, upto: Math.min(end, from + SLICE - 1, size), pruned: done });
+    await assertUnchanged(database, database.read, { from, upto: Math.min(end, from + SLICE - 1, size), pruned: done });
   await ledger.change(SYSTEM, async ({ db, emit }) => {
     if (((await readPosition(db, RECORDED)) ?? 0) > done) return;
     if (done === 0) await setPosition(db, PRUNING, 0);
@@ -106,8 +106,8 @@ async function isDue(db: Db, done: number, before: number): Promise<boolean> {
   return oldest !== undefined && oldest.timestamp <= before;
 }
 
-async function assertUnchanged(db: Db, rows: Parameters<typeof firstChanged>[1]): Promise<void> {
-  const seq = rows.from <= rows.upto ? await firstChanged(db, rows) : undefined;
+async function assertUnchanged(database: Database, db: Db, rows: Parameters<typeof firstChanged>[2]): Promise<void> {
+  const seq = rows.from <= rows.upto ? await firstChanged(database, db, rows) : undefined;
   if (seq !== undefined) throw new RowDiffers(seq);
 }
 
@@ -115,10 +115,10 @@ async function prune(platform: Platform, db: Db, done: number, upto: number): Pr
   const { database } = platform;
   await movePosition(db, [PRUNING], done, upto);
   const size = (await waitForLog(database, db))?.size ?? 0;
-  await assertUnchanged(db, { from: done + 1, upto: Math.min(upto, size), pruned: done });
+  await assertUnchanged(database, db, { from: done + 1, upto: Math.min(upto, size), pruned: done });
   // Overwrites what is deleted, until the connection closes.
   if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
-  const rows = await readSealedRows(db, done + 1, upto);
+  const rows = await readSealedRows(database, db, done + 1, upto);
   const kept = new Set(await permanentUpTo(db, upto));
   await eraseApprovals(db, rows);
   await deleteDeliveries(db, rows);

@@ -40,7 +40,7 @@ export async function keepRemains({ database }: Platform, db: Db, from: number, 
   }
   const last = Math.min(upto, log.size);
   const kept = await readRemains(db, from, last);
-  const rows = (await readSealedRows(db, from, last)).filter(
+  const rows = (await readSealedRows(database, db, from, last)).filter(
     ({ seq, type }) => type !== 'audit' && !isPermanent(type) && !kept.has(seq),
   );
   await keep(db, rows, kept, { by: null, whole: false });

@@ -27,6 +27,8 @@ export class Salts {
 /** The salt of leaf `index` in its tile as hex digits; undefined once it is erased. */
 export function saltIn(salts: Uint8Array | null, index: number): string | undefined {
   if (!salts) return undefined;
-  const salt = Buffer.from(salts.subarray(index * SALT, (index + 1) * SALT));
-  return salt.every((byte) => byte === 0) ? undefined : salt.toString('hex');
+  const salt = Buffer.from(salts.buffer, salts.byteOffset + index * SALT, SALT).toString('hex');
+  return salt === ERASED ? undefined : salt;
 }
+
+const ERASED = '0'.repeat(2 * SALT);

@@ -1,5 +1,5 @@
 import type { Platform } from '../../platform.ts';
-import type { Db, StreamEventRow } from '../../storage/index.ts';
+import type { Database, StreamEventRow } from '../../storage/index.ts';
 import { leafHash, type Remains, type SealedRow, storedTexts } from './entry-text.ts';
 import { SealErrors } from './errors.ts';
 import { checkpointWith, tryTexts } from './proofs.ts';
@@ -50,7 +50,7 @@ export function sealedSpan({ database }: Platform, log: ExportedLog, from: numbe
     yield line({ format: 'legate-export-v1', origin, from, to, complete: true });
     for (let at = from; at <= to; ) {
       const upto = Math.min(to, (Math.floor((at - 1) / TILE) + TILES) * TILE);
-      yield await spanLines(db, at, upto);
+      yield await spanLines(database, at, upto);
       at = upto + 1;
     }
     const [left, right] = [
@@ -61,11 +61,12 @@ export function sealedSpan({ database }: Platform, log: ExportedLog, from: numbe
   })();
 }
 
-async function spanLines(db: Db, from: number, upto: number): Promise<string> {
+async function spanLines(database: Database, from: number, upto: number): Promise<string> {
+  const db = database.read;
   const first = tileOf(from);
   const positions = Array.from({ length: tileOf(upto) - first + 1 }, (_, i) => ({ level: 0, tile: first + i }));
   const [rows, remains, tiles] = await Promise.all([
-    readSealedRows(db, from, upto),
+    readSealedRows(database, db, from, upto),
     readRemains(db, from, upto),
     readTiles(db, positions),
   ]);
@@ -73,7 +74,7 @@ async function spanLines(db: Db, from: number, upto: number): Promise<string> {
   let next = 0;
   for (let seq = from; seq <= upto; seq++) {
     const row = rows[next]?.seq === seq ? rows[next++] : undefined;
-    out += line(await provenTexts(db, seq, row, remains.get(seq), tiles));
+    out += line(provenTexts(seq, row, remains.get(seq), tiles) ?? (await provenLater(database, seq, tiles)));
   }
   return out;
 }
@@ -83,25 +84,33 @@ const tileOf = (seq: number): number => Math.floor((seq - 1) / TILE);
 /** Whether the leaf of a row went with a tile, all of whose rows up to `pruned` are deleted. */
 export const hasNoLeaf = (seq: number, pruned: number): boolean => (tileOf(seq) + 1) * TILE <= pruned;
 
-/** Returns the texts of a row if they make its leaf, and else the hash of the leaf. */
-async function provenTexts(
-  db: Db,
-  seq: number,
-  row: SealedRow | undefined,
-  left: Remains | undefined,
-  tiles: ReadonlyMap<string, StoredTile>,
-): Promise<{ leaf: string; private?: string } | { hash: string }> {
+type Leaves = ReadonlyMap<string, StoredTile>;
+
+function leafOf(seq: number, tiles: Leaves): { hash: string; salt: string | undefined } {
   const tile = tiles.get(tileKey({ level: 0, tile: tileOf(seq) }));
   const index = (seq - 1) % TILE;
   if (!tile) throw new Error(`Row ${seq} has no leaf.`);
-  const hash = hashIn(tile.hashes, index);
-  const texts = storedTexts(seq, row, left, saltIn(tile.salts, index));
-  const isErased = left?.type === 'audit' && !row;
-  if (isErased) return { hash: hash.toString('base64') };
-  if (texts && hash.equals(Buffer.from(leafHash(texts.leaf), 'latin1'))) return texts;
-  // A row that is deleted between the reads differs once.
-  return (await tryTexts(db, seq)) ?? { hash: hash.toString('base64') };
+  return { hash: hashIn(tile.hashes, index).toString('latin1'), salt: saltIn(tile.salts, index) };
 }
+
+/** Returns the texts of a row if they make its leaf, and the hash of the leaf if the whole row was erased. */
+function provenTexts(
+  seq: number,
+  row: SealedRow | undefined,
+  left: Remains | undefined,
+  tiles: Leaves,
+): { leaf: string; private?: string } | { hash: string } | undefined {
+  const { hash, salt } = leafOf(seq, tiles);
+  if (left?.type === 'audit' && !row) return { hash: base64Of(hash) };
+  const texts = storedTexts(seq, row, left, salt);
+  return texts && leafHash(texts.leaf) === hash ? texts : undefined;
+}
+
+/** As {@link provenTexts}, of a row that may have been deleted between two reads, and else the hash of the leaf. */
+const provenLater = async (database: Database, seq: number, tiles: Leaves) =>
+  (await tryTexts(database, seq)) ?? { hash: base64Of(leafOf(seq, tiles).hash) };
+
+const base64Of = (hash: string): string => Buffer.from(hash, 'latin1').toString('base64');
 
 /**
  * Yields a sealed export of some rows, each with its own proof. It shows that each entry is genuine, never that none is
@@ -113,16 +122,17 @@ export async function* sealedEntries(
   slices: AsyncIterable<readonly StreamEventRow[]>,
 ): AsyncGenerator<string> {
   const { origin, signed_size: size, checkpoint } = log;
-  const db = database.read;
   yield line({ format: 'legate-export-v1', origin, from: 1, to: size, complete: false, note: NOTE });
   for await (const slice of slices) {
     const rows = slice.filter(({ seq }) => seq <= size);
-    for (let at = 0; at < rows.length; at += PROOFS) yield await provenLines(db, size, rows.slice(at, at + PROOFS));
+    for (let at = 0; at < rows.length; at += PROOFS)
+      yield await provenLines(database, size, rows.slice(at, at + PROOFS));
   }
   yield line({ left: [], right: [], checkpoint });
 }
 
-async function provenLines(db: Db, size: number, rows: readonly StreamEventRow[]): Promise<string> {
+async function provenLines(database: Database, size: number, rows: readonly StreamEventRow[]): Promise<string> {
+  const db = database.read;
   const proofs = rows.map(({ seq }) => inclusionRanges(seq - 1, size));
   const leaves: TilePosition[] = rows.map(({ seq }) => ({ level: 0, tile: tileOf(seq) }));
   const tiles = await readTiles(db, [
@@ -138,7 +148,7 @@ async function provenLines(db: Db, size: number, rows: readonly StreamEventRow[]
   };
   let out = '';
   for (const [i, row] of rows.entries()) {
-    const texts = await provenTexts(db, row.seq, row, undefined, tiles);
+    const texts = provenTexts(row.seq, row, undefined, tiles) ?? (await provenLater(database, row.seq, tiles));
     out += line({ ...texts, index: row.seq - 1, proof: (proofs[i] as Range[]).map(hashOf) });
   }
   return out;

@@ -211,9 +211,10 @@ export class Sealer {
   }
 
   async #addRows(from: number, upto: number): Promise<number> {
-    const db = this.#platform.database.read;
+    const { database } = this.#platform;
     const edge = this.#edge;
-    const [rows, remains] = [await readSealedRows(db, from, upto), await readRemains(db, from, upto)];
+    const rows = await readSealedRows(database, database.read, from, upto);
+    const remains = await readRemains(database.read, from, upto);
     if (!edge || edge.size !== from - 1) throw new Superseded();
     let next = 0;
     for (let seq = from; seq <= upto; seq++) {

@@ -1,4 +1,4 @@
-import type { Database, Db, SealRemainsRow, SealRow } from '../../storage/index.ts';
+import { type Database, type Db, type SealRemainsRow, type SealRow, selectArrays } from '../../storage/index.ts';
 import type { SealedRow } from './entry-text.ts';
 import { SALT } from './salts.ts';
 import {
@@ -121,15 +121,41 @@ const COLUMNS = [
   'data',
 ] as const satisfies readonly (keyof SealedRow)[];
 
-/** Reads the rows `from` to `upto` that exist, in sequence. */
-export const readSealedRows = (db: Db, from: number, upto: number): Promise<SealedRow[]> =>
-  db
+type Columns = {
+  [K in keyof typeof COLUMNS]: (typeof COLUMNS)[K] extends keyof SealedRow ? SealedRow[(typeof COLUMNS)[K]] : never;
+};
+
+/** Reads the rows `from` to `upto` that exist, in sequence, on `database.read` or in a transaction. */
+export async function readSealedRows(database: Database, db: Db, from: number, upto: number): Promise<SealedRow[]> {
+  const query = db
     .selectFrom('stream_events')
     .select(COLUMNS)
     .where('seq', '>=', from)
     .where('seq', '<=', upto)
-    .orderBy('seq')
-    .execute();
+    .orderBy('seq');
+  return db === database.read ? (await selectArrays<Columns>(database, query)).map(toRow) : query.execute();
+}
+
+/** Written out for speed, as are the texts of an entry: exports and checks read every row. */
+const toRow = (columns: Columns): SealedRow => ({
+  seq: columns[0],
+  id: columns[1],
+  type: columns[2],
+  timestamp: columns[3],
+  agent_id: columns[4],
+  user_id: columns[5],
+  action: columns[6],
+  resource: columns[7],
+  result: columns[8],
+  reason: columns[9],
+  duration_ms: columns[10],
+  tokens_cost: columns[11],
+  parameters: columns[12],
+  ip: columns[13],
+  user_agent: columns[14],
+  delegation_ids: columns[15],
+  data: columns[16],
+});
 
 /** Reads what is left of deleted or erased rows `from` to `upto`. */
 export async function readRemains(db: Db, from: number, upto: number): Promise<Map<number, SealRemainsRow>> {
