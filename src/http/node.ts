@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { SECOND_MS } from '../kernel/clock.ts';
 import type { Platform } from '../platform.ts';
 import type { Fetch } from './app.ts';
 import { directOf } from './node-body.ts';
@@ -69,6 +71,13 @@ export function nodeListener(legate: Served): (req: IncomingMessage, res: Server
   };
 }
 
+/**
+ * How long connections without a request stay open after the port has closed, if requests were drained. A proxy that
+ * keeps connections may be sending a request on one of them, which it must not send again elsewhere. Meanwhile it finds
+ * the port closed and leaves this instance out.
+ */
+const LINGER_MS = SECOND_MS;
+
 /** Serves a Legate on a TCP port. Resolves when it accepts connections. */
 export async function listen(legate: Served, options: { port: number; host: string }): Promise<Listening> {
   const handle = nodeListener(legate);
@@ -76,8 +85,9 @@ export async function listen(legate: Served, options: { port: number; host: stri
   const server = createServer(
     { keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 32_768, noDelay: true },
     (req, res) => {
-      // Tells keep-alive clients with the next answer that the connection ends.
-      if (stopping || legate.platform.instance.draining) res.shouldKeepAlive = false;
+      // Tells keep-alive clients with the next answer that the connection ends. Not while requests are drained: a proxy
+      // that does not ask for readiness would open a new connection for each request, also as the port closes.
+      if (stopping) res.shouldKeepAlive = false;
       handle(req, res);
     },
   );
@@ -99,19 +109,25 @@ export async function listen(legate: Served, options: { port: number; host: stri
     port: (server.address() as AddressInfo).port,
     stop: async (graceMs = 8000) => {
       stopping = true;
-      // Open streams would delay the stop. Their clients reconnect.
-      legate.events.close();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // In this phase of the event loop, connections that have arrived are accepted. Those that are not would be reset.
+      await new Promise((resolve) => setImmediate(resolve));
+      // Closes the port only; `server.close` would close idle connections, too.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       const closeIdle = (): void => {
         server.closeIdleConnections();
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       };
+      if (legate.platform.instance.draining) await Promise.race([closed, wait(LINGER_MS)]);
+      // Open streams would delay the stop. Their clients reconnect, at another instance: a proxy that kept connections to
+      // this one learns of their end with that of the stream.
+      legate.events.close();
       closeIdle();
       const idle = setInterval(closeIdle, 50);
-      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
       clearInterval(idle);
       clearTimeout(timer);
+      server.close();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/storage/index.ts';
@@ -114,9 +114,37 @@ describe('SIGTERM with shutdown.drainSeconds', () => {
     expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1']);
     expect(((await ready.json()) as { checks: object }).checks).toMatchObject({ instance: 'draining' });
     const live = await fetch(`${running.url}/health/live`);
-    // Clients and proxies open their next connection elsewhere.
-    expect([live.status, live.headers.get('connection')]).toEqual([200, 'close']);
+    // A proxy that does not ask for readiness would open a connection for each request, also as the port closes.
+    expect([live.status, live.headers.get('connection')]).toEqual([200, 'keep-alive']);
     expect(running.process.exitCode).toBeNull();
+    expect(await stopped).toBe(0);
+  });
+
+  it('answers on open connections after its port has closed, and says that they end', async () => {
+    const running = await serve({ cwd: scratchFolder(), env: { LEGATE_SHUTDOWN_DRAIN_SECONDS: '1' } });
+    const { hostname, port } = new URL(running.url);
+    const connectionTo = (): Promise<Socket | undefined> =>
+      new Promise((resolve) => {
+        const socket = connect(Number(port), hostname);
+        socket.once('connect', () => resolve(socket));
+        socket.once('error', () => resolve(undefined));
+      });
+    const kept = [await connectionTo(), await connectionTo()];
+    const answers = kept.map(async (socket) => (await socket?.toArray())?.join(''));
+    const ask = (socket: Socket | undefined) => socket?.write('GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    // One of them has had a request before.
+    ask(kept[0]);
+    const stopped = running.stop();
+    for (let other = await connectionTo(); other; other = await connectionTo()) other.destroy();
+    for (const socket of kept) ask(socket);
+    const [first, second] = await Promise.all(answers);
+    expect(first?.match(/HTTP\/1\.1 \d+|^connection: .*/gim)).toEqual([
+      'HTTP/1.1 200',
+      'Connection: keep-alive',
+      'HTTP/1.1 200',
+      'Connection: close',
+    ]);
+    expect(second?.match(/HTTP\/1\.1 \d+|^connection: .*/gim)).toEqual(['HTTP/1.1 200', 'Connection: close']);
     expect(await stopped).toBe(0);
   });
 

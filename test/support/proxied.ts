@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
+import type { ClientRequest } from 'node:http';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
+import { createParser } from 'eventsource-parser';
 import { legate, serve } from './cli.ts';
 import { freePort, type Running } from './process.ts';
 
 interface Question {
   readonly path: string;
-  readonly token: string;
+  readonly token?: string;
   readonly body?: object;
 }
 
@@ -19,7 +21,10 @@ export interface Answer {
 /** Sends a request over TLS. */
 export const send = (url: string, agent: Agent, { path, token, body }: Question): Promise<Answer> =>
   new Promise((resolve) => {
-    const headers = { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) };
+    const headers = {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    };
     const req = request(`${url}${path}`, { agent, method: body ? 'POST' : 'GET', headers }, (res) => {
       let text = '';
       res.on('data', (chunk: Buffer) => (text += chunk));
@@ -57,6 +62,7 @@ export async function productionPair(
     LEGATE_LOG_LEVEL: 'error',
     LEGATE_ADMIN_EMAIL: 'admin@example.com',
     LEGATE_ADMIN_PASSWORD: 'correct horse battery',
+    LEGATE_RATE_LIMIT_ENDPOINTS_SIGN_IN_LIMIT: '10000000',
   };
   const folderOf = (port: number): string => join(cwd, String(port));
   const startOn = (port: number): Promise<Running> =>
@@ -81,12 +87,18 @@ export async function productionPair(
 }
 
 /** An agent that may read `db:*`, made through the proxy. */
-export async function agentBehind(url: string, agent: Agent, cwd: string, { env }: Pair): Promise<{ token: string }> {
+export async function agentBehind(
+  url: string,
+  agent: Agent,
+  cwd: string,
+  { env }: Pair,
+): Promise<{ token: string; ownerToken: string }> {
   const token = (await legate(['admin', 'token'], { cwd, env })).stdout.trim();
   const { user } = JSON.parse((await send(url, agent, { path: '/auth/session', token })).text);
   const permissions = [{ resource: 'db:*', actions: ['read'] }];
   const body = { ownerId: user.id, name: 'a', type: 'service', permissions };
-  return JSON.parse((await send(url, agent, { path: '/agents', token, body })).text);
+  const made = JSON.parse((await send(url, agent, { path: '/agents', token, body })).text);
+  return { token: made.token, ownerToken: token };
 }
 
 /** Clients that ask without a pause until they are stopped. */
@@ -106,6 +118,81 @@ export function askWithoutPause(url: string, agent: Agent, token: string, count:
       return answers.filter(({ status, text }) => status !== 200 || !text.includes('"allowed":true'));
     },
   };
+}
+
+/** Signs the administrator in, again and again until it is stopped. */
+export function signInWithoutPause(url: string, agent: Agent, { env }: Pair) {
+  let isOver = false;
+  const body = { email: env['LEGATE_ADMIN_EMAIL'], password: env['LEGATE_ADMIN_PASSWORD'] };
+  const answers: Answer[] = [];
+  const client = (async () => {
+    while (!isOver) answers.push(await send(url, agent, { path: '/sign-in', body }));
+  })();
+  return {
+    answers,
+    /** Stops it. Returns the answers that are not a session. */
+    stop: async (): Promise<Answer[]> => {
+      isOver = true;
+      await client;
+      return answers.filter(({ status, text }) => status !== 200 || !text.includes('"token"'));
+    },
+  };
+}
+
+/** Reads an event stream. If it ends, connects again with the id of the last event. */
+export class ProxiedStream {
+  readonly seen: { readonly id: string; readonly event: string | undefined }[] = [];
+  /** Connections that were not answered with 200, or that broke. */
+  readonly failed: string[] = [];
+  connections = 0;
+  readonly #open: () => ClientRequest;
+  #request: ClientRequest | undefined;
+  #isOver = false;
+
+  constructor(url: string, agent: Agent, path: string, token: string) {
+    this.#open = () => {
+      const last = this.seen.at(-1)?.id;
+      const headers = { authorization: `Bearer ${token}`, ...(last ? { 'last-event-id': last } : {}) };
+      return request(`${url}${path}`, { agent, headers });
+    };
+    void this.#follow();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#request?.destroy();
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#isOver) await this.#once();
+  }
+
+  #once(): Promise<void> {
+    return new Promise((resolve) => {
+      const fail = (what: string): void => {
+        if (!this.#isOver) this.failed.push(what);
+        resolve();
+      };
+      const req = this.#open();
+      this.#request = req;
+      req.on('error', ({ message }) => fail(message));
+      req.on('response', (res) => {
+        this.connections++;
+        if (res.statusCode !== 200) fail(`status ${res.statusCode}`);
+        const parser = createParser({
+          onEvent: ({ id, event, data }) => {
+            if (id !== undefined) this.seen.push({ id, event });
+            else if (event === 'error') this.failed.push(data);
+          },
+        });
+        res.setEncoding('utf8');
+        res.on('data', (piece: string) => parser.feed(piece));
+        res.on('error', ({ message }) => fail(message));
+        res.on('end', () => resolve());
+      });
+      req.end();
+    });
+  }
 }
 
 /** Connections that are kept open, to a proxy with this certificate. */
