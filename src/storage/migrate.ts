@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { type Database, type Db, onConnection, type PostgresDatabase } from './database.ts';
 import { DatabaseError } from './database-error.ts';
@@ -154,14 +155,41 @@ const stateBeforeStart = (database: Database): Promise<SchemaState> =>
 
 /** Key of PostgreSQL's advisory lock of migrations. */
 const MIGRATION_LOCK = 7_203_455_118;
+/** How long decisions and changes of running instances may wait behind a migration that waits for a table. */
+const TABLE_LOCK_MS = 400;
+const LONGEST_PAUSE_MS = 5000;
 
 /**
  * Runs work in a transaction that no other instance's migration overlaps. One on SQLite locks the file when it begins.
  */
 const exclusively = <T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> =>
-  database.dialect === 'sqlite'
-    ? database.write.transaction().execute(work)
-    : withoutLockTimeout(database, `select pg_advisory_xact_lock(${MIGRATION_LOCK})`, work);
+  database.dialect === 'sqlite' ? database.write.transaction().execute(work) : betweenCommits(database, work);
+
+/**
+ * Runs work in a transaction that begins between two commits of the ledger, and gives way if it cannot have a table at
+ * once. Otherwise it and a commit each wait for a table that the other one has locked, and the commit fails.
+ */
+async function betweenCommits<T>(database: PostgresDatabase, work: (db: Db) => Promise<T>): Promise<T> {
+  const head = `${database.prefix}head`;
+  for (let pauseMs = 100; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      return await withoutLockTimeout(database, `select pg_advisory_xact_lock(${MIGRATION_LOCK})`, async (db) => {
+        await sql.raw(`set local lock_timeout = ${TABLE_LOCK_MS}`).execute(db);
+        const { rows } = await sql<{
+          exists: boolean;
+        }>`select to_regclass(${`"${head}"`}) is not null as exists`.execute(db);
+        if (rows[0]?.exists) await sql`lock table ${sql.table(head)} in access exclusive mode`.execute(db);
+        return work(db);
+      });
+    } catch (error) {
+      if (!GIVES_WAY.includes(String((error as { code?: unknown }).code))) throw error;
+    }
+    await wait(pauseMs);
+  }
+}
+
+/** PostgreSQL's error codes for a lock that was not given in time, and for a deadlock. */
+const GIVES_WAY = ['55P03', '40P01'];
 
 /**
  * Runs work in a transaction, after `first`, without the lock timeout of decisions and changes: another instance may

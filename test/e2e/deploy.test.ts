@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasCaddy, runCaddy } from '../support/caddy.ts';
 import { legate, root, scratchFolder, serve } from '../support/cli.ts';
-import { hasNginx, makeCertificate, runNginx } from '../support/nginx.ts';
+import { hasNginx, makeCertificate } from '../support/nginx.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { freePort } from '../support/process.ts';
 import {
   agentBehind,
   askWithoutPause,
   keepAlive,
+  nginxBefore,
   ProxiedStream,
   productionPair,
   signInWithoutPause,
@@ -26,23 +27,11 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
     const cwd = scratchFolder();
     const certificate = makeCertificate(cwd);
     const postgres = await startPostgres();
-    const [https, http] = [await freePort(), await freePort()];
+    const https = await freePort();
     const url = `https://localhost:${https}`;
     const pair = await productionPair(cwd, { url, databaseUrl: postgres.url, drainSeconds: 1 });
     await pair.start();
-    const nginx = await runNginx(
-      cwd,
-      deploy('nginx/legate.conf'),
-      [
-        ['127.0.0.1:3001 ', `127.0.0.1:${pair.ports[0]} `],
-        ['127.0.0.1:3002 ', `127.0.0.1:${pair.ports[1]} `],
-        ['listen 443 ', `listen 127.0.0.1:${https} `],
-        ['listen 80;', `listen 127.0.0.1:${http};`],
-        ['legate.example.com', 'localhost'],
-        ['/etc/ssl/legate', cwd],
-      ],
-      https,
-    );
+    const nginx = await nginxBefore(pair, cwd, https);
     const agent = keepAlive(certificate);
     let stream: ProxiedStream | undefined;
     try {

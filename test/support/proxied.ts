@@ -3,10 +3,12 @@ import type { ClientRequest } from 'node:http';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { createParser } from 'eventsource-parser';
-import { legate, serve } from './cli.ts';
+import { legate, PROGRAM, root, serve } from './cli.ts';
+import { runNginx } from './nginx.ts';
 import { freePort, type Running } from './process.ts';
 
 interface Question {
+  readonly method?: string;
   readonly path: string;
   readonly token?: string;
   readonly body?: object;
@@ -19,13 +21,13 @@ export interface Answer {
 }
 
 /** Sends a request over TLS. */
-export const send = (url: string, agent: Agent, { path, token, body }: Question): Promise<Answer> =>
+export const send = (url: string, agent: Agent, { method, path, token, body }: Question): Promise<Answer> =>
   new Promise((resolve) => {
     const headers = {
       ...(token ? { authorization: `Bearer ${token}` } : {}),
       ...(body ? { 'content-type': 'application/json' } : {}),
     };
-    const req = request(`${url}${path}`, { agent, method: body ? 'POST' : 'GET', headers }, (res) => {
+    const req = request(`${url}${path}`, { agent, method: method ?? (body ? 'POST' : 'GET'), headers }, (res) => {
       let text = '';
       res.on('data', (chunk: Buffer) => (text += chunk));
       res.on('end', () => resolve({ status: res.statusCode ?? 0, text }));
@@ -39,18 +41,22 @@ export interface Pair {
   readonly ports: readonly [number, number];
   /** Starts both. */
   start(): Promise<void>;
-  /** Stops an instance with SIGTERM, waits for its end, and starts it again on its port. Returns the exit code. */
-  restart(i: 0 | 1): Promise<number | null>;
+  /**
+   * Stops an instance with SIGTERM, waits for its end, and starts it again on its port, or another program instead.
+   * Returns the exit code.
+   */
+  restart(i: 0 | 1, program?: string): Promise<number | null>;
   stop(): Promise<void>;
   /** Environment of the first instance, for commands on its data folder. */
   readonly env: Record<string, string>;
 }
 
-/** Two instances in production on one database, for a proxy that serves `url`. */
+/** Two instances of a program in production on one database, for a proxy that serves `url`. */
 export async function productionPair(
   cwd: string,
-  { url, databaseUrl, drainSeconds }: { url: string; databaseUrl: string; drainSeconds: number },
+  o: { url: string; databaseUrl: string; drainSeconds: number; program?: string },
 ): Promise<Pair> {
+  const { url, databaseUrl, drainSeconds } = o;
   const ports = [await freePort(), await freePort()] as const;
   const env = {
     NODE_ENV: 'production',
@@ -65,19 +71,23 @@ export async function productionPair(
     LEGATE_RATE_LIMIT_ENDPOINTS_SIGN_IN_LIMIT: '10000000',
   };
   const folderOf = (port: number): string => join(cwd, String(port));
-  const startOn = (port: number): Promise<Running> =>
-    serve({ cwd, env: { ...env, PORT: String(port), LEGATE_DATA_DIR: folderOf(port) } });
+  const startOn = (port: number, program = o.program ?? PROGRAM): Promise<Running> =>
+    serve({
+      cwd,
+      env: { ...env, PORT: String(port), LEGATE_DATA_DIR: folderOf(port) },
+      command: [process.execPath, program, 'serve'],
+    });
   let instances: Running[] = [];
   return {
     ports,
     env: { ...env, LEGATE_DATA_DIR: folderOf(ports[0]) },
     start: async () => {
-      instances = await Promise.all(ports.map(startOn));
+      instances = await Promise.all(ports.map((port) => startOn(port)));
     },
-    restart: async (i) => {
+    restart: async (i, program) => {
       const code = (await instances[i]?.stop()) ?? null;
       if (code !== 0) throw new Error(`The instance ended with ${code}: ${instances[i]?.output()}`);
-      instances[i] = await startOn(ports[i]);
+      instances[i] = await startOn(ports[i], program);
       return code;
     },
     stop: async () => {
@@ -86,58 +96,105 @@ export async function productionPair(
   };
 }
 
+/** Runs nginx with deploy/nginx/legate.conf in front of a pair. */
+export async function nginxBefore({ ports }: Pair, cwd: string, port: number): Promise<{ stop(): Promise<void> }> {
+  return runNginx(
+    cwd,
+    join(root, 'deploy/nginx/legate.conf'),
+    [
+      ['127.0.0.1:3001 ', `127.0.0.1:${ports[0]} `],
+      ['127.0.0.1:3002 ', `127.0.0.1:${ports[1]} `],
+      ['listen 443 ', `listen 127.0.0.1:${port} `],
+      ['listen 80;', `listen 127.0.0.1:${await freePort()};`],
+      ['legate.example.com', 'localhost'],
+      ['/etc/ssl/legate', cwd],
+    ],
+    port,
+  );
+}
+
 /** An agent that may read `db:*`, made through the proxy. */
 export async function agentBehind(
   url: string,
   agent: Agent,
   cwd: string,
   { env }: Pair,
-): Promise<{ token: string; ownerToken: string }> {
+): Promise<{ token: string; ownerId: string; ownerToken: string }> {
   const token = (await legate(['admin', 'token'], { cwd, env })).stdout.trim();
   const { user } = JSON.parse((await send(url, agent, { path: '/auth/session', token })).text);
   const permissions = [{ resource: 'db:*', actions: ['read'] }];
   const body = { ownerId: user.id, name: 'a', type: 'service', permissions };
   const made = JSON.parse((await send(url, agent, { path: '/agents', token, body })).text);
-  return { token: made.token, ownerToken: token };
+  return { token: made.token, ownerId: user.id, ownerToken: token };
 }
 
-/** Clients that ask without a pause until they are stopped. */
-export function askWithoutPause(url: string, agent: Agent, token: string, count: number) {
+/** What clients send without a pause until they are stopped. */
+export interface Load {
+  readonly answers: Answer[];
+  /** Stops the clients. Returns the answers that are wrong. */
+  stop(): Promise<Answer[]>;
+}
+
+/** Clients that do `round` again and again. It returns an answer and whether that is right. */
+function withoutPause(count: number, round: (keep: (answer: Answer, isRight: boolean) => void) => Promise<void>): Load {
   let isOver = false;
   const answers: Answer[] = [];
-  const body = { action: 'read', resource: 'db:x' };
+  const wrong: Answer[] = [];
+  const keep = (answer: Answer, isRight: boolean): void => {
+    answers.push(answer);
+    if (!isRight) wrong.push(answer);
+  };
   const clients = Array.from({ length: count }, async () => {
-    while (!isOver) answers.push(await send(url, agent, { path: '/authorize', token, body }));
+    while (!isOver) await round(keep);
   });
   return {
     answers,
-    /** Stops the clients. Returns the answers that are not an allowed decision. */
-    stop: async (): Promise<Answer[]> => {
+    stop: async () => {
       isOver = true;
       await Promise.all(clients);
-      return answers.filter(({ status, text }) => status !== 200 || !text.includes('"allowed":true'));
+      return wrong;
     },
   };
 }
 
-/** Signs the administrator in, again and again until it is stopped. */
-export function signInWithoutPause(url: string, agent: Agent, { env }: Pair) {
-  let isOver = false;
-  const body = { email: env['LEGATE_ADMIN_EMAIL'], password: env['LEGATE_ADMIN_PASSWORD'] };
-  const answers: Answer[] = [];
-  const client = (async () => {
-    while (!isOver) answers.push(await send(url, agent, { path: '/sign-in', body }));
-  })();
-  return {
-    answers,
-    /** Stops it. Returns the answers that are not a session. */
-    stop: async (): Promise<Answer[]> => {
-      isOver = true;
-      await client;
-      return answers.filter(({ status, text }) => status !== 200 || !text.includes('"token"'));
-    },
-  };
-}
+const QUESTION = { action: 'read', resource: 'db:x' };
+const isAllowed = ({ status, text }: Answer): boolean => status === 200 && text.includes('"allowed":true');
+
+/** Clients that ask without a pause until they are stopped. Right is an allowed decision. */
+export const askWithoutPause = (url: string, agent: Agent, token: string, count: number): Load =>
+  withoutPause(count, async (keep) => {
+    const answer = await send(url, agent, { path: '/authorize', token, body: QUESTION });
+    keep(answer, isAllowed(answer));
+  });
+
+/** Signs the administrator in, again and again until it is stopped. Right is a session. */
+export const signInWithoutPause = (url: string, agent: Agent, { env }: Pair): Load =>
+  withoutPause(1, async (keep) => {
+    const body = { email: env['LEGATE_ADMIN_EMAIL'], password: env['LEGATE_ADMIN_PASSWORD'] };
+    const answer = await send(url, agent, { path: '/sign-in', body });
+    keep(answer, answer.status === 200 && answer.text.includes('"token"'));
+  });
+
+/**
+ * Makes agents and ends them, one after the other until it is stopped. Right is an agent whose questions are allowed
+ * until the answer that it is revoked, and none afterwards.
+ */
+export const revokeWithoutPause = (url: string, agent: Agent, token: string, ownerId: string): Load =>
+  withoutPause(1, async (keep) => {
+    const permissions = [{ resource: 'db:*', actions: ['read'] }];
+    const body = { ownerId, name: 'short', type: 'service', permissions };
+    const made = await send(url, agent, { path: '/agents', token, body });
+    keep(made, made.status === 201);
+    if (made.status !== 201) return;
+    const { id, token: own } = JSON.parse(made.text);
+    const ask = (): Promise<Answer> => send(url, agent, { path: '/authorize', token: own, body: QUESTION });
+    const before = await ask();
+    keep(before, isAllowed(before));
+    const revoked = await send(url, agent, { method: 'DELETE', path: `/agents/${id}`, token });
+    keep(revoked, revoked.status === 204);
+    const after = await ask();
+    keep(after, after.status === 401);
+  });
 
 /** Reads an event stream. If it ends, connects again with the id of the last event. */
 export class ProxiedStream {
