@@ -1,48 +1,86 @@
-import { type EffectivePermission, PatternIndex } from '../permissions/index.ts';
+import { type Held, PatternIndex, patternMatches } from '../permissions/index.ts';
 
 /**
  * Returns the permissions of `before` that `after` does not cover. A permission is covered by an equal one, or action
  * by action by permissions with a pattern at least as wide and constraints no stricter. A cap covers one permission
  * only, since two entries with a cap each allow the sum.
  */
-export function lostPermissions(
-  before: readonly EffectivePermission[],
-  after: readonly EffectivePermission[],
-): EffectivePermission[] {
-  const equal = new Map<string, EffectivePermission[]>();
-  for (const permission of after) {
-    const key = keyOf(permission);
-    equal.set(key, [...(equal.get(key) ?? []), permission]);
-  }
-  const used = new Set<EffectivePermission>();
-  const unmatched = before.filter((permission) => {
-    const match = equal.get(keyOf(permission))?.pop();
-    if (match) used.add(match);
-    return !match;
-  });
+export function lostPermissions(before: readonly Held[], after: readonly Held[]): Held[] {
+  const { unmatched, used } = withoutEqual(before, after);
   if (unmatched.length === 0) return [];
-  const index = new PatternIndex<EffectivePermission>();
-  for (const permission of after)
-    if (!used.has(permission) || permission.constraints?.maxCallsPerHour === undefined)
-      index.add(permission.resource, permission);
-  // As a resource, a pattern is matched by exactly the patterns that are at least as wide.
+  const candidates = after.filter(
+    (permission) => permission.asks.constraints?.maxCallsPerHour === undefined || !used.has(permission),
+  );
+  const widerThan = finder(candidates, unmatched.length);
   return unmatched.filter((permission) => {
-    const wider = index.match(permission.resource).filter((other) => isNoStricter(other, permission));
+    const wider = widerThan(permission.resource).filter((other) => isNoStricter(other, permission));
     return !permission.actions.every((action) =>
       wider.some(({ actions }) => actions.includes(action) || actions.includes('*')),
     );
   });
 }
 
-const keyOf = ({ resource, actions, constraints, furtherConstraints }: EffectivePermission): string =>
-  JSON.stringify([resource, [...actions].sort(), constraints, furtherConstraints]);
+interface Unmatched {
+  readonly unmatched: Held[];
+  /** Permissions of `after` that have an equal one in `before`. */
+  readonly used: ReadonlySet<Held>;
+}
 
-type Constraints = NonNullable<EffectivePermission['constraints']>;
+/** Pairs equal permissions, each with one. Both lists are in the same order, so most are found on the way through. */
+function withoutEqual(before: readonly Held[], after: readonly Held[]): Unmatched {
+  const used = new Set<Held>();
+  const rest: Held[] = [];
+  let at = 0;
+  for (const permission of before) {
+    const other = after[at];
+    if (other && isEqual(permission, other)) {
+      used.add(other);
+      at++;
+    } else rest.push(permission);
+  }
+  if (rest.length === 0 || at === after.length) return { unmatched: rest, used };
+  const equal = new Map<string, Held[]>();
+  for (const permission of after.slice(at)) {
+    const key = keyOf(permission);
+    equal.set(key, [...(equal.get(key) ?? []), permission]);
+  }
+  const unmatched = rest.filter((permission) => {
+    const match = equal.get(keyOf(permission))?.pop();
+    if (match) used.add(match);
+    return !match;
+  });
+  return { unmatched, used };
+}
+
+const isEqual = (a: Held, b: Held): boolean =>
+  a.resource === b.resource &&
+  (a.actions === b.actions || isSame(a.actions, b.actions)) &&
+  (a.asks === b.asks || (isSame(a.asks.constraints, b.asks.constraints) && isSame(a.asks.further, b.asks.further)));
+
+/** Comparisons of patterns above which an index of them is cheaper. */
+const MAX_COMPARED = 2000;
+
+/**
+ * Returns a function that finds the permissions whose pattern is at least as wide as another: as a resource, a pattern
+ * is matched by exactly those.
+ */
+function finder(list: readonly Held[], lookups: number): (pattern: string) => readonly Held[] {
+  if (list.length * lookups <= MAX_COMPARED)
+    return (pattern) => list.filter(({ resource }) => patternMatches(resource, pattern));
+  const index = new PatternIndex<Held>();
+  for (const permission of list) index.add(permission.resource, permission);
+  return (pattern) => index.match(pattern);
+}
+
+const keyOf = ({ resource, actions, asks }: Held): string =>
+  JSON.stringify([resource, [...actions].sort(), asks.constraints, asks.further]);
+
+type Constraints = NonNullable<Held['asks']['constraints']>;
 
 /** Whether every call that `narrow` lets through passes the constraints of `wide` too. */
-function isNoStricter(wide: EffectivePermission, narrow: EffectivePermission): boolean {
-  const { maxCallsPerHour, requireApproval, ipAllowlist, allowedArgPatterns, ...others } = wide.constraints ?? {};
-  const given: Constraints = narrow.constraints ?? {};
+function isNoStricter(wide: Held, narrow: Held): boolean {
+  const { maxCallsPerHour, requireApproval, ipAllowlist, allowedArgPatterns, ...others } = wide.asks.constraints ?? {};
+  const given: Constraints = narrow.asks.constraints ?? {};
   const isWithin = (list: readonly string[] | undefined, allowed: readonly string[] | undefined): boolean =>
     allowed === undefined || (list?.every((item) => allowed.includes(item)) ?? false);
   return (
@@ -51,8 +89,8 @@ function isNoStricter(wide: EffectivePermission, narrow: EffectivePermission): b
     isWithin(given.ipAllowlist, ipAllowlist) &&
     isWithin(given.allowedArgPatterns, allowedArgPatterns) &&
     Object.entries(others).every(([name, value]) => isSame(value, given[name as keyof Constraints])) &&
-    (wide.furtherConstraints === undefined || isSame(wide.furtherConstraints, narrow.furtherConstraints))
+    (wide.asks.further === undefined || isSame(wide.asks.further, narrow.asks.further))
   );
 }
 
-const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -3,20 +3,25 @@ import { chunk } from '../../kernel/chunk.ts';
 import { type Change, Deadline } from '../../ledger/index.ts';
 import type { AgentRow, ApprovalRow, Database, Db, DelegationRow } from '../../storage/index.ts';
 import {
-  type CompiledAgent,
-  compileAgent,
+  effectivePermission,
+  type Holder,
+  Holders,
   Holdings,
   patternMatches,
   type Received,
-  SharedEntries,
 } from '../permissions/index.ts';
 import { lostPermissions } from './compare.ts';
 
 type Link = Received & Pick<DelegationRow, 'revoked_at'>;
 const LINK = ['id', 'from_agent', 'to_agent', 'permissions', 'ends_at', 'max_depth', 'revoked_at'] as const;
+type Agent = Pick<
+  AgentRow,
+  'id' | 'name' | 'owner_id' | 'permissions' | 'revoked_at' | 'expires_at' | 'owner_suspended'
+>;
+const AGENT = ['id', 'name', 'owner_id', 'permissions', 'revoked_at', 'expires_at', 'owner_suspended'] as const;
 
 type Rows = {
-  readonly agents: Map<string, AgentRow>;
+  readonly agents: Map<string, Agent>;
   readonly delegations: Map<string, Link>;
 };
 
@@ -32,18 +37,16 @@ const MAX_READ_MS = 500;
 export async function findLosses(database: Database, change: Change): Promise<Losses> {
   const { now } = change;
   const changed: Rows = {
-    agents: byId(await change.db.selectFrom('agents').selectAll().where('policy_epoch', '=', change.epoch).execute()),
+    agents: byId(await change.db.selectFrom('agents').select(AGENT).where('policy_epoch', '=', change.epoch).execute()),
     delegations: byId(
       await change.db.selectFrom('delegations').select(LINK).where('policy_epoch', '=', change.epoch).execute(),
     ),
   };
-  const before: Rows = { agents: new Map(), delegations: new Map() };
   const first = [...changed.agents.keys(), ...[...changed.delegations.values()].map((row) => row.to_agent)];
   // Other transactions see the database as it is without this change.
   const db = database.lockedRead.withPlugin(new Deadline(MAX_READ_MS));
-  const affected = await below(db, before, first);
-  await above(db, before, affected);
-  await readAgents(db, before, [...affected, ...[...before.delegations.values()].map((d) => d.from_agent)]);
+  const affected = await below(db, first);
+  const before = await readAbove(db, affected);
   const approvals = await waitingApprovals(db, affected, now);
   const after: Rows = {
     agents: new Map([...before.agents, ...changed.agents]),
@@ -51,9 +54,10 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
   };
   return {
     compare: async () => {
-      const was = compileAll(before);
-      const is = compileAll(after, { agents: was, changed });
-      const holdings = [was, is].map((all) => new Holdings((id) => all.get(id) as CompiledAgent, now));
+      const holders = new Holders();
+      const was = holdersOf(holders, before);
+      const is = holdersOf(holders, after, { agents: was, changed });
+      const holdings = [was, is].map((all) => new Holdings((id) => all.get(id) as Holder, now));
       const losses: AgentLoss[] = [];
       for (const ids of chunk([...affected], AT_ONCE)) {
         for (const id of ids) {
@@ -69,15 +73,15 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
 
 function lossOf(
   id: string,
-  [was, is]: readonly ReadonlyMap<string, CompiledAgent>[],
+  [was, is]: readonly ReadonlyMap<string, Holder>[],
   [held, holds]: readonly Holdings[],
   { agents }: Rows,
   waiting: readonly ApprovalRow[],
 ): AgentLoss | undefined {
   const [agent, before, after] = [agents.get(id), was?.get(id), is?.get(id)];
   if (!agent || !before || !after || !held || !holds) return undefined;
-  const kept = holds.of(after).permissions;
-  const lost = lostPermissions(held.of(before).permissions, kept);
+  const kept = holds.held(after);
+  const lost = lostPermissions(held.held(before), kept).map(effectivePermission);
   const isEnded = before.revoked_at === null && after.revoked_at !== null;
   if (lost.length === 0 && !isEnded) return undefined;
   const approvals = waiting.filter(
@@ -89,45 +93,55 @@ function lossOf(
 }
 
 /** Returns all agents that hold something by a chain from these, these included. */
-const below = (db: Db, rows: Rows, ids: readonly string[]): Promise<Set<string>> =>
-  follow(db, rows, ids, 'from_agent', 'to_agent');
-
-/** Reads the delegations by which these agents hold something, up to their roots. */
-const above = (db: Db, rows: Rows, ids: ReadonlySet<string>): Promise<Set<string>> =>
-  follow(db, rows, ids, 'to_agent', 'from_agent');
-
-/** Reads the delegations that lead from these agents to others, and returns all agents on the way. */
-async function follow(
-  db: Db,
-  rows: Rows,
-  ids: Iterable<string>,
-  near: 'from_agent' | 'to_agent',
-  far: 'from_agent' | 'to_agent',
-): Promise<Set<string>> {
+async function below(db: Db, ids: readonly string[]): Promise<Set<string>> {
   const found = new Set(ids);
-  for (let wave = [...found]; wave.length > 0; ) {
-    const next: string[] = [];
-    for (const some of chunk(wave))
-      for (const row of await db
-        .selectFrom('delegations')
-        .select(LINK)
-        .where(near, 'in', some)
-        .where('revoked_at', 'is', null)
-        .execute()) {
-        rows.delegations.set(row.id, row);
-        if (found.has(row[far])) continue;
-        found.add(row[far]);
-        next.push(row[far]);
-      }
-    wave = next;
-  }
+  for (const some of chunk([...found]))
+    for (const { id } of await db
+      .withRecursive('reached(id)', (cte) =>
+        cte
+          .selectFrom('delegations')
+          .select('to_agent as id')
+          .where('from_agent', 'in', some)
+          .where('revoked_at', 'is', null)
+          .union(
+            cte
+              .selectFrom('reached')
+              .innerJoin('delegations as d', 'd.from_agent', 'reached.id')
+              .select('d.to_agent as id')
+              .where('d.revoked_at', 'is', null),
+          ),
+      )
+      .selectFrom('reached')
+      .select('id')
+      .execute())
+      found.add(id);
   return found;
 }
 
-async function readAgents(db: Db, rows: Rows, ids: readonly string[]): Promise<void> {
-  for (const some of chunk([...new Set(ids)]))
-    for (const row of await db.selectFrom('agents').selectAll().where('id', 'in', some).execute())
-      rows.agents.set(row.id, row);
+/** Reads these agents and all from which they hold something by a chain, with the delegations that they receive. */
+async function readAbove(db: Db, ids: Iterable<string>): Promise<Rows> {
+  const rows: Rows = { agents: new Map(), delegations: new Map() };
+  const found = new Set(ids);
+  for (let wave = [...found]; wave.length > 0; ) {
+    const next: string[] = [];
+    for (const some of chunk(wave)) {
+      const agents = db.selectFrom('agents').select(AGENT).where('id', 'in', some);
+      for (const row of await agents.execute()) rows.agents.set(row.id, row);
+      const inbound = db
+        .selectFrom('delegations')
+        .select(LINK)
+        .where('to_agent', 'in', some)
+        .where('revoked_at', 'is', null);
+      for (const row of await inbound.execute()) {
+        rows.delegations.set(row.id, row);
+        if (found.has(row.from_agent)) continue;
+        found.add(row.from_agent);
+        next.push(row.from_agent);
+      }
+    }
+    wave = next;
+  }
+  return rows;
 }
 
 async function waitingApprovals(
@@ -148,11 +162,12 @@ async function waitingApprovals(
   return found;
 }
 
-/** @param from agents that are compiled already, of which those that did not change are taken over */
-function compileAll(
+/** @param from holders made before, of which those that did not change are taken over */
+function holdersOf(
+  holders: Holders,
   { agents, delegations }: Rows,
-  from?: { readonly agents: ReadonlyMap<string, CompiledAgent>; readonly changed: Rows },
-): Map<string, CompiledAgent> {
+  from?: { readonly agents: ReadonlyMap<string, Holder>; readonly changed: Rows },
+): Map<string, Holder> {
   const isChanged = new Set<string>();
   if (from) {
     for (const id of from.changed.agents.keys()) isChanged.add(id);
@@ -166,13 +181,12 @@ function compileAll(
     else inbound.set(row.to_agent, [row]);
   }
   for (const list of inbound.values()) list.sort((a, b) => (a.id < b.id ? -1 : 1));
-  const compiled = new Map<string, CompiledAgent>();
-  const shared = new SharedEntries();
+  const made = new Map<string, Holder>();
   for (const row of agents.values()) {
     const known = isChanged.has(row.id) ? undefined : from?.agents.get(row.id);
-    compiled.set(row.id, known ?? compileAgent(row, inbound.get(row.id), shared));
+    made.set(row.id, known ?? holders.of(row, inbound.get(row.id)));
   }
-  return compiled;
+  return made;
 }
 
 const byId = <Row extends { readonly id: string }>(rows: readonly Row[]): Map<string, Row> =>

@@ -37,8 +37,11 @@ export const positionAbove = ({ depth, maxDepth }: ChainPosition, link: Link): C
   maxDepth: Math.min(maxDepth, link.maxDepth),
 });
 
-export interface AgentLookup {
-  agent(id: string): CompiledAgent;
+/** What a walk needs of an agent. */
+type Walkable = Parameters<typeof mayAct>[0];
+
+export interface AgentLookup<Agent extends Walkable = CompiledAgent> {
+  agent(id: string): Agent;
 }
 
 /** Visits after which results are remembered. Short chains, the usual case, do without the map. */
@@ -54,14 +57,18 @@ const VISITS_BEFORE_MEMO = 64;
  * Results are memoised per agent and position, so the cost is linear in the graph and not in the number of its paths.
  * Delegations form no cycle, and `maxDepth` bounds the recursion.
  */
-export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup> {
+export abstract class ChainWalk<
+  Result,
+  Agent extends Walkable = CompiledAgent,
+  World extends AgentLookup<Agent> = AgentLookup<Agent>,
+> {
   // Declared only, and set by the constructor: field initialisers are a further call, a fifth of the time of a simple
   // decision.
   declare protected readonly world: World;
   declare private readonly now: number;
   declare private budget: number;
   declare private visits: number;
-  declare private memo: Map<CompiledAgent, Map<number, Result>> | undefined;
+  declare private memo: Map<Agent, Map<number, Result>> | undefined;
 
   constructor(now: number, world: World, maxSteps: number) {
     this.now = now;
@@ -76,7 +83,7 @@ export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup>
   }
 
   /** The fold: the result for an active agent from its entries, with {@link through} for those that it received. */
-  protected abstract evaluate(agent: CompiledAgent, depth: number, maxDepth: number): Result;
+  protected abstract evaluate(agent: Agent, depth: number, maxDepth: number): Result;
 
   /**
    * Takes steps from the walk's budget. Returns false if it is used up: what is not reached yet then counts as not
@@ -93,7 +100,7 @@ export abstract class ChainWalk<Result, World extends AgentLookup = AgentLookup>
   }
 
   /** The result for an active agent. `depth` and `maxDepth` are its {@link ChainPosition}. */
-  at(agent: CompiledAgent, depth: number, maxDepth: number): Result {
+  at(agent: Agent, depth: number, maxDepth: number): Result {
     if (++this.visits <= VISITS_BEFORE_MEMO) return this.evaluate(agent, depth, maxDepth);
     this.memo ??= new Map();
     let ofAgent = this.memo.get(agent);

@@ -157,13 +157,19 @@ function ownEntries(row: AgentRow, shared: SharedEntries | undefined): EntrySet 
 /** The columns of a delegation that are compiled. */
 export type Received = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'permissions' | 'ends_at' | 'max_depth'>;
 
+export const linkOf = (d: Received): Link => ({
+  delegationId: d.id,
+  fromAgent: d.from_agent,
+  endsAt: d.ends_at,
+  maxDepth: d.max_depth,
+});
+
 function withReceived(own: EntrySet, inbound: readonly Received[]): EntrySet {
   if (inbound.length === 0) return own;
   const entries = [...own.entries];
   for (const d of inbound) {
-    const link: Link = { delegationId: d.id, fromAgent: d.from_agent, endsAt: d.ends_at, maxDepth: d.max_depth };
-    for (const entry of compileEntries(d.id, JSON.parse(d.permissions) as Permission[], entries.length, link))
-      entries.push(entry);
+    const received = JSON.parse(d.permissions) as Permission[];
+    for (const entry of compileEntries(d.id, received, entries.length, linkOf(d))) entries.push(entry);
   }
   return entrySet(entries);
 }

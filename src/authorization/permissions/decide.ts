@@ -148,7 +148,7 @@ export const acts = (entry: CompiledEntry, action: string): boolean =>
 const MAX_STEPS = 20_000;
 
 /** The search for a chain that allows, up to a root that holds the permission itself. */
-export class DecisionWalk extends ChainWalk<Decision, DecisionState> {
+export class DecisionWalk extends ChainWalk<Decision, CompiledAgent, DecisionState> {
   declare private readonly ask: DecisionRequest;
 
   constructor(ask: DecisionRequest, world: DecisionState) {

@@ -1,6 +1,7 @@
 import { mayAct } from '../agents/agent-state.ts';
 import { type AgentLookup, CHAIN_START, ChainWalk } from './chains.ts';
-import type { CompiledAgent, Link } from './compile.ts';
+import type { Link } from './compile.ts';
+import type { Holder } from './holder.ts';
 import { type MergedConstraints, mergeConstraints } from './merge-constraints.ts';
 import { intersectPatterns } from './pattern.ts';
 import type { Chains } from './policy.ts';
@@ -42,44 +43,55 @@ export class Holdings {
   readonly #now: number;
 
   /** @param lookup returns every agent above those that are asked for */
-  constructor(lookup: AgentLookup['agent'], now: number) {
+  constructor(lookup: AgentLookup<Holder>['agent'], now: number) {
     this.#walk = new HoldingsWalk(now, { agent: lookup });
     this.#now = now;
   }
 
-  of(agent: CompiledAgent): EffectivePermissions {
-    if (!mayAct(agent, this.#now)) return { permissions: [], complete: true };
+  of(agent: Holder): EffectivePermissions {
+    const held = this.held(agent);
+    return { permissions: held.map(effectivePermission), complete: !this.#walk.cut };
+  }
+
+  /** The same as {@link of}, at less cost. */
+  held(agent: Holder): readonly Held[] {
     this.#walk.restart();
-    const out: EffectivePermission[] = [];
-    for (const { resource, actions, asks, chain } of this.#walk.at(agent, CHAIN_START.depth, CHAIN_START.maxDepth)) {
-      const { constraints, further } = asks;
-      const more = {
-        ...(constraints ? { constraints } : {}),
-        ...(further ? { furtherConstraints: [...further] } : {}),
-      };
-      out.push({
-        resource,
-        actions,
-        ...more,
-        source: chain.length === 0 ? { type: 'own' } : { type: 'delegation', delegationIds: chain },
-      });
-    }
-    return { permissions: out, complete: !this.#walk.cut };
+    return mayAct(agent, this.#now) ? this.#walk.at(agent, CHAIN_START.depth, CHAIN_START.maxDepth) : [];
   }
 }
 
-interface Held {
+/** One permission that an agent holds. */
+export interface Held {
   readonly resource: string;
   readonly actions: string[];
   readonly asks: MergedConstraints;
-  readonly chain: string[];
+  /** The last link of its chain, and what it passes on. undefined: the agent's own permission. */
+  readonly received: { readonly link: Link; readonly from: Held } | undefined;
 }
 
-class HoldingsWalk extends ChainWalk<readonly Held[]> {
+export function effectivePermission({ resource, actions, asks, received }: Held): EffectivePermission {
+  const { constraints, further } = asks;
+  return {
+    resource,
+    actions,
+    ...(constraints ? { constraints } : {}),
+    ...(further ? { furtherConstraints: [...further] } : {}),
+    source: received ? { type: 'delegation', delegationIds: chainOf(received) } : { type: 'own' },
+  };
+}
+
+/** The delegations of a chain, that of its root first. */
+function chainOf(received: Held['received']): string[] {
+  const chain: string[] = [];
+  for (let at = received; at; at = at.from.received) chain.push(at.link.delegationId);
+  return chain.reverse();
+}
+
+class HoldingsWalk extends ChainWalk<readonly Held[], Holder> {
   /** Whether a bound left something out. */
   cut = false;
 
-  constructor(now: number, agents: AgentLookup) {
+  constructor(now: number, agents: AgentLookup<Holder>) {
     super(now, agents, MAX_STEPS);
   }
 
@@ -89,7 +101,7 @@ class HoldingsWalk extends ChainWalk<readonly Held[]> {
     this.cut = false;
   }
 
-  protected evaluate(agent: CompiledAgent, depth: number, maxDepth: number): readonly Held[] {
+  protected evaluate(agent: Holder, depth: number, maxDepth: number): readonly Held[] {
     const most = depth === 0 ? MAX_LISTED : MAX_FOLLOWED;
     const out: Held[] = [];
     for (const { permission, link } of agent.entries) {
@@ -117,19 +129,21 @@ class HoldingsWalk extends ChainWalk<readonly Held[]> {
       if (resource === undefined || actions.length === 0) continue;
       const asks = mergeConstraints(permission.constraints, from.asks);
       this.step(permission.constraints?.ipAllowlist?.length ?? 0);
-      if (asks) out.push({ resource, actions, asks, chain: [...from.chain, link.delegationId] });
+      if (asks) out.push({ resource, actions, asks, received: { link, from } });
     }
   }
 }
 
 function intersectActions(a: string[], b: string[]): string[] {
-  if (a.includes('*')) return b;
+  if (a === b || a.includes('*')) return b;
   return b.includes('*') ? a : a.filter((action) => b.includes(action));
 }
+
+const UNCONSTRAINED: MergedConstraints = {};
 
 const ownHolding = ({ resource, actions, constraints }: Permission): Held => ({
   resource,
   actions,
-  asks: constraints ? { constraints } : {},
-  chain: [],
+  asks: constraints ? { constraints } : UNCONSTRAINED,
+  received: undefined,
 });

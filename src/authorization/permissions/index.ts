@@ -18,13 +18,20 @@ export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { isLiveDelegation, liveDelegations } from './chains.ts';
-export { type CompiledAgent, compileAgent, type Received, SharedEntries } from './compile.ts';
+export type { CompiledAgent, Received } from './compile.ts';
 export { REASONS, type Reason } from './decide.ts';
 export { type DelegationSources, findDelegationSources, MAX_SOURCE_STEPS } from './delegation-sources.ts';
-export { type EffectivePermission, effectivePermissions, Holdings } from './effective.ts';
+export {
+  type EffectivePermission,
+  effectivePermission,
+  effectivePermissions,
+  type Held,
+  Holdings,
+} from './effective.ts';
 export { PolicyErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
+export { type Holder, Holders } from './holder.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
 export { evaluateWithAgents, PolicyCache, policyCache, readChains } from './policy.ts';

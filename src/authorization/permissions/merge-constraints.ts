@@ -20,7 +20,8 @@ const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.str
  */
 export function mergeConstraints(near: Constraints | undefined, far: MergedConstraints): MergedConstraints | undefined {
   const above = far.constraints;
-  if (!near || !above) return { ...far, ...(near ? { constraints: near } : {}) };
+  if (!near) return far;
+  if (!above) return { ...far, constraints: near };
   const caps = [near.maxCallsPerHour, above.maxCallsPerHour].filter((cap) => cap !== undefined);
   const addresses = near.ipAllowlist && above.ipAllowlist && intersectRanges(near.ipAllowlist, above.ipAllowlist);
   if (addresses?.length === 0) return undefined;

@@ -135,6 +135,8 @@ function visit<T>(node: Node<T>, split: Split, from: number, found: (readonly T[
 }
 /** Whether one pattern matches, without an index: what `PatternIndex` finds, one by one. */
 export function patternMatches(pattern: string, resource: string): boolean {
+  if (pattern === resource) return true;
+  if (differInLiteral(pattern, resource)) return false;
   const index = new PatternIndex<true>();
   index.add(pattern, true);
   return index.match(resource).length > 0;
