@@ -1,6 +1,7 @@
 import { canonicalJson, hashOf, refuse, Undecidable } from './canonical.ts';
 import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
 import { addedKeys, type Entry, entryOf, readEntry } from './entry.ts';
+import { sealedLater, type Turn, turnOf } from './sealed-later.ts';
 import { leafHash, rootOfInclusion, TreeFolder } from './tree.ts';
 
 /** What a sealed export proves. */
@@ -20,6 +21,8 @@ export interface ProvenExport {
   readonly unexplained: readonly string[];
   /** Ranges of decisions whose private fields are gone, and no entry of a complete file says why. */
   readonly unrecorded: readonly string[];
+  /** Entries of the file with which sealing began, stopped or went on. */
+  readonly turns: readonly Turn[];
   /** Verifier keys that `ledger.key-added` entries of the file add. */
   readonly addedKeys: readonly string[];
   /** Times of the first and the last entry, in ms. */
@@ -54,22 +57,26 @@ class Spans {
 const isHead = (line: string): boolean => line.startsWith('{"format":"legate-export-v1"');
 
 /** Reads the rows of which an entry says that something of them was erased. */
-function erasedRows({ type, fields }: Entry): Span[] {
+function erasedRows({ type, seq, fields }: Entry): Span[] {
   if (type !== 'audit.erased') return [];
-  return (fields['seqs'] ?? '').split(',').map((part) => {
+  const spans = (fields['seqs'] ?? '').split(',').map((part): Span => {
     const [, from = '', to = from] =
       /^([1-9]\d{0,15})(?:-([1-9]\d{0,15}))?$/.exec(part) ?? refuse('seqs is malformed.');
     return [Number(from), Number(to)];
   });
+  return spans.flatMap((span) => earlier(span, seq));
 }
+
+/** The rows of a span before an entry. What comes after it, it cannot say to be gone. */
+const earlier = ([from, to]: Span, seq: number): Span[] => (from < seq ? [[from, Math.min(to, seq - 1)]] : []);
 
 /** Reads the rows that an entry says were deleted as a whole. */
 function deletedRows(entry: Entry): Span[] {
-  const { type, fields } = entry;
+  const { type, seq, fields } = entry;
   if (type === 'audit.erased') return fields['what'] === 'entry' ? erasedRows(entry) : [];
   if (type !== 'ledger.pruned') return [];
   const { below } = canonicalJson(fields['data'] ?? '', 'The data of ledger.pruned');
-  return typeof below === 'number' ? [[1, below - 1]] : [];
+  return typeof below === 'number' ? earlier([1, below - 1], seq) : [];
 }
 
 const shownSpans = (spans: readonly Span[]): string[] =>
@@ -123,10 +130,13 @@ export function verifyExport(lines: Iterable<string>, policy: Policy): ProvenExp
 abstract class Check {
   readonly head: Head;
   readonly #gone = new Spans();
+  /** Rows that were gone when they were sealed. */
+  readonly #absent = new Spans();
   readonly #withoutPrivate = new Spans();
   readonly #deleted: Span[] = [];
   readonly #erased: Span[] = [];
   readonly #addedKeys: string[] = [];
+  readonly #turns: Turn[] = [];
   #entries = 0;
   #withheld = 0;
   #goneRows = 0;
@@ -157,7 +167,8 @@ abstract class Check {
     if (hidden === undefined) this.#withheld++;
     if (hidden === undefined && type === 'audit') this.#withoutPrivate.add(seq, seq);
     if (type !== 'audit') this.#note(entryOf(parts));
-    if (type !== 'absent') {
+    if (type === 'absent') this.#absent.add(seq, seq);
+    else {
       if (timestamp < this.#lastTime) refuse(`The time of row ${seq} is before that of a row before it.`);
       this.#firstTime ??= timestamp;
       this.#lastTime = timestamp;
@@ -170,19 +181,24 @@ abstract class Check {
     this.#deleted.push(...deletedRows(entry));
     this.#erased.push(...erasedRows(entry));
     this.#addedKeys.push(...addedKeys(entry));
+    const turn = turnOf(entry);
+    if (turn) this.#turns.push(turn);
   }
 
   result(checkpoint: Checkpoint): ProvenExport {
     const unexplained = this.#gone.without(this.#deleted);
     const missing = unexplained.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+    const notYetSealed = sealedLater(this.#turns).map(({ from, to }): Span => [from, to]);
+    const absent = this.#absent.without([...notYetSealed, ...this.#deleted]);
     return {
       checkpoint,
       ...this.head,
       entries: this.#entries,
       withheld: this.#withheld,
       explained: this.#goneRows - missing,
-      unexplained: shownSpans(unexplained),
+      unexplained: shownSpans([...unexplained, ...absent].sort(([a], [b]) => a - b)),
       unrecorded: this.head.complete ? shownSpans(this.#withoutPrivate.without(this.#erased)) : [],
+      turns: this.#turns,
       addedKeys: this.#addedKeys,
       times: this.#firstTime === undefined ? undefined : [this.#firstTime, this.#lastTime],
     };

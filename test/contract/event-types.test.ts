@@ -93,7 +93,7 @@ const PAYLOADS: Record<EventType, Json> = {
   'ledger.key-added': { vkey: text },
   'ledger.key-retired': { vkey: text },
   'ledger.resumed': {},
-  'ledger.stopped': {},
+  'ledger.stopped': { sealed: expect.any(Number) },
   'mcp.created': { serverId: id('mcp'), name: text },
   'mcp.updated': { serverId: id('mcp'), name: text },
   'mcp.deleted': { serverId: id('mcp'), name: text },

@@ -126,9 +126,10 @@ async function countRows(db: Db): Promise<{ rows: number; missing: number }> {
 async function stopSealing({ database, ledger }: Platform): Promise<void> {
   if (!(await readLog(database.read)) || (await isStopped(database.read))) return;
   await ledger.change(SYSTEM, async ({ db, emit }) => {
-    if (await isStopped(db)) return;
+    const log = await readLog(db);
+    if (!log || (await isStopped(db))) return;
     await setPosition(db, STOPPED, 1);
-    emit({ type: 'ledger.stopped', data: {} });
+    emit({ type: 'ledger.stopped', data: { sealed: log.size } });
   });
 }
 

@@ -7,6 +7,7 @@ import { permanentUpTo, recordedPruning } from './prune.ts';
 import { SALT } from './salts.ts';
 import { readLog, readTiles } from './store.ts';
 import { TILE, TreeEdge, tileKey, type WrittenTile } from './tree.ts';
+import { unsealedRows } from './unsealed-rows.ts';
 
 export interface LedgerCheck {
   /** Rows that were compared. */
@@ -34,12 +35,13 @@ export async function checkSealedLedger(platform: Platform): Promise<LedgerCheck
   const pruned = await recordedPruning(db);
   const begin = Math.floor(Math.min(pruned, await prunedUpTo(db)) / TILE);
   const edge = TreeEdge.from(begin * TILE, await readTiles(db, TreeEdge.openTiles(begin * TILE)));
+  const wasUnsealed = unsealedRows(db);
   const addLeaf = (hash: string): void => edge.add(hash, NO_SALT, 0);
   for (const seq of await permanentUpTo(db, begin * TILE))
-    if ((await firstChanged(database, db, { from: seq, upto: seq, pruned })) !== undefined)
+    if ((await firstChanged(database, db, { from: seq, upto: seq, pruned, wasUnsealed })) !== undefined)
       return { size: seq - 1, firstBad: seq, problem: `row ${seq} differs from what was sealed` };
   for (let tile = begin; tile * TILE < size; tile += TILES) {
-    const rows = { from: tile * TILE + 1, upto: Math.min(size, (tile + TILES) * TILE), pruned };
+    const rows = { from: tile * TILE + 1, upto: Math.min(size, (tile + TILES) * TILE), pruned, wasUnsealed };
     const firstBad = await firstChanged(database, db, rows, addLeaf);
     if (firstBad !== undefined)
       return { size: firstBad - 1, firstBad, problem: `row ${firstBad} differs from what was sealed` };

@@ -4,17 +4,27 @@ import { erasureRecords } from './erasures.ts';
 import { saltIn } from './salts.ts';
 import { hashIn, readRemains, readSealedRows, readTiles } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
+import type { WasUnsealed } from './unsealed-rows.ts';
+
+export interface ComparedRows {
+  readonly from: number;
+  readonly upto: number;
+  /** Sequence up to which rows may be gone, because retention has deleted them. */
+  readonly pruned: number;
+  readonly wasUnsealed: WasUnsealed;
+}
 
 /**
  * Compares rows `from` to `upto` of the tree with their leaves. A row that is gone must be named by a recorded erasure,
- * or be one of those up to `pruned`. Returns the sequence of the first row that differs.
+ * be one of those up to `pruned`, or have been gone before it could be sealed. Returns the sequence of the first row that
+ * differs.
  *
  * @param onLeaf gets the hash of each leaf before that, as latin1.
  */
 export async function firstChanged(
   database: Database,
   db: Db,
-  { from, upto, pruned }: { readonly from: number; readonly upto: number; readonly pruned: number },
+  { from, upto, pruned, wasUnsealed }: ComparedRows,
   onLeaf: (hash: string) => void = () => {},
 ): Promise<number | undefined> {
   const first = Math.floor((from - 1) / TILE);
@@ -37,7 +47,11 @@ export async function firstChanged(
     const isPruned = !row && seq <= pruned;
     // Of events, retention leaves remains without a record.
     const isExplained =
-      left?.type === 'audit' ? await isRecorded(left.erased_by, seq, texts === undefined) : texts !== undefined;
+      left?.type === 'audit'
+        ? await isRecorded(left.erased_by, seq, texts === undefined)
+        : row || left
+          ? texts !== undefined
+          : await wasUnsealed(seq);
     const differs = texts !== undefined && leafHash(texts.leaf) !== expected;
     if (!isPruned && (!isExplained || differs)) return seq;
     onLeaf(expected);

@@ -10,7 +10,7 @@ import { parseKey, policyOfKeys, verifyConsistency, verifyExport, verifyProof } 
 import { openWitness } from '../../witness/index.ts';
 import { readAnchor, writeAnchor } from './anchor.ts';
 import { assertContinues, signersOf } from './begin.ts';
-import { leafHash, rowTexts } from './entry-text.ts';
+import { ABSENT, leafHash, remainsLeaf, rowTexts } from './entry-text.ts';
 import { checkSealedLedger } from './index.ts';
 import { noteSigner, openCheckpoint, signCheckpoint } from './note.ts';
 import { saltIn } from './salts.ts';
@@ -101,11 +101,28 @@ const inserted = (rows: StreamEventRow[]) => [
   ...rows.filter(({ seq }) => seq > seqAt(0)).map((row) => ({ ...row, seq: row.seq + 1 })),
 ];
 /** Adds an entry at the end, some time after the entry before it. */
-const appended = (after: number) => (rows: StreamEventRow[]) => {
-  const last = rows.at(-1) as StreamEventRow;
-  const like = rows.find(({ seq }) => seq === seqAt(0)) as StreamEventRow;
-  return [...rows, { ...like, id: `${like.id}x`, seq: last.seq + 1, timestamp: last.timestamp + after }];
-};
+const appended =
+  (after: number, other: Partial<StreamEventRow> = {}) =>
+  (rows: StreamEventRow[]) => {
+    const last = rows.at(-1) as StreamEventRow;
+    const like = rows.find(({ seq, type }) => (other.type ? type === other.type : seq === seqAt(0))) ?? last;
+    const row = {
+      ...like,
+      id: `${like.id}${last.seq}`,
+      seq: last.seq + 1,
+      timestamp: last.timestamp + after,
+      ...other,
+    };
+    return [...rows, row];
+  };
+
+/** Adds an entry that says that the decision after it is gone, and that decision. Returns the sequence of the entry. */
+async function recordAhead(type: 'audit.erased' | 'ledger.pruned', dataOf: (seq: number) => object): Promise<number> {
+  const by = (await db().selectFrom('head').select('seq').executeTakeFirstOrThrow()).seq + 1;
+  await edit((rows) => appended(1)(appended(1, { type, data: JSON.stringify(dataOf(by + 1)) })(rows)));
+  writeAnchor(dir(), await rebuild());
+  return by;
+}
 
 const readTile = async () => {
   const tile = (await readTiles(db(), [{ level: 0, tile: 0 }])).get('0/0');
@@ -126,7 +143,8 @@ async function rebuild(): Promise<string> {
   for (let seq = 1; seq <= size; seq++) {
     const row = rows.get(seq);
     const salt = saltIn(before.salts, seq - 1) ?? randomBytes(16).toString('hex');
-    if (!row || erased.has(seq)) edge.add(hashIn(before.hashes, seq - 1).toString('latin1'), Buffer.alloc(16), 0);
+    if (!row && seq > before.hashes.length / 32) edge.add(leafHash(remainsLeaf(seq, ABSENT)), Buffer.alloc(16), 0);
+    else if (!row || erased.has(seq)) edge.add(hashIn(before.hashes, seq - 1).toString('latin1'), Buffer.alloc(16), 0);
     else edge.add(leafHash(rowTexts(row, salt).leaf), Buffer.from(salt, 'hex'), 0);
   }
   const note = signCheckpoint({ origin, size, root: edge.root() }, await signersOf(platform, origin));
@@ -242,14 +260,26 @@ const ATTACKS: Record<string, Attack> = {
   },
   'erased-openly': async () => {
     const seqs = `${seqAt(3)}`;
-    await edit((rows) => {
-      const like = rows.find(({ type }) => type === 'audit.erased') as StreamEventRow;
-      const data = JSON.stringify({ what: 'entry', seqs, erased: 1, of: 1 });
-      const [{ seq, timestamp }] = appended(1)(rows).slice(-1) as [StreamEventRow];
-      return [...rows, { ...like, id: `${like.id}x`, seq, timestamp, data }];
-    });
+    const data = JSON.stringify({ what: 'entry', seqs, erased: 1, of: 1 });
+    await edit(appended(1, { type: 'audit.erased', data }));
     const { seq } = await db().selectFrom('head').select('seq').executeTakeFirstOrThrow();
     await erase(seqAt(3), true, { erased_by: seq });
+    writeAnchor(dir(), await rebuild());
+  },
+  'erased-ahead': async () => {
+    const by = await recordAhead('audit.erased', (seq) => ({ what: 'entry', seqs: `${seq}`, erased: 1, of: 1 }));
+    await erase(by + 1, true, { erased_by: by });
+  },
+  'pruned-ahead': async () => {
+    const by = await recordAhead('ledger.pruned', (seq) => ({ below: seq + 1 }));
+    await setPosition(db(), 'audit/retention/recorded', by + 1);
+    await db()
+      .deleteFrom('stream_events')
+      .where('seq', '=', by + 1)
+      .execute();
+  },
+  'dropped-unsealed': async () => {
+    await edit((rows) => appended(1)(appended(1)(rows)).filter((_, i) => i !== rows.length));
     writeAnchor(dir(), await rebuild());
   },
   'pruned-secretly': async () => {
@@ -361,7 +391,7 @@ it.each(TABLE)('$name: $attack', async ({ name, found }) => {
     expect(await findings(lies)).toEqual(found);
   } finally {
     await restore(now);
-    await setPosition(db(), PRUNING, 0);
+    for (const name of [PRUNING, 'audit/retention/recorded']) await setPosition(db(), name, 0);
     writeAnchor(dir(), keptNote);
   }
 });

@@ -13,7 +13,8 @@ interface Erased {
 export function erasureRecords(db: Db): IsRecorded {
   const known = new Map<number, Promise<Erased | undefined>>();
   return async (by, seq, whole) => {
-    if (by === null) return false;
+    // What comes after an entry, it cannot say to be erased.
+    if (by === null || by <= seq) return false;
     const read = known.get(by) ?? readErased(db, by);
     known.set(by, read);
     const erased = await read;

@@ -4,12 +4,13 @@ import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { movePosition, PRUNING, prunedUpTo, readPosition, Superseded, setPosition } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
-import { firstChanged } from './compare-rows.ts';
+import { type ComparedRows, firstChanged } from './compare-rows.ts';
 import { deleteDeliveries, eraseApprovals } from './erasure/erase-rows.ts';
 import { RowDiffers, sealedUpTo } from './remains.ts';
 import { SALT } from './salts.ts';
 import { readLog, readSealedRows, readTiles, waitForLog } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
+import { unsealedRows, type WasUnsealed } from './unsealed-rows.ts';
 
 /** Rows compared and deleted in one transaction. */
 const SLICE = 2048;
@@ -24,12 +25,12 @@ export async function recordedPruning(db: Db): Promise<number> {
   if ((await readPosition(db, RECORDED)) === undefined) return 0;
   const row = await db
     .selectFrom('stream_events')
-    .select('data')
+    .select(['seq', 'data'])
     .where('type', '=', 'ledger.pruned')
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return row ? (JSON.parse(row.data ?? '{}') as { below: number }).below - 1 : 0;
+  return row ? Math.min((JSON.parse(row.data ?? '{}') as { below: number }).below, row.seq) - 1 : 0;
 }
 
 /** Sequences up to `upto` of the events that are not deleted, because verifiers need them. */
@@ -56,18 +57,19 @@ export async function pruneLedger(platform: Platform): Promise<void> {
   const { config, clock, database, ledger } = platform;
   const state = platform.stateOf(pruning);
   if (config.audit.retentionDays === 0) return;
+  const wasUnsealed = unsealedRows(database.read);
   let done = await prunedUpTo(database.read);
   let end = (await readPosition(database.read, RECORDED)) ?? 0;
   if (end <= done) {
     if (clock.now() < state.dueAt) return;
     state.dueAt = clock.now() + HOUR_MS;
-    end = await record(platform, done);
+    end = await record(platform, done, wasUnsealed);
   }
   if (end <= done) return;
   try {
     for (let i = 0; i < SLICES_AT_ONCE && done < end; i++) {
       const upto = Math.min(end, done + SLICE);
-      await ledger.maintain((db) => prune(platform, db, done, upto));
+      await ledger.maintain((db) => prune(platform, db, done, upto, wasUnsealed));
       done = upto;
     }
   } catch (error) {
@@ -77,14 +79,19 @@ export async function pruneLedger(platform: Platform): Promise<void> {
 }
 
 /** Records which rows are about to be deleted. Returns the sequence up to which they are. */
-async function record(platform: Platform, done: number): Promise<number> {
+async function record(platform: Platform, done: number, wasUnsealed: WasUnsealed): Promise<number> {
   const { config, clock, database, reader, ledger } = platform;
   const before = clock.now() - config.audit.retentionDays * DAY_MS;
   const end = Math.min((await reader.seqAt(before)) - 1, await sealedUpTo(platform));
   if (end <= done || !(await isDue(database.read, done, before - DAY_MS))) return done;
   const size = (await readLog(database.read))?.size ?? 0;
   for (let from = done + 1; from <= end; from += SLICE)
-    await assertUnchanged(database, database.read, { from, upto: Math.min(end, from + SLICE - 1, size), pruned: done });
+    await assertUnchanged(database, database.read, {
+      from,
+      upto: Math.min(end, from + SLICE - 1, size),
+      pruned: done,
+      wasUnsealed,
+    });
   await ledger.change(SYSTEM, async ({ db, emit }) => {
     if (((await readPosition(db, RECORDED)) ?? 0) > done) return;
     if (done === 0) await setPosition(db, PRUNING, 0);
@@ -106,16 +113,16 @@ async function isDue(db: Db, done: number, before: number): Promise<boolean> {
   return oldest !== undefined && oldest.timestamp <= before;
 }
 
-async function assertUnchanged(database: Database, db: Db, rows: Parameters<typeof firstChanged>[2]): Promise<void> {
+async function assertUnchanged(database: Database, db: Db, rows: ComparedRows): Promise<void> {
   const seq = rows.from <= rows.upto ? await firstChanged(database, db, rows) : undefined;
   if (seq !== undefined) throw new RowDiffers(seq);
 }
 
-async function prune(platform: Platform, db: Db, done: number, upto: number): Promise<void> {
+async function prune(platform: Platform, db: Db, done: number, upto: number, wasUnsealed: WasUnsealed): Promise<void> {
   const { database } = platform;
   await movePosition(db, [PRUNING], done, upto);
   const size = (await waitForLog(database, db))?.size ?? 0;
-  await assertUnchanged(database, db, { from: done + 1, upto: Math.min(upto, size), pruned: done });
+  await assertUnchanged(database, db, { from: done + 1, upto: Math.min(upto, size), pruned: done, wasUnsealed });
   // Overwrites what is deleted, until the connection closes.
   if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
   const rows = await readSealedRows(database, db, done + 1, upto);

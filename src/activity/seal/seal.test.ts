@@ -9,7 +9,7 @@ import {
   type TestUser,
 } from '../../../test/support/service.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { openCheckpoint, parseKey, policyOfKeys, verifyConsistency, verifyProof } from '../../verify/index.ts';
+import { openCheckpoint, parseKey, policyOfKeys, verifyConsistency, verifyExport, verifyProof } from '../../verify/index.ts';
 import { forgetOldEvents } from '../stream/retention.ts';
 import { checkSealedLedger, endRolledBackLog } from './index.ts';
 
@@ -40,6 +40,9 @@ async function decide(t: TestService, agent: TestAgent): Promise<string> {
 /** Changes a column of a row, as somebody with access to the database can. */
 const tamper = (t: TestService, seq: number, values: Record<string, unknown>) =>
   t.legate.platform.database.write.updateTable('stream_events').set(values).where('seq', '=', seq).execute();
+
+const exported = async (t: TestService, toSeq: number) =>
+  (await (await t.legate.ledger.export({ fromSeq: 1, toSeq })).text()).slice(0, -1).split('\n');
 
 describe('a proof', () => {
   it('of a fresh entry is there at once, and shows the entry to whoever has the key', async () => {
@@ -181,6 +184,13 @@ describe('an existing ledger', () => {
     expect(checkpoint.size).toBeGreaterThan(entry.seq);
     const begun = verifyProof(await t.legate.ledger.proof(checkpoint.size), policy).entry;
     expect(JSON.parse(begun.fields['data'] ?? '')).toEqual({ rows: entry.seq - 1, missing: 1 });
+    expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
+    expect(verifyExport(await exported(t, begun.seq), policy)).toMatchObject({
+      unexplained: [],
+      turns: [{ kind: 'begun', seq: begun.seq }],
+    });
+    // The entry that says why the first row is not there comes after it.
+    expect(verifyExport(await exported(t, begun.seq - 1), policy)).toMatchObject({ unexplained: ['1'], turns: [] });
   });
 
   it('records when sealing is switched off and on again', async () => {
@@ -189,6 +199,9 @@ describe('an existing ledger', () => {
     await first.legate.close();
     const off = await createTestService({ sameDatabaseAs: first });
     await off.agent(await off.user());
+    await off.agent(await off.user());
+    // As retention deletes it: nothing is known of the row that could be sealed afterwards.
+    await off.legate.platform.database.write.deleteFrom('stream_events').where('seq', '=', 4).execute();
     await off.legate.close();
     const t = await createTestService({ config: SEALED, sameDatabaseAs: first });
     const rows = await t.legate.platform.database.read
@@ -197,7 +210,12 @@ describe('an existing ledger', () => {
       .orderBy('seq')
       .execute();
     expect(rows.map(({ type }) => type)).toEqual(['ledger.begun', 'ledger.stopped', 'agent.created', 'ledger.resumed']);
-    expect(verifyProof(await t.legate.ledger.proof(4), await policyOf(t)).entry.type).toBe('ledger.resumed');
+    expect(verifyProof(await t.legate.ledger.proof(5), await policyOf(t)).entry.type).toBe('ledger.resumed');
+    expect(verifyExport(await exported(t, 5), await policyOf(t))).toMatchObject({
+      unexplained: [],
+      turns: [{ kind: 'begun' }, { kind: 'stopped', sealed: 1 }, { kind: 'resumed', seq: 5 }],
+    });
+    expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
   });
 });
 

@@ -1,0 +1,32 @@
+import type { Db } from '../../storage/index.ts';
+import { Refuted, type SealedLater, sealedLater, turnOf } from '../../verify/index.ts';
+
+/** Whether a row was recorded while the ledger was not sealed, so that it may have been gone when it was. */
+export type WasUnsealed = (seq: number) => Promise<boolean>;
+
+/** Reads what the events of the ledger say of that, once. */
+export function unsealedRows(db: Db): WasUnsealed {
+  let spans: Promise<readonly SealedLater[]> | undefined;
+  return async (seq) => {
+    spans ??= readSpans(db);
+    return (await spans).some(({ from, to }) => from <= seq && seq <= to);
+  };
+}
+
+async function readSpans(db: Db): Promise<SealedLater[]> {
+  const rows = await db
+    .selectFrom('stream_events')
+    .select(['type', 'seq', 'timestamp', 'data'])
+    .where('type', 'in', ['ledger.begun', 'ledger.restored', 'ledger.stopped', 'ledger.resumed'])
+    .execute();
+  const turns = rows.flatMap(({ data, ...row }) => {
+    try {
+      return turnOf({ ...row, fields: { data: data ?? '' } }) ?? [];
+    } catch (error) {
+      // The row is not the one that was sealed, so it says nothing.
+      if (error instanceof Refuted) return [];
+      throw error;
+    }
+  });
+  return sealedLater(turns);
+}
