@@ -13,7 +13,7 @@ export const command: Command<{
 }> = {
   argument: { name: 'files', meaning: 'proofs (.tlog-proof), sealed exports or checkpoints', many: true },
   options: {
-    key: { type: 'string', multiple: true, value: 'vkey', meaning: 'verifier key of the ledger that you trust' },
+    key: { type: 'string', multiple: true, value: 'vkey', meaning: 'verifier key of the ledger, or of a witness' },
     policy: {
       type: 'string',
       value: 'file',

@@ -43,12 +43,16 @@ export interface Policy {
   readonly isQuorum: (cosigned: ReadonlySet<string>) => boolean;
 }
 
-export const policyOfKeys = (logs: readonly TrustedKey[]): Policy => ({
-  logs,
-  witnesses: new Map(),
-  addresses: new Map(),
-  isQuorum: () => true,
-});
+/** The policy that one of the logs has signed, and all of the witnesses have cosigned. */
+export function policyOfKeys(keys: readonly TrustedKey[]): Policy {
+  const witnesses = new Map(keys.filter(({ type }) => type === WITNESS_KEY).map((key) => [key.name, key]));
+  return {
+    logs: keys.filter(({ type }) => type === LOG_KEY),
+    witnesses,
+    addresses: new Map(),
+    isQuorum: (cosigned) => [...witnesses.keys()].every((name) => cosigned.has(name)),
+  };
+}
 
 /** Parses a policy file (C2SP tlog-policy). Throws {@link Undecidable}. */
 export function parsePolicy(text: string): Policy {

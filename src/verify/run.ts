@@ -12,10 +12,11 @@ import {
 import { addedKeys } from './entry.ts';
 import { assertExplained, type ProvenExport, verifyExport } from './export.ts';
 import { type ProvenEntry, verifyConsistency, verifyContinuation, verifyProof } from './proof.ts';
+import { type SealedLater, sealedLater, type Turn, turnOf } from './sealed-later.ts';
 
 interface VerifyOptions {
   readonly files: readonly string[];
-  /** Verifier keys of the log. */
+  /** Verifier keys of the log, and of witnesses, all of which must have cosigned. */
   readonly key?: readonly string[];
   /** Path of a policy file. */
   readonly policy?: string;
@@ -36,6 +37,8 @@ interface Finding {
   readonly sealedExport?: ProvenExport;
   /** The newest checkpoint of the service, which continues that of the file. */
   readonly today?: Checkpoint;
+  /** Rows of the file that were recorded while the ledger was not sealed, as proven entries of any of the files say. */
+  readonly later?: readonly SealedLater[];
 }
 
 const EXIT_CODES = { proven: 0, undecidable: 2, refuted: 1 } as const;
@@ -85,7 +88,7 @@ function examineAll(options: VerifyOptions): { policy: Policy; findings: Finding
       ? [checkConsistency(options.files, policy)]
       : options.files.map((file) => check(file, () => examine(file, policy)));
     if (findings.length === 0) throw new Undecidable('Name at least one file.');
-    return { policy, findings };
+    return { policy, findings: withLater(findings) };
   } catch (error) {
     if (!(error instanceof Undecidable)) throw error;
     return error.message;
@@ -128,13 +131,37 @@ async function askForToday(url: string, { origin, size }: Checkpoint): Promise<s
   }
 }
 
+/** Adds to each finding which of its rows were sealed afterwards. */
+function withLater(findings: readonly Finding[]): Finding[] {
+  const turns = new Map<string, Turn[]>();
+  for (const { checkpoint, proven, sealedExport } of findings) {
+    const turn = proven && turnOf(proven.entry);
+    const found = sealedExport?.turns ?? (turn ? [turn] : []);
+    if (checkpoint) turns.set(checkpoint.origin, [...(turns.get(checkpoint.origin) ?? []), ...found]);
+  }
+  return findings.map((finding) => {
+    const { checkpoint, proven, sealedExport } = finding;
+    const from = proven?.entry.seq ?? sealedExport?.from;
+    const to = proven?.entry.seq ?? sealedExport?.to;
+    if (!checkpoint || from === undefined || to === undefined) return finding;
+    const rows = sealedLater(turns.get(checkpoint.origin) ?? []);
+    const later = rows.flatMap((row) =>
+      row.from <= to && row.to >= from ? [{ ...row, from: Math.max(row.from, from), to: Math.min(row.to, to) }] : [],
+    );
+    return later.length === 0 ? finding : { ...finding, later };
+  });
+}
+
 function policyOf({ key = [], policy }: VerifyOptions): Policy {
   if (key.length > 0 === (policy !== undefined))
     throw new Undecidable(
       'Name the keys that you trust with --key <vkey>, or a policy file with --policy <file>. Get them from the owner ' +
         'of the ledger by another way than the files.',
     );
-  return policy === undefined ? policyOfKeys(key.map(parseKey)) : parsePolicy(read(policy));
+  const keys = key.map(parseKey);
+  if (policy === undefined && !keys.some(({ type }) => type === LOG_KEY))
+    throw new Undecidable('None of the keys is one of a ledger.');
+  return policy === undefined ? policyOfKeys(keys) : parsePolicy(read(policy));
 }
 
 /**
@@ -244,18 +271,23 @@ const shown = (text: string): string =>
 
 const timeOf = (ms: number): string => (ms > 8.64e15 ? String(ms) : new Date(ms).toISOString());
 
-function describe({ file, verdict, reason, checkpoint, proven, sealedExport, today }: Finding): string {
+function describe({ file, verdict, reason, checkpoint, proven, sealedExport, today, later = [] }: Finding): string {
   const lines = [`${file}: ${verdict}`];
   if (reason !== undefined) lines.push(`  ${reason}`);
   if (checkpoint && proven) lines.push(...describeEntry(proven));
   else if (sealedExport) lines.push(...describeExport(sealedExport));
   else if (checkpoint) lines.push(`  A tree of ${checkpoint.size} rows of ${checkpoint.origin} was signed.`);
+  for (const { from, to, at } of later)
+    lines.push(
+      `  Not proven: what happened to ${from === to ? `row ${from} until it was` : `rows ${from} to ${to} until they were`} sealed, after ${timeOf(at)}.`,
+    );
   if (today) lines.push(`  The ledger of today, of ${today.size} rows, continues it.`);
   if (proven?.before) lines.push(...describeBefore(proven.before));
   if (checkpoint) {
     lines.push(`  Signed by ${checkpoint.signedBy.join(', ')}.`);
     for (const { name, time } of checkpoint.cosigned)
       lines.push(`  Seen by the witness ${name} at ${timeOf(time * 1000)}.`);
+    if (proven && checkpoint.cosigned.length === 0) lines.push('  Not proven: the time. It is the word of the ledger.');
     if (checkpoint.cosigned.length === 0)
       lines.push('  Not proven: that others were shown the same ledger. No witness has cosigned.');
   }
@@ -311,7 +343,7 @@ function describeEntry({ entry, checkpoint }: ProvenEntry): string[] {
   ];
 }
 
-function asJson({ file, verdict, reason, checkpoint, proven, sealedExport, today }: Finding): object {
+function asJson({ file, verdict, reason, checkpoint, proven, sealedExport, today, later }: Finding): object {
   return {
     file,
     verdict,
@@ -319,6 +351,7 @@ function asJson({ file, verdict, reason, checkpoint, proven, sealedExport, today
     ...(checkpoint ? { checkpoint: { ...checkpoint, root: checkpoint.root.toString('base64') } } : {}),
     ...(proven ? { entry: proven.entry } : {}),
     ...(proven?.before ? { before: { ...proven.before, root: proven.before.root.toString('base64') } } : {}),
+    ...(later ? { sealedLater: later } : {}),
     ...(today ? { today: { ...today, root: today.root.toString('base64') } } : {}),
     ...(sealedExport ? { export: { ...sealedExport, checkpoint: undefined } } : {}),
   };

@@ -9,7 +9,14 @@ import {
   type TestUser,
 } from '../../../test/support/service.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { openCheckpoint, parseKey, policyOfKeys, verifyConsistency, verifyExport, verifyProof } from '../../verify/index.ts';
+import {
+  openCheckpoint,
+  parseKey,
+  policyOfKeys,
+  verifyConsistency,
+  verifyExport,
+  verifyProof,
+} from '../../verify/index.ts';
 import { forgetOldEvents } from '../stream/retention.ts';
 import { checkSealedLedger, endRolledBackLog } from './index.ts';
 
