@@ -10,7 +10,7 @@ import { type GatewayOptions, serversOf } from './gateway/servers.ts';
 import { type Endpoint, renderSnippets } from './gateway/snippets.ts';
 import { freePort, listenOn } from './listen.ts';
 import { createLog, printMail } from './log.ts';
-import { open, readSettings, rememberAddress, type Settings, useDataFolder } from './settings.ts';
+import { open, readSettings, rememberAddress, type Settings, useDatabaseAlone, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
 
 interface Values extends GatewayOptions {
@@ -52,6 +52,7 @@ export const command: Command<Values> = {
     const log = createLog(logging.level);
     exitOnCrash(log);
     useDataFolder(settings.values);
+    useDatabaseAlone(settings);
     const wanted = portOf(values.port) ?? http.port;
     const port = wanted === 0 ? await freePort(HOST) : wanted;
     const isDefault = settings.sources.get('users.signUp') === 'default';

@@ -9,7 +9,7 @@ import { renderBanner } from './banner.ts';
 import type { Command } from './command.ts';
 import { freePort, listenOn } from './listen.ts';
 import { createLog, printMail } from './log.ts';
-import { open, readSettings, rememberAddress, useDataFolder } from './settings.ts';
+import { open, readSettings, rememberAddress, useDatabaseAlone, useDataFolder } from './settings.ts';
 import { exitOnCrash, stopOnSignals } from './stop.ts';
 
 /** `legate serve`: creates data folder, schema and first administrator, then serves until a signal stops it. */
@@ -32,6 +32,7 @@ npx legate config lists all of them with their values.`,
     const log = createLog(values.log.level);
     exitOnCrash(log);
     useDataFolder(values);
+    useDatabaseAlone(settings);
     const { host } = values.http;
     const port = values.http.port === 0 ? await freePort(host) : values.http.port;
     const legate = await open(

@@ -4,8 +4,8 @@ import { type Config, type ConfigInput, readConfig } from '../config.ts';
 import { ConfigError, type Source } from '../kernel/config.ts';
 import { createFolder, DATABASE_FILE, FolderError, openDataFolder } from '../kernel/data-folder.ts';
 import { createLegate, type Legate, type LegateOptions } from '../service.ts';
-import { DatabaseError, isUnavailable } from '../storage/index.ts';
-import { UsageError } from './command.ts';
+import { DatabaseError, isUnavailable, serveAlone } from '../storage/index.ts';
+import { EXIT_CONFIG, UsageError } from './command.ts';
 
 export interface Settings {
   readonly values: Config;
@@ -74,6 +74,17 @@ export function useDataFolder({ dataDir: dir, secret }: Config): void {
 /** The database of this configuration: by default the SQLite file in the data folder. */
 export const databaseUrlOf = ({ values: { databaseUrl, dataDir } }: Settings): string =>
   databaseUrl ?? `sqlite:${join(dataDir, DATABASE_FILE)}`;
+
+/** Throws a UsageError if another process serves the SQLite file: each would go on with what only it remembers. */
+export function useDatabaseAlone(settings: Settings): void {
+  const url = databaseUrlOf(settings);
+  if (serveAlone(url)) return;
+  throw new UsageError(
+    `Another process serves ${resolve(url.slice('sqlite:'.length))}. Stop it first, or set LEGATE_DATA_DIR to a folder ` +
+      'of this one. Several instances need PostgreSQL (LEGATE_DATABASE_URL).',
+    EXIT_CONFIG,
+  );
+}
 
 /** Returns the path of the SQLite file if it does not exist yet. */
 export function missingDatabase({ values: { databaseUrl, dataDir } }: Settings): string | undefined {

@@ -23,6 +23,7 @@ export { DatabaseError } from './database-error.ts';
 export { isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState } from './migrate.ts';
 export type { PostgresClient, PostgresListener } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
+export { serveAlone } from './serve-alone.ts';
 export { openSqlite, type SqliteHandle } from './sqlite-handle.ts';
 export type {
   AnomalyRow,

@@ -6,12 +6,18 @@ const PROGRAMS = ['redis-server', 'valkey-server'];
 const START_TIMEOUT_MS = 10_000;
 
 /** Starts a Redis server. Returns undefined if the program is not on the PATH. */
-export async function startRedis(): Promise<{ readonly url: string; stop(): void } | undefined> {
+export async function startRedis(): Promise<
+  { readonly url: string; stop(): void; signal(signal: NodeJS.Signals): void } | undefined
+> {
   const program = PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0);
   if (!program) return undefined;
   const port = await freePort();
   const server = await start(program, port);
-  return { url: `redis://127.0.0.1:${port}`, stop: () => void server.kill('SIGKILL') };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    stop: () => void server.kill('SIGKILL'),
+    signal: (signal) => void server.kill(signal),
+  };
 }
 
 function start(program: string, port: number): Promise<ChildProcess> {
