@@ -1,4 +1,5 @@
 export type { AuthenticateHook, ExternalUser } from './access/authenticate.ts';
+export type { ChangeOptions } from './access/in-process.ts';
 export type { PasswordContext, PasswordVerdict, ValidatePassword } from './access/password-rule.ts';
 export type { AnomaliesApi, Anomaly } from './activity/anomalies/index.ts';
 export type { AuditApi, AuditEntry } from './activity/audit/index.ts';
@@ -30,6 +31,7 @@ export {
   type WebHandler,
   withRateLimit,
 } from './http/rate-limit/index.ts';
+export { entityTagOf as etagOf } from './kernel/entity-tag.ts';
 export { LegateError } from './kernel/errors.ts';
 export {
   expressMcp,

@@ -1,3 +1,44 @@
+import { z } from 'zod';
+import { assertMatches, entityTagOf, parseIfMatch } from '../kernel/entity-tag.ts';
+import { validationFailed } from '../kernel/errors.ts';
+import { parseWith } from '../kernel/json.ts';
+import type { Caller } from './caller.ts';
+
+/** Options of a change in process. */
+export interface ChangeOptions {
+  /**
+   * The version that the change depends on (contract 17.10): an object as Legate returned it, its ETag, or `*`. Throws
+   * 412 PRECONDITION_FAILED if it has changed since.
+   */
+  readonly ifMatch?: string | object | undefined;
+}
+
+const NO_VERSION = 'must be an ETag, or an object as Legate returned it';
+
+const Options = z.strictObject({
+  ifMatch: z
+    .union([z.string().max(1000), z.custom<object>((value) => typeof value === 'object' && value !== null)], {
+      error: NO_VERSION,
+    })
+    .optional(),
+});
+
+/** The caller with the version that its change depends on. Throws 400 VALIDATION_FAILED. */
+export function expecting(caller: Caller, options: ChangeOptions = {}): Caller {
+  const { ifMatch } = parseWith(Options, options);
+  if (ifMatch === undefined) return caller;
+  const expected = typeof ifMatch === 'string' ? parseIfMatch(ifMatch) : [tagOf(ifMatch)];
+  return { ...caller, assertUnchanged: (current) => assertMatches(expected, current) };
+}
+
+function tagOf(shown: object): string {
+  try {
+    return entityTagOf(shown);
+  } catch {
+    throw validationFailed([{ path: 'ifMatch', message: NO_VERSION }]);
+  }
+}
+
 type Times = 'expiresAt' | 'expiresBefore' | 'idleSince' | 'since' | 'until';
 
 /** Input of an endpoint called in process, where a time may be a Date. */

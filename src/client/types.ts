@@ -928,7 +928,7 @@ export interface EffectivePermission {
     /** The chain, from the root to the agent. */
     readonly delegationIds: readonly string[];
   };
-  /** When it last allowed a call; null if not among the agent's newest 2,000 allowed decisions, or fewer for many permissions. */
+  /** When it last allowed a call. null: never, or before more later calls of the agent than are searched. */
   readonly lastUsedAt: string | null;
 }
 

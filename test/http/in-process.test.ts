@@ -1,5 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type ChangeOptions, etagOf } from '../../src/index.ts';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
+
+interface Versioned {
+  readonly path: string;
+  readonly get: () => Promise<object>;
+  readonly changes: readonly ((options: ChangeOptions) => Promise<unknown>)[];
+}
 
 let t: TestService;
 let owner: TestUser;
@@ -14,6 +21,105 @@ beforeAll(async () => {
 });
 
 const overHttp = async (path: string): Promise<unknown> => (await t.call('GET', path, { as: owner })).body;
+
+describe('a version that a change depends on', () => {
+  const name = (i: number) => ({ name: `name ${i}` });
+  const kinds: Record<string, () => Promise<Versioned>> = {
+    agents: async () => {
+      const { id } = await t.agent(owner);
+      const { agents } = t.legate;
+      return {
+        path: `/agents/${id}`,
+        get: () => agents.get(id),
+        changes: [
+          (o) => agents.update(id, name(1), o),
+          (o) => agents.rotate(id, o),
+          (o) => agents.revoke(id, 'left', o),
+        ],
+      };
+    },
+    users: async () => {
+      const { id } = await t.user();
+      const { users } = t.legate;
+      return {
+        path: `/users/${id}`,
+        get: () => users.get(id),
+        changes: [(o) => users.update(id, name(1), o), (o) => users.delete(id, o)],
+      };
+    },
+    budgets: async () => {
+      const { budgets } = t.legate;
+      const { id } = await budgets.create({
+        agentId: (await t.agent(owner)).id,
+        metric: 'calls',
+        limit: 5,
+        window: 'day',
+      });
+      return {
+        path: `/budgets/${id}`,
+        get: () => budgets.get(id),
+        changes: [(o) => budgets.update(id, { limit: 7 }, o), (o) => budgets.delete(id, o)],
+      };
+    },
+    webhooks: async () => {
+      const { webhooks } = t.legate;
+      const { id } = await webhooks.create({ ownerId: owner.id, url: 'https://receiver.example/' });
+      return {
+        path: `/webhooks/${id}`,
+        get: () => webhooks.get(id),
+        changes: [
+          (o) => webhooks.update(id, { url: 'https://other.example/' }, o),
+          (o) => webhooks.rotate(id, o),
+          (o) => webhooks.delete(id, o),
+        ],
+      };
+    },
+    'MCP servers': async () => {
+      const { mcp } = t.legate;
+      const server = { name: 'versions', endpoint: 'https://versions.example/mcp', tools: ['read'] };
+      const { id } = await mcp.registerServer(server);
+      return {
+        path: `/mcp/servers/${id}`,
+        get: () => mcp.getServer(id),
+        changes: [(o) => mcp.updateServer(id, { tools: ['write'] }, o), (o) => mcp.removeServer(id, o)],
+      };
+    },
+  };
+
+  it.each(Object.keys(kinds))('of %s: each change is refused if it is not the one that was read', async (kind) => {
+    const { path, get, changes } = await (kinds[kind] as () => Promise<Versioned>)();
+    const admin = await t.admin();
+    const first = await get();
+    const tag = (await t.call('GET', path, { as: admin })).headers.get('etag') as string;
+    expect(etagOf(first)).toBe(tag);
+    let expected: object | string = first;
+    for (const change of changes) {
+      await expect(change({ ifMatch: '"another"' })).rejects.toMatchObject({
+        code: 'PRECONDITION_FAILED',
+        status: 412,
+      });
+      await change({ ifMatch: expected });
+      if (change !== changes.at(-1)) {
+        await expect(change({ ifMatch: first })).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+        expected = etagOf(await get());
+      }
+    }
+  });
+
+  it('is an object that Legate returned, or an ETag', async () => {
+    const { id } = await t.agent(owner);
+    for (const ifMatch of [{ id }, [], 7, null, 'agent', ''])
+      await expect(t.legate.agents.update(id, name(2), { ifMatch } as never)).rejects.toMatchObject({
+        code: 'VALIDATION_FAILED',
+        status: 400,
+      });
+    await expect(t.legate.agents.update(id, name(2), { ifmatch: '*' } as never)).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+    });
+    expect(await t.legate.agents.update(id, name(2), { ifMatch: '*' })).toMatchObject(name(2));
+    await expect(t.legate.agents.update('agt_none', name(2), { ifMatch: '*' })).rejects.toMatchObject({ status: 404 });
+  });
+});
 
 describe('the endpoints as functions', () => {
   it('legate.costs', async () => {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
-import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { asOverHttp, type ChangeOptions, expecting, type InProcess } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { createBudget, deleteBudget, updateBudget } from './budgets.ts';
@@ -45,8 +45,8 @@ export interface BudgetsApi {
   /** Returns the newest thousand matches. */
   list(filter?: z.input<typeof BudgetFilter>): Promise<Budget[]>;
   get(id: string): Promise<Budget>;
-  update(id: string, input: z.input<typeof UpdateBudget>): Promise<Budget>;
-  delete(id: string): Promise<void>;
+  update(id: string, input: z.input<typeof UpdateBudget>, options?: ChangeOptions): Promise<Budget>;
+  delete(id: string, options?: ChangeOptions): Promise<void>;
 }
 
 const all = { kind: 'all' } as const;
@@ -70,6 +70,7 @@ export const budgetsApi = (platform: Platform, actor: Actor): BudgetsApi => ({
     return rows.map((row) => toBudget(row, platform.clock.now()));
   },
   get: async (id) => toBudget(await getBudget(platform.database.read, all, id), platform.clock.now()),
-  update: async (id, input) => updateBudget(platform, applicationCaller(actor), id, parseWith(UpdateBudget, input)),
-  delete: (id) => deleteBudget(platform, applicationCaller(actor), id),
+  update: async (id, input, options) =>
+    updateBudget(platform, expecting(applicationCaller(actor), options), id, parseWith(UpdateBudget, input)),
+  delete: async (id, options) => deleteBudget(platform, expecting(applicationCaller(actor), options), id),
 });

@@ -134,6 +134,35 @@ describe('lastUsedAt in GET /agents/:id/permissions', () => {
     expect(await times(agent.id)).toEqual([read, null, file]);
     expect(await times(other.id)).toEqual([delegated]);
   });
+
+  it('is found below thousands of newer calls by other entries', async () => {
+    const t = await shared();
+    const owner = await t.user();
+    const { id } = await t.agent(owner, {
+      permissions: [
+        { resource: 'db:orders', actions: ['read'] },
+        { resource: 'db:*:row', actions: ['*'] },
+        { resource: '*', actions: ['purge'] },
+        { resource: 'never:*', actions: ['read'] },
+        { resource: 'busy:*', actions: ['read'] },
+      ],
+    });
+    const ask = async (action: string, resource: string): Promise<string> => {
+      t.clock.advance(1000);
+      expect((await t.legate.authorize({ agentId: id, action, resource })).allowed).toBe(true);
+      return new Date(t.clock.now()).toISOString();
+    };
+    const asked = [await ask('read', 'db:orders'), await ask('write', 'db:a:row'), await ask('purge', 'all:of:it')];
+    t.clock.advance(1000);
+    await Promise.all(
+      Array.from({ length: 2100 }, (_, i) =>
+        t.legate.authorize({ agentId: id, action: 'read', resource: `busy:${i}` }),
+      ),
+    );
+    const busy = new Date(t.clock.now()).toISOString();
+    const { body } = await t.call('GET', `/agents/${id}/permissions`, { as: owner });
+    expect(body.map((p: Json) => p.lastUsedAt)).toEqual([...asked, null, busy]);
+  });
 });
 
 describe('GET /system', () => {

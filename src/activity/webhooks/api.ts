@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
-import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { asOverHttp, type ChangeOptions, expecting, type InProcess } from '../../access/in-process.ts';
 import { parseWith, text } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { getDelivery, redeliver, testWebhook } from './deliveries.ts';
@@ -29,10 +29,10 @@ export interface WebhooksApi {
   create(input: z.input<typeof ForOwner>): Promise<WebhookWithSecret>;
   list(): Promise<Webhook[]>;
   get(id: string): Promise<Webhook>;
-  update(id: string, input: z.input<typeof UpdateWebhook>): Promise<Webhook>;
-  delete(id: string): Promise<void>;
+  update(id: string, input: z.input<typeof UpdateWebhook>, options?: ChangeOptions): Promise<Webhook>;
+  delete(id: string, options?: ChangeOptions): Promise<void>;
   test(id: string): Promise<Delivery>;
-  rotate(id: string): Promise<WebhookWithSecret>;
+  rotate(id: string, options?: ChangeOptions): Promise<WebhookWithSecret>;
   /** Returns the newest thousand. */
   deliveries(id: string): Promise<Delivery[]>;
   /** One delivery with its payload and the newest hundred attempts. */
@@ -54,10 +54,11 @@ export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
     },
     list: async () => (await findWebhooks(db, all, {}, page)).map(toWebhook),
     get: async (id) => toWebhook(await findWebhook(db, all, id)),
-    update: async (id, input) => updateWebhook(platform, caller, id, parseWith(UpdateWebhook, input)),
-    delete: (id) => deleteWebhook(platform, caller, id),
+    update: async (id, input, options) =>
+      updateWebhook(platform, expecting(caller, options), id, parseWith(UpdateWebhook, input)),
+    delete: async (id, options) => deleteWebhook(platform, expecting(caller, options), id),
     test: (id) => testWebhook(platform, all, id),
-    rotate: (id) => rotateWebhook(platform, caller, id),
+    rotate: async (id, options) => rotateWebhook(platform, expecting(caller, options), id),
     deliveries: async (id) =>
       (await findDeliveries(db, (await findWebhook(db, all, id)).id, undefined, page)).map(toDelivery),
     delivery: (id) => getDelivery(db, all, id),

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
-import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { asOverHttp, type ChangeOptions, expecting, type InProcess } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { listAgentVersions, type PageOf, type VersionPage } from '../history/list-versions.ts';
@@ -37,10 +37,10 @@ export interface AgentsApi {
   summaries(filter?: InProcess<z.input<typeof AgentFilter>>): Promise<AgentSummary[]>;
   get(id: string): Promise<Agent>;
   permissions(id: string): Promise<EffectivePermission[]>;
-  update(id: string, input: InProcess<z.input<typeof UpdateAgent>>): Promise<Agent>;
+  update(id: string, input: InProcess<z.input<typeof UpdateAgent>>, options?: ChangeOptions): Promise<Agent>;
   /** `reason` goes into the event; the default is `revoked`. */
-  revoke(id: string, reason?: string): Promise<void>;
-  rotate(id: string): Promise<AgentWithToken>;
+  revoke(id: string, reason?: string, options?: ChangeOptions): Promise<void>;
+  rotate(id: string, options?: ChangeOptions): Promise<AgentWithToken>;
   /** Recorded decisions, made again under a draft of the permissions. */
   replay(id: string, input: InProcess<z.input<typeof ReplayBody>>): Promise<Replay>;
   /** Its versions, newest first; `next` is the `cursor` of the next page. */
@@ -74,8 +74,9 @@ export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
     },
     get: (id) => getAgent(platform, caller, id),
     permissions: async (id) => (await getEffectivePermissions(platform, caller, id)).permissions,
-    update: async (id, input) => updateAgent(platform, caller, id, parseWith(UpdateAgent, asOverHttp(input))),
-    revoke: (id, reason) => revokeAgent(platform, caller, id, reason),
+    update: async (id, input, options) =>
+      updateAgent(platform, expecting(caller, options), id, parseWith(UpdateAgent, asOverHttp(input))),
+    revoke: async (id, reason, options) => revokeAgent(platform, expecting(caller, options), id, reason),
     replay: async (id, input) => {
       const parsed = parseWith(ReplayBody, asOverHttp(input));
       const row = await getAgentRow(platform.database.read, caller.visibility, id);
@@ -83,6 +84,6 @@ export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
       return replay(platform, row.id, parsed);
     },
     history: (id, page) => listAgentVersions(platform, caller.visibility, id, { limit: PAGE, ...page }),
-    rotate: (id) => rotateAgent(platform, caller, id),
+    rotate: async (id, options) => rotateAgent(platform, expecting(caller, options), id),
   };
 }

@@ -1,42 +1,102 @@
-import { readDecided } from '../../ledger/index.ts';
+import { type Condition, MAX_PREFIX_SEGMENTS, readDecided } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
 import { type EffectivePermission, patternMatches } from '../permissions/index.ts';
 
-/** Allowed decisions that are looked at, newest first. */
+/** Allowed decisions of the agent that are looked at for all permissions together, newest first. */
 const EXAMINED = 2000;
 /** Most comparisons of a different call with a permission. */
 const MAX_STEPS = 500_000;
+/** Permissions without a call among these that are looked for by themselves, and the decisions looked at for each. */
+const SOUGHT = 50;
+const EXAMINED_EACH = 50;
 
-/** Returns when each permission last allowed a call, among the newest decisions of the agent; otherwise null. */
+/**
+ * Returns when each permission last allowed a call; null if that is not found within the bounds above. For an agent
+ * with fewer allowed decisions than {@link EXAMINED}, null means never.
+ */
 export async function lastUsed(
   platform: Platform,
   agentId: string,
   permissions: readonly EffectivePermission[],
 ): Promise<(number | null)[]> {
-  const where = [
+  const allowed: Condition[] = [
     { field: 'type', values: ['audit'] },
     { field: 'agentId', values: [agentId] },
     { field: 'result', values: ['allowed'] },
-  ] as const;
+  ];
   const found: (number | null)[] = permissions.map(() => null);
   if (permissions.length === 0) return found;
-  const keys = permissions.map(({ source }) => (source.type === 'own' ? null : JSON.stringify(source.delegationIds)));
+  const wanted = permissions.map((permission) => ({ permission, chain: chainOf(permission) }));
   // Calls repeat: of equal ones only the newest counts.
   const seen = new Set<string>();
-  for (const row of await platform.reader.page({ where }, EXAMINED)) {
-    const { action, resource, delegation_ids: chain, timestamp } = row;
-    if (action === null || resource === null) continue;
-    const pattern = row.decided === null || chain !== null ? undefined : readDecided(row.decided).pattern;
-    const call = JSON.stringify([action, resource, chain, pattern]);
-    if (seen.has(call)) continue;
-    seen.add(call);
-    if (seen.size * permissions.length > MAX_STEPS) break;
-    for (const [i, permission] of permissions.entries()) {
-      if (found[i] !== null || keys[i] !== chain) continue;
-      if (!permission.actions.includes(action) && !permission.actions.includes('*')) continue;
-      if (pattern ? permission.resource === pattern : patternMatches(permission.resource, resource))
-        found[i] = timestamp;
+  const newest = await platform.reader.page({ where: allowed }, EXAMINED);
+  let reached: number | undefined;
+  for (const row of newest) {
+    const call = callOf(row);
+    const key = JSON.stringify(call);
+    if (call && !seen.has(key)) {
+      if ((seen.size + 1) * permissions.length > MAX_STEPS) break;
+      seen.add(key);
+      for (const [i, one] of wanted.entries()) if (found[i] === null && isBy(one, call)) found[i] = row.timestamp;
     }
+    reached = row.seq;
+  }
+  if (newest.length < EXAMINED && reached === newest.at(-1)?.seq) return found;
+  const missing = wanted.flatMap((one, i) => (found[i] === null ? [{ ...one, i }] : [])).slice(0, SOUGHT);
+  for (const { i, ...one } of missing) {
+    const where = [...allowed, ...conditionsOf(one.permission)];
+    const rows = await platform.reader.page({ where, beforeSeq: reached }, EXAMINED_EACH);
+    const row = rows.find((row) => {
+      const call = callOf(row);
+      return call && isBy(one, call);
+    });
+    if (row) found[i] = row.timestamp;
   }
   return found;
+}
+
+interface Wanted {
+  readonly permission: EffectivePermission;
+  /** As the ledger has it; null: the agent's own permission. */
+  readonly chain: string | null;
+}
+
+const chainOf = ({ source }: EffectivePermission): string | null =>
+  source.type === 'own' ? null : JSON.stringify(source.delegationIds);
+
+interface AllowedCall {
+  readonly action: string;
+  readonly resource: string;
+  readonly chain: string | null;
+  /** Of the agent's own entry that allowed it; undefined in older entries. */
+  readonly pattern: string | undefined;
+}
+
+function callOf({ action, resource, delegation_ids: chain, decided }: StreamEventRow): AllowedCall | undefined {
+  if (action === null || resource === null) return undefined;
+  return {
+    action,
+    resource,
+    chain,
+    pattern: decided === null || chain !== null ? undefined : readDecided(decided).pattern,
+  };
+}
+
+const isBy = ({ permission, chain }: Wanted, call: AllowedCall): boolean =>
+  chain === call.chain &&
+  (permission.actions.includes(call.action) || permission.actions.includes('*')) &&
+  (call.pattern ? permission.resource === call.pattern : patternMatches(permission.resource, call.resource));
+
+/** What every call of a permission has in common, as far as the index knows it. */
+function conditionsOf({ resource, actions }: EffectivePermission): Condition[] {
+  const segments = resource.split(':');
+  const wildcard = segments.indexOf('*');
+  const literal = wildcard === -1 ? segments : segments.slice(0, Math.min(wildcard, MAX_PREFIX_SEGMENTS));
+  return [
+    ...(actions.includes('*') ? [] : [{ field: 'action', values: actions } as const]),
+    ...(literal.length === 0
+      ? []
+      : [{ field: 'resource', values: [wildcard === -1 ? resource : `${literal.join(':')}:*`] } as const]),
+  ];
 }

@@ -115,8 +115,7 @@ export const EffectivePermission = Permission.extend({
     .meta({ description: 'Further constraints of the chain that must hold too, if one object cannot express them.' }),
   source: PermissionSource,
   lastUsedAt: isoTimestamp.nullable().meta({
-    description:
-      "When it last allowed a call; null if not among the agent's newest 2,000 allowed decisions, or fewer for many permissions.",
+    description: 'When it last allowed a call. null: never, or before more later calls of the agent than are searched.',
   }),
 }).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
+import { type ChangeOptions, expecting } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { registerServer } from './register-server.ts';
@@ -15,8 +16,8 @@ export interface McpApi {
   /** Returns all servers, oldest first. */
   listServers(): Promise<McpServer[]>;
   getServer(id: string): Promise<McpServer>;
-  updateServer(id: string, input: z.input<typeof UpdateMcpServer>): Promise<McpServer>;
-  removeServer(id: string): Promise<void>;
+  updateServer(id: string, input: z.input<typeof UpdateMcpServer>, options?: ChangeOptions): Promise<McpServer>;
+  removeServer(id: string, options?: ChangeOptions): Promise<void>;
 }
 
 export function mcpApi(platform: Platform, actor: Actor): McpApi {
@@ -26,7 +27,8 @@ export function mcpApi(platform: Platform, actor: Actor): McpApi {
       registerServer(platform, parseWith(RegisterMcpServer, input), { caller, taken: 'replace' }),
     listServers: async () => (await listServers(platform.database.read, { limit: MAX_SERVERS })).map(toServer),
     getServer: async (id) => toServer(await getServer(platform.database.read, id)),
-    updateServer: async (id, input) => updateServer(platform, caller, id, parseWith(UpdateMcpServer, input)),
-    removeServer: (id) => removeServer(platform, caller, id),
+    updateServer: async (id, input, options) =>
+      updateServer(platform, expecting(caller, options), id, parseWith(UpdateMcpServer, input)),
+    removeServer: async (id, options) => removeServer(platform, expecting(caller, options), id),
   };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
+import { type ChangeOptions, expecting } from '../../access/in-process.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Erasure } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -25,8 +26,8 @@ export interface UsersApi {
   /** Returns all matching users, ordered by id, without pages. */
   list(filter?: z.input<typeof Filter>): Promise<User[]>;
   get(id: string): Promise<User>;
-  update(id: string, input: z.input<typeof UpdateUser>): Promise<User>;
-  delete(id: string): Promise<void>;
+  update(id: string, input: z.input<typeof UpdateUser>, options?: ChangeOptions): Promise<User>;
+  delete(id: string, options?: ChangeOptions): Promise<void>;
   /** Deletes a user and erases what the ledger has of them, as `DELETE /users/:id?erase=true`. */
   erase(id: string): Promise<Erasure>;
 }
@@ -43,7 +44,8 @@ export const usersApi = (platform: Platform, actor: Actor): UsersApi => ({
     }
   },
   get: (id) => getUser(platform, id),
-  update: async (id, input) => updateUser(platform, applicationCaller(actor), id, parseWith(UpdateUser, input)),
-  delete: (id) => deleteUser(platform, applicationCaller(actor), id),
+  update: async (id, input, options) =>
+    updateUser(platform, expecting(applicationCaller(actor), options), id, parseWith(UpdateUser, input)),
+  delete: async (id, options) => deleteUser(platform, expecting(applicationCaller(actor), options), id),
   erase: (id) => eraseUser(platform, applicationCaller(actor), id),
 });
