@@ -55,8 +55,7 @@ export class Holdings {
 
   /** The same as {@link of}, at less cost. */
   held(agent: Holder): readonly Held[] {
-    this.#walk.restart();
-    return mayAct(agent, this.#now) ? this.#walk.at(agent, CHAIN_START.depth, CHAIN_START.maxDepth) : [];
+    return mayAct(agent, this.#now) ? this.#walk.start(agent) : [];
   }
 }
 
@@ -66,24 +65,26 @@ export interface Held {
   readonly actions: string[];
   readonly asks: MergedConstraints;
   /** The last link of its chain, and what it passes on. undefined: the agent's own permission. */
-  readonly received: { readonly link: Link; readonly from: Held } | undefined;
+  readonly link: Link | undefined;
+  readonly from: Held | undefined;
 }
 
-export function effectivePermission({ resource, actions, asks, received }: Held): EffectivePermission {
+export function effectivePermission(held: Held): EffectivePermission {
+  const { resource, actions, asks } = held;
   const { constraints, further } = asks;
   return {
     resource,
     actions,
     ...(constraints ? { constraints } : {}),
     ...(further ? { furtherConstraints: [...further] } : {}),
-    source: received ? { type: 'delegation', delegationIds: chainOf(received) } : { type: 'own' },
+    source: held.link ? { type: 'delegation', delegationIds: chainOf(held) } : { type: 'own' },
   };
 }
 
 /** The delegations of a chain, that of its root first. */
-function chainOf(received: Held['received']): string[] {
+function chainOf(held: Held): string[] {
   const chain: string[] = [];
-  for (let at = received; at; at = at.from.received) chain.push(at.link.delegationId);
+  for (let at: Held | undefined = held; at?.link; at = at.from) chain.push(at.link.delegationId);
   return chain.reverse();
 }
 
@@ -95,10 +96,11 @@ class HoldingsWalk extends ChainWalk<readonly Held[], Holder> {
     super(now, agents, MAX_STEPS);
   }
 
-  /** Each agent has the whole budget. */
-  restart(): void {
+  /** Each agent has the whole budget. Only what agents further up hold is remembered. */
+  start(agent: Holder): readonly Held[] {
     this.refill(MAX_STEPS);
     this.cut = false;
+    return this.evaluate(agent, CHAIN_START.depth, CHAIN_START.maxDepth);
   }
 
   protected evaluate(agent: Holder, depth: number, maxDepth: number): readonly Held[] {
@@ -129,7 +131,7 @@ class HoldingsWalk extends ChainWalk<readonly Held[], Holder> {
       if (resource === undefined || actions.length === 0) continue;
       const asks = mergeConstraints(permission.constraints, from.asks);
       this.step(permission.constraints?.ipAllowlist?.length ?? 0);
-      if (asks) out.push({ resource, actions, asks, received: { link, from } });
+      if (asks) out.push({ resource, actions, asks, link, from });
     }
   }
 }
@@ -145,5 +147,6 @@ const ownHolding = ({ resource, actions, constraints }: Permission): Held => ({
   resource,
   actions,
   asks: constraints ? { constraints } : UNCONSTRAINED,
-  received: undefined,
+  link: undefined,
+  from: undefined,
 });
