@@ -64,7 +64,8 @@ const { measureExport, measurePages } = await import('./figures/audit.mjs');
 const { measureDecide } = await import('./figures/decide.mjs');
 const { measureEvents } = await import('./figures/events.mjs');
 const { measureFederation } = await import('./figures/federation.mjs');
-const { measureBackup, measureInstances } = await import('./figures/instances.mjs');
+const { measureBackup } = await import('./figures/backup.mjs');
+const { measureInstances } = await import('./figures/instances.mjs');
 const { measureOAuth } = await import('./figures/oauth.mjs');
 const { measureDelegation } = await import('./figures/delegation.mjs');
 const { measureVerification } = await import('./figures/mcp.mjs');
@@ -95,6 +96,7 @@ const context = {
   quick: values.quick,
   rounds: values.quick ? 2 : 7,
   seconds: values.quick ? 1 : 2,
+  rows: Number(values.rows),
 };
 const parts = {
   authorize: measureAuthorize,

@@ -1,17 +1,14 @@
-// Several instances on one PostgreSQL, and a backup of it under load. Everything shares the cores with the load, so what
+// Several instances on one PostgreSQL. Everything shares the cores with the load, so what
 // counts is how the total changes with the number of instances.
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
-import { load, run } from '../support/load.mjs';
+import { load } from '../support/load.mjs';
 import { median, ms, ratio, thousands } from '../support/numbers.mjs';
 import { startService } from '../support/service.mjs';
 import { fromTests } from '../support/typescript.mjs';
 import { ownQuestion, target } from './authorize.mjs';
 
 const CONNECTIONS = 48;
-const BACKUP_CONNECTIONS = 8;
-const cli = join(import.meta.dirname, '../../dist/cli.js');
 
 /** Starts `count` instances on a PostgreSQL of its own, and removes everything afterwards. */
 async function withInstances({ scratch }, count, measure) {
@@ -52,32 +49,5 @@ export async function measureInstances(context) {
         ok: share >= 0.9,
       });
     }
-  });
-}
-
-/** p99 of decisions while `legate backup` runs, against before. */
-export async function measureBackup(context) {
-  const { scratch, generator, rounds, seconds, report } = context;
-  await withInstances(context, 1, async ({ targets, env }) => {
-    const [only] = targets;
-    await load(generator, only, BACKUP_CONNECTIONS, seconds);
-    const rows = [];
-    for (let i = 0; i < rounds; i++) {
-      const quiet = await load(generator, only, BACKUP_CONNECTIONS, seconds);
-      const folder = join(scratch, `backup${i}`);
-      const settings = Object.entries({ ...env, LEGATE_DATA_DIR: join(scratch, '1-instances-0') });
-      const command = ['env', ...settings.map(([name, value]) => `${name}=${value}`), process.execPath, cli, 'backup'];
-      const startedAt = performance.now();
-      const saving = run([...command, folder]).then(() => performance.now() - startedAt);
-      const during = await load(generator, only, BACKUP_CONNECTIONS, seconds);
-      rows.push({ factor: during.p99 / quiet.p99, p99: during.p99, tookMs: await saving });
-      rmSync(folder, { recursive: true });
-    }
-    const factor = median(rows.map((row) => row.factor));
-    report(`decisions while a backup runs, ${BACKUP_CONNECTIONS} connections`, {
-      measured: `p99 ${ratio(factor)} times that of before (${ms(median(rows.map((row) => row.p99)))}); the backup took ${ms(median(rows.map((row) => row.tookMs)))}`,
-      bar: '<= 2 times',
-      ok: factor <= 2,
-    });
   });
 }

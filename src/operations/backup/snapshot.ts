@@ -9,7 +9,8 @@ export interface Snapshot {
   close(): Promise<void>;
 }
 
-const CHUNK = 2000;
+/** Rows that are read at once. A service on the same machine waits for the processor no longer than for these. */
+const CHUNK = 500;
 
 export const openSnapshot = (database: Database): Promise<Snapshot> =>
   database.dialect === 'sqlite' ? openSqliteSnapshot(database) : openPostgresSnapshot(database);
