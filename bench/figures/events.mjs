@@ -9,7 +9,7 @@ import { pinned } from '../support/machine.mjs';
 import { median, ms, ratio, sleep, thousands } from '../support/numbers.mjs';
 import { cpuMs, residentMb, startService, writeBodies } from '../support/service.mjs';
 
-const ASK = { action: 'read', resource: 'mcp:server3:list_issues', arguments: { repo: 'octo/hello', page: 1 } };
+export const ASK = { action: 'read', resource: 'mcp:server3:list_issues', arguments: { repo: 'octo/hello', page: 1 } };
 const RATE = 100;
 const CROWD = 1000;
 const IDLE = 5000;
@@ -159,7 +159,7 @@ async function withService(dataDir, { agents, past = 0 }, work) {
 }
 
 /** Commands to the reader, one at a time. */
-function startReader() {
+export function startReader() {
   const [program, ...args] = pinned(1, [process.execPath, join(import.meta.dirname, '../support/events-client.mjs')]);
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   process.once('exit', () => child.kill('SIGKILL'));

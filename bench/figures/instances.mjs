@@ -7,6 +7,7 @@ import { median, ms, ratio, thousands } from '../support/numbers.mjs';
 import { startService } from '../support/service.mjs';
 import { fromTests } from '../support/typescript.mjs';
 import { ownQuestion, target } from './authorize.mjs';
+import { ASK, startReader } from './events.mjs';
 
 const CONNECTIONS = 48;
 
@@ -21,16 +22,47 @@ async function withInstances({ scratch }, count, measure) {
     for (let i = 0; i < count; i++)
       services.push(await startService(postgres.url, join(scratch, `${count}-instances-${i}`), { pin: false, env }));
     const targets = services.map((service) => target(service, people.small.token, ownQuestion(scratch)));
-    await measure({ targets, env: { ...env, LEGATE_DATABASE_URL: postgres.url } });
+    await measure({ targets, services, people, env: { ...env, LEGATE_DATABASE_URL: postgres.url } });
   } finally {
     for (const service of services) await service.stop();
     await postgres.remove();
   }
 }
 
-/** Total rate of one, two and three instances with the same number of connections in all, in turn. */
+const FOLLOWERS = 100;
+const RATE = 100;
+
+/** Streams at one instance show decisions that the other one answers. */
+async function measureEventsAcross({ quick, report }, { services, people }) {
+  const [near, far] = services;
+  const { reader, stop } = startReader();
+  const decisions = (seconds) => ({
+    do: 'decide',
+    url: far.url,
+    token: people.small.token,
+    body: JSON.stringify(ASK),
+    rate: RATE,
+    seconds,
+  });
+  try {
+    const paths = Array(FOLLOWERS).fill('/api/legate/events/stream?types=audit');
+    await reader({ do: 'open', url: near.url, token: people.ownerToken, paths });
+    await reader(decisions(2));
+    const { p50, p99, missing } = await reader(decisions(quick ? 3 : 10));
+    report(`an event at ${FOLLOWERS} streams of another instance, ${RATE} events a second, after the answer`, {
+      measured: `p50 ${ms(p50)}, p99 ${ms(p99)}, ${missing} missing`,
+      bar: 'p99 <= 50 ms',
+      ok: p99 <= 50 && missing === 0,
+    });
+  } finally {
+    stop();
+  }
+}
+
+/** Events across instances, and the total rate of one, two and three instances with the same number of connections in all, in turn. */
 export async function measureInstances(context) {
   const { generator, rounds, seconds, report } = context;
+  await withInstances(context, 2, (two) => measureEventsAcross(context, two));
   await withInstances(context, 3, async ({ targets }) => {
     const total = async (count) => {
       const used = targets.slice(0, count);
