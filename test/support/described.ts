@@ -55,6 +55,11 @@ export function notDescribed(
   const taken = Object.keys(requestBody?.content ?? {});
   if (response.status < 300 && requestBody?.required && !taken.includes(sent))
     problems.push(`the description does not have ${sent} for its request body`);
+  const plain =
+    !request.headers.has('content-encoding') &&
+    !/;\s*charset=(?!"?utf-8)/i.test(request.headers.get('content-type') ?? '');
+  if (response.status === 415 && plain && taken.includes(sent))
+    problems.push(`the description has ${sent} for the request body, which is refused`);
   // Redirects of pages to the sign-in page instead of 401 are not in the description.
   if (response.status === 303 && at.route.page) return problems;
   const { status } = response;

@@ -140,3 +140,47 @@ describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
     });
   });
 });
+
+it("Node's own: a server that waits for 'drain' is held by a client that does not read", async () => {
+  const PIECE = Buffer.alloc(1024 * 1024, 0x20);
+  const PIECES = 64;
+  let written = 0;
+  let stalled = (): void => {};
+  const isStalled = new Promise<void>((resolve) => {
+    stalled = resolve;
+  });
+  const app = (_req: IncomingMessage, res: ServerResponse): void => {
+    res.writeHead(200, JSON_TYPE);
+    const writeMore = (): void => {
+      while (written < PIECES) {
+        written++;
+        if (!res.write(PIECE)) {
+          stalled();
+          return;
+        }
+      }
+      stalled();
+      res.end();
+    };
+    res.on('drain', writeMore);
+    writeMore();
+  };
+  let guard: ReturnType<typeof expressMcp> | undefined;
+  const server = createServer((req, res) => guard?.(req, res, () => app(req, res)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  opened.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  guard = expressMcp({ legate, server: { name: 'notes', endpoint } });
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x', ...JSON_TYPE },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'resources/read', params: { uri: 'a:b' } }),
+  });
+  await isStalled;
+  expect(written).toBeLessThan(PIECES);
+  expect((await response.arrayBuffer()).byteLength).toBe(PIECES * PIECE.byteLength);
+  expect(written).toBe(PIECES);
+});

@@ -232,6 +232,10 @@ function filterAnswer(
     res.removeHeader('content-length');
     res.removeHeader('content-encoding');
   };
+  /** Bytes that were written and have not yet passed the filter. */
+  let waiting = 0;
+  /** Whether the writer was told to wait for 'drain'. */
+  let full = false;
   let ended = false;
   const finish = (callback?: () => void): void => {
     ended = true;
@@ -271,13 +275,21 @@ function filterAnswer(
     const through = filter;
     if (!through) return write.call(res, chunk as string, encoding as BufferEncoding, callback as () => void);
     if (!res.headersSent) res.flushHeaders();
+    const bytes = bytesOf(chunk, encoding);
+    waiting += bytes.byteLength;
     inOrder(async () => {
-      const piece = ended ? '' : await through.push(bytesOf(chunk, encoding));
+      const piece = ended ? '' : await through.push(bytes);
       if (piece === null) finish();
       else if (piece.length > 0 && !res.destroyed) write.call(res, piece, 'utf8');
       callbackOf(encoding, callback)?.();
+      waiting -= bytes.byteLength;
+      if (!full || waiting > 0) return;
+      full = false;
+      // Otherwise Node.js emits the event.
+      if (!res.writableNeedDrain) res.emit('drain');
     });
-    return true;
+    if (waiting >= res.writableHighWaterMark || res.writableNeedDrain) full = true;
+    return !full;
   } as ServerResponse['write'];
 
   res.end = function (this: ServerResponse, chunk?: unknown, encoding?: unknown, callback?: unknown): ServerResponse {
