@@ -20,7 +20,7 @@ export {
   type SqliteDatabase,
 } from './database.ts';
 export { DatabaseError } from './database-error.ts';
-export { isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState } from './migrate.ts';
+export { asNamedToday, isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState } from './migrate.ts';
 export type { PostgresClient, PostgresListener } from './postgres-pool.ts';
 export { prepared } from './prepared.ts';
 export { serveAlone } from './serve-alone.ts';

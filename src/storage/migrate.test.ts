@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { dialect, newTestDatabase } from '../../test/support/service.ts';
-import { DatabaseError, migrate, openDatabase, schemaState } from './index.ts';
+import { DatabaseError, isSchemaCurrent, migrate, migrateAsFarAs, openDatabase, schemaState } from './index.ts';
+import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 import { TABLE_NAMES } from './tables.ts';
 
 const open = async () => {
@@ -53,5 +54,45 @@ it('a database from before the first release is refused, unchanged, with a way o
   );
   expect(await sql.raw(`select seq from "${prefix}head"`).execute(write)).toMatchObject({ rows: [] });
   expect((await schemaState(database)).refusal).toBe((refused as Error).message);
+  await database.close();
+});
+
+/** A database whose schema these migrations made, each of which the baseline replaced. */
+const madeBy = async (names: readonly string[]) => {
+  const database = await open();
+  await migrate(database);
+  const table = `${database.prefix}migrations`;
+  await sql.raw(`delete from ${table}`).execute(database.write);
+  const rows = names.map((name) => `('${name}', '2026-01-01')`).join();
+  await sql.raw(`insert into ${table} (name, timestamp) values ${rows}`).execute(database.write);
+  return database;
+};
+
+it('a database at the last migration that the baseline replaced is used as it is, with its data', async () => {
+  const database = await madeBy(REPLACED_MIGRATIONS);
+  await database.write.updateTable('head').set({ seq: 7 }).execute();
+  const fresh = await open();
+  const expected = await migrate(fresh);
+  expect(await schemaState(database)).toEqual(expected);
+  expect(await migrate(database)).toEqual(expected);
+  expect(await isSchemaCurrent(database)).toBe(true);
+  expect(await database.read.selectFrom('head').select('seq').execute()).toEqual([{ seq: 7 }]);
+  await Promise.all([database.close(), fresh.close()]);
+});
+
+it('a database that lacks one of the replaced migrations is refused with the way out', async () => {
+  for (const missing of [REPLACED_MIGRATIONS.length - 1, 3]) {
+    const database = await madeBy(REPLACED_MIGRATIONS.filter((_, i) => i !== missing));
+    await expect(migrate(database)).rejects.toThrow('Export the audit log with that version');
+    expect(await isSchemaCurrent(database)).toBe(false);
+    await database.close();
+  }
+});
+
+it('a backup that names the replaced migrations is restored into the baseline; an earlier one is not', async () => {
+  const database = await open();
+  expect(await migrateAsFarAs(database, REPLACED_MIGRATIONS.slice(0, -1))).toBe(false);
+  expect(await migrateAsFarAs(database, REPLACED_MIGRATIONS)).toBe(true);
+  expect(await schemaState(database)).toMatchObject({ pending: [], refusal: undefined, migrations: ['0097-baseline'] });
   await database.close();
 });

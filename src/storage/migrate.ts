@@ -2,76 +2,27 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { type Database, type Db, onConnection, type PostgresDatabase } from './database.ts';
 import { DatabaseError } from './database-error.ts';
-import { baseline } from './migrations/0001-baseline/index.ts';
-import { search } from './migrations/0035-search.ts';
-import { webhookFilters } from './migrations/0036-webhook-filters.ts';
-import { agentSummaries } from './migrations/0040-agent-summaries.ts';
-import { decisionSlots } from './migrations/0041-decision-slots.ts';
-import { webhookAttempts } from './migrations/0042-webhook-attempts.ts';
-import { epochs } from './migrations/0050-epochs.ts';
-import { installationKeys } from './migrations/0051-installation-keys.ts';
-import { instances } from './migrations/0052-instances.ts';
-import { clientDocuments } from './migrations/0056-client-documents.ts';
-import { gatewayPins } from './migrations/0060-gateway-pins.ts';
-import { gatewayConnections } from './migrations/0062-gateway-connections.ts';
-import { gatewayOAuth } from './migrations/0063-gateway-oauth.ts';
-import { sealedLog } from './migrations/0070-seal.ts';
-import { sealCheckpoints } from './migrations/0071-seal-checkpoints.ts';
-import { suspension } from './migrations/0080-suspension.ts';
-import { issuers } from './migrations/0081-issuers.ts';
-import { workloads } from './migrations/0082-workloads.ts';
-import { deviceRequests } from './migrations/0084-device-requests.ts';
-import { scim } from './migrations/0085-scim.ts';
-import { agentKeys } from './migrations/0087-agent-keys.ts';
-import { enterprise } from './migrations/0088-enterprise.ts';
-import { passkeys } from './migrations/0089-passkeys.ts';
-import { webhookFormat } from './migrations/0090-webhook-format.ts';
-import { sessionFactors } from './migrations/0091-session-factors.ts';
-import { instanceAddresses } from './migrations/0092-instance-addresses.ts';
-import { signInIssuers } from './migrations/0093-sign-in-issuers.ts';
-import { providerSessions } from './migrations/0094-provider-sessions.ts';
-import { issuerPreset } from './migrations/0095-issuer-preset.ts';
-import { witnesses } from './migrations/0096-witnesses.ts';
-import { publication } from './migrations/0097-publication.ts';
+import { baseline } from './migrations/0097-baseline/index.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
+import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
-/** Every migration in order. Never change one that has landed; add the next number. */
+const BASELINE = '0097-baseline';
+
+/**
+ * Every migration in order. Never change one that has landed; add the next number, above that of the baseline. Lower
+ * numbers belong to migrations that the baseline replaced before the first release.
+ */
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
-  '0001-baseline': baseline,
-  '0035-search': search,
-  '0036-webhook-filters': webhookFilters,
-  '0040-agent-summaries': agentSummaries,
-  '0041-decision-slots': decisionSlots,
-  '0042-webhook-attempts': webhookAttempts,
-  '0050-epochs': epochs,
-  '0051-installation-keys': installationKeys,
-  '0052-instances': instances,
-  '0056-client-documents': clientDocuments,
-  '0060-gateway-pins': gatewayPins,
-  '0062-gateway-connections': gatewayConnections,
-  '0063-gateway-oauth': gatewayOAuth,
-  '0070-seal': sealedLog,
-  '0071-seal-checkpoints': sealCheckpoints,
-  '0080-suspension': suspension,
-  '0081-issuers': issuers,
-  '0082-workloads': workloads,
-  '0084-device-requests': deviceRequests,
-  '0085-scim': scim,
-  '0087-agent-keys': agentKeys,
-  '0088-enterprise': enterprise,
-  '0089-passkeys': passkeys,
-  '0090-webhook-format': webhookFormat,
-  '0091-session-factors': sessionFactors,
-  '0092-instance-addresses': instanceAddresses,
-  '0093-sign-in-issuers': signInIssuers,
-  '0094-provider-sessions': providerSessions,
-  '0095-issuer-preset': issuerPreset,
-  '0096-witnesses': witnesses,
-  '0097-publication': publication,
+  [BASELINE]: baseline,
 };
 
-/** The first of the migrations that were replaced by the baseline before the first release. */
-const REPLACED = '0001-foundation';
+/** The names that applied migrations have today: all that the baseline replaced, together, are the baseline. */
+export function asNamedToday(names: Iterable<string>): Set<string> {
+  const result = new Set(names);
+  if (!REPLACED_MIGRATIONS.every((name) => result.has(name))) return result;
+  for (const name of REPLACED_MIGRATIONS) result.delete(name);
+  return result.add(BASELINE);
+}
 
 export interface SchemaState {
   /** Migrations in the code. */
@@ -99,16 +50,16 @@ export async function schemaState(database: Database, db: Db = database.read): P
 }
 
 function refusalOf({ description }: Database, applied: ReadonlySet<string>): string | undefined {
-  if (applied.has(REPLACED))
+  const unknown = [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
+  if (unknown.some((name) => name < BASELINE))
     return (
       `${description} was made by a version of Legate from before 0.1.0, and its tables cannot be upgraded. Export the ` +
       'audit log with that version (GET /audit/export), then start this one with a new data folder (dataDir) or ' +
       'database.'
     );
-  const newer = [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
-  if (newer.length > 0)
+  if (unknown.length > 0)
     return (
-      `${description} was migrated by a newer version of Legate (${newer.join(', ')}). ` +
+      `${description} was migrated by a newer version of Legate (${unknown.join(', ')}). ` +
       'Start that version, or restore a backup that was made before the upgrade.'
     );
   return undefined;
@@ -125,8 +76,9 @@ export const migrate = (database: Database): Promise<SchemaState> => apply(datab
  * version does not have them all, or has others between them.
  */
 export async function migrateAsFarAs(database: Database, names: readonly string[]): Promise<boolean> {
-  const first = Object.keys(MIGRATIONS).slice(0, names.length);
-  if (names.length === 0 || first.join() !== [...names].sort().join()) return false;
+  const wanted = [...asNamedToday(names)].sort();
+  const first = Object.keys(MIGRATIONS).slice(0, wanted.length);
+  if (wanted.length === 0 || first.join() !== wanted.join()) return false;
   await apply(database, first);
   return true;
 }
@@ -234,5 +186,5 @@ async function appliedMigrations(database: Database, db: Db): Promise<Set<string
     if (!missing) throw error;
     return { rows: [] };
   });
-  return new Set(rows.map((row) => row.name));
+  return asNamedToday(rows.map((row) => row.name));
 }

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { endSealedLog, readRuns } from '../../ledger/index.ts';
-import { type Database, migrate, migrateAsFarAs, schemaState } from '../../storage/index.ts';
+import { asNamedToday, type Database, migrate, migrateAsFarAs, schemaState } from '../../storage/index.ts';
 import { BackupError } from './backup-error.ts';
 import { type Manifest, readManifest, sha256 } from './manifest.ts';
 import { openRestore, type Restore } from './restore-target.ts';
@@ -98,7 +98,7 @@ async function prepareSchema(database: Database, manifest: Manifest): Promise<vo
     const row = await database.read.selectFrom(name).selectAll().limit(1).executeTakeFirst();
     if (row) throw new BackupError(`${database.description} already has data. Restore into an empty database.`);
   }
-  if (state.migrations.join() !== [...manifest.migrations].sort().join())
+  if (state.migrations.join() !== [...asNamedToday(manifest.migrations)].sort().join())
     throw new BackupError(
       `${database.description} has the schema of another version than the backup. Restore into an empty database.`,
     );

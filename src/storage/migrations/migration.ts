@@ -18,13 +18,15 @@ export interface SqlNames {
   readonly int: string;
   readonly float: string;
   readonly blob: string;
+  /** Text that is compared byte by byte, whatever the collation of the database. */
+  readonly textKey: string;
 }
 
 export function sqlNames({ dialect, prefix }: MigrationContext): SqlNames {
   const types =
     dialect === 'sqlite'
-      ? { int: 'integer', float: 'real', blob: 'blob' }
-      : { int: 'bigint', float: 'double precision', blob: 'bytea' };
+      ? { int: 'integer', float: 'real', blob: 'blob', textKey: 'text' }
+      : { int: 'bigint', float: 'double precision', blob: 'bytea', textKey: 'text collate "C"' };
   return { dialect, p: prefix, ...types };
 }
 

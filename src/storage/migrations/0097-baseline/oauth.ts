@@ -57,7 +57,9 @@ export const oauth = ({ p, int }: SqlNames): readonly string[] => [
     last_used_at ${int} not null,
     expires_at ${int} not null,
     revoked_at ${int},
-    reason text
+    reason text,
+    trust_id text,
+    workload_issuer text
   )`,
   `create index ${p}oauth_grants_actor_id on ${p}oauth_grants (actor_id)`,
   `create index ${p}oauth_grants_agent_id on ${p}oauth_grants (agent_id)`,
@@ -92,5 +94,54 @@ export const oauth = ({ p, int }: SqlNames): readonly string[] => [
   `create table ${p}oauth_revoked_tokens (
     jti text primary key,
     expires_at ${int} not null
+  )`,
+  `create table ${p}oauth_client_documents (
+    client_id text primary key,
+    document text not null,
+    valid_until ${int} not null
+  )`,
+  `create index ${p}oauth_client_documents_until on ${p}oauth_client_documents (valid_until)`,
+  `create table ${p}agent_trust (
+    id text primary key,
+    agent_id text not null,
+    issuer text not null,
+    subject text not null,
+    subject_prefix text,
+    audience text,
+    claims text not null,
+    created_at ${int} not null
+  )`,
+  `create index ${p}agent_trust_agent on ${p}agent_trust (agent_id)`,
+  `create index ${p}agent_trust_issuer on ${p}agent_trust (issuer, subject)`,
+  `create table ${p}oauth_device_requests (
+    device_code_hash text primary key,
+    user_code_hash text not null,
+    client_id text not null,
+    scope text not null,
+    resource text not null,
+    ip text,
+    program text,
+    status text not null,
+    user_id text,
+    agent_id text,
+    poll_seconds ${int} not null,
+    polled_at ${int},
+    created_at ${int} not null,
+    expires_at ${int} not null
+  )`,
+  `create unique index ${p}oauth_device_requests_user_code on ${p}oauth_device_requests (user_code_hash)`,
+  `create index ${p}oauth_device_requests_expires on ${p}oauth_device_requests (expires_at)`,
+  `create index ${p}oauth_device_requests_client on ${p}oauth_device_requests (client_id)`,
+  `create index ${p}oauth_device_requests_user on ${p}oauth_device_requests (user_id)`,
+  `create table ${p}oauth_device_failures (
+    user_id text not null,
+    failed_at ${int} not null
+  )`,
+  `create index ${p}oauth_device_failures_user on ${p}oauth_device_failures (user_id, failed_at)`,
+  `create index ${p}oauth_device_failures_at on ${p}oauth_device_failures (failed_at)`,
+  `create table ${p}agent_keys (
+    agent_id text primary key,
+    keys text not null,
+    updated_at ${int} not null
   )`,
 ];

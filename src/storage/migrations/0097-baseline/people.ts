@@ -13,7 +13,8 @@ export const people = ({ p, int }: SqlNames): readonly string[] => [
     two_factor_enabled ${int} not null default 0,
     tenant_id text,
     created_at ${int} not null,
-    updated_at ${int} not null
+    updated_at ${int} not null,
+    suspended_at ${int}
   )`,
   `create table ${p}tenants (
     id text primary key,
@@ -31,7 +32,10 @@ export const people = ({ p, int }: SqlNames): readonly string[] => [
     absolute_expires_at ${int} not null,
     ip text,
     user_agent text,
-    auth_time ${int} not null default 0
+    auth_time ${int} not null default 0,
+    both_factors ${int} not null default 0,
+    issuer text,
+    issuer_session_hash text
   )`,
   `create index ${p}sessions_expiry on ${p}sessions (user_id, expires_at)`,
   `create index ${p}sessions_use on ${p}sessions (user_id, last_used_at)`,
@@ -114,4 +118,88 @@ export const people = ({ p, int }: SqlNames): readonly string[] => [
     created_at ${int} not null,
     expires_at ${int} not null
   )`,
+  `create table ${p}issuers (
+    id text primary key,
+    name text not null,
+    issuer text not null,
+    uses text not null,
+    audience text,
+    jwks_uri text,
+    algorithms text not null,
+    created_at ${int} not null,
+    updated_at ${int} not null,
+    domains text,
+    enterprise_required ${int} not null default 0,
+    client_id text,
+    client_secret text,
+    claim_map text,
+    second_factors text,
+    preset text
+  )`,
+  `create unique index ${p}issuers_name on ${p}issuers (name)`,
+  `create unique index ${p}issuers_issuer on ${p}issuers (issuer)`,
+  `create table ${p}used_assertions (
+    key_hash text primary key,
+    expires_at ${int} not null
+  )`,
+  `create index ${p}used_assertions_until on ${p}used_assertions (expires_at)`,
+  `create table ${p}scim_users (
+    user_id text primary key,
+    user_name text not null,
+    user_name_key text not null,
+    external_id text,
+    given_name text,
+    family_name text
+  )`,
+  `create unique index ${p}scim_users_name on ${p}scim_users (user_name_key)`,
+  `create index ${p}scim_users_external on ${p}scim_users (external_id)`,
+  `create table ${p}scim_groups (
+    id text primary key,
+    tenant_key text not null,
+    display_name text not null,
+    display_key text not null,
+    external_id text,
+    created_at ${int} not null,
+    updated_at ${int} not null
+  )`,
+  `create unique index ${p}scim_groups_name on ${p}scim_groups (tenant_key, display_key)`,
+  `create table ${p}scim_group_members (
+    group_id text not null,
+    user_id text not null,
+    constraint ${p}scim_group_members_key primary key (group_id, user_id)
+  )`,
+  `create index ${p}scim_group_members_user on ${p}scim_group_members (user_id)`,
+  `create table ${p}identities (
+    issuer text not null,
+    subject text not null,
+    user_id text not null,
+    created_at ${int} not null,
+    used_at ${int} not null,
+    constraint ${p}identities_key primary key (issuer, subject)
+  )`,
+  `create index ${p}identities_user on ${p}identities (user_id, issuer)`,
+  `create table ${p}passkeys (
+    id text primary key,
+    user_id text not null,
+    credential_id text not null,
+    public_key text not null,
+    counter ${int} not null,
+    transports text not null,
+    name text not null,
+    synced ${int} not null,
+    created_at ${int} not null,
+    last_used_at ${int}
+  )`,
+  `create unique index ${p}passkeys_credential on ${p}passkeys (credential_id)`,
+  `create index ${p}passkeys_user on ${p}passkeys (user_id)`,
+  `create table ${p}passkey_challenges (
+    challenge_hash text primary key,
+    purpose text not null,
+    bound_to text not null,
+    expires_at ${int} not null
+  )`,
+  `create index ${p}passkey_challenges_bound on ${p}passkey_challenges (bound_to)`,
+  `create index ${p}passkey_challenges_expiry on ${p}passkey_challenges (expires_at)`,
+  `create index ${p}sessions_issuer_session on ${p}sessions (issuer_session_hash)
+    where issuer_session_hash is not null`,
 ];

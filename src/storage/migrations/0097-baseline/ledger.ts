@@ -31,7 +31,7 @@ export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly str
     change text,
     decided text
   )`,
-  // SQLite has `event_postings` instead. PostgreSQL logs only the changed part of an index page, so indexes cost
+  // SQLite finds these by `event_columns` alone. PostgreSQL logs only the changed part of an index page, so indexes cost
   // little on writes.
   ...(dialect === 'postgres'
     ? [
@@ -40,12 +40,6 @@ export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly str
         `create index ${p}stream_events_user on ${p}stream_events (user_id, seq)`,
       ]
     : []),
-  `create table ${p}event_postings (
-    bucket ${int} not null,
-    segment ${int} not null,
-    entries ${blob} not null,
-    constraint ${p}event_postings_pk primary key (bucket, segment)
-  )`,
   `create table ${p}counters (
     key text primary key,
     hour ${int} not null,
@@ -107,5 +101,112 @@ export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly str
     upto ${int} not null
   )`,
   // Each of the others inserts its own row when it first follows the ledger.
-  `insert into ${p}projections (name, upto) values ('anomalies', 0), ('anomaly_states', 0)`,
+  `insert into ${p}projections (name, upto) values ('anomalies', 0), ('anomaly_states', 0), ('search', 0)`,
+  `create table ${p}event_segments (
+    first ${int} primary key,
+    last ${int} not null,
+    first_time ${int} not null,
+    last_time ${int} not null
+  )`,
+  `create table ${p}event_columns (
+    first ${int} not null,
+    part ${int} not null,
+    data ${blob} not null,
+    constraint ${p}event_columns_pk primary key (first, part)
+  )`,
+  // Its parts are dense already.
+  ...(dialect === 'postgres' ? [`alter table ${p}event_columns alter column data set storage external`] : []),
+  `create table ${p}installation_keys (
+    id text primary key,
+    kind text not null,
+    created_at text not null,
+    sealed text not null
+  )`,
+  `create table ${p}instances (
+    id text primary key,
+    host text not null,
+    version text not null,
+    started_at bigint not null,
+    seen_at bigint not null,
+    base_url text
+  )`,
+  `create table ${p}seal (
+    id ${int} primary key,
+    log_id text not null,
+    origin text not null,
+    size ${int} not null,
+    signed_size ${int} not null,
+    checkpoint text,
+    halted text,
+    cosigned text,
+    cosigned_size ${int} not null default 0,
+    asked_at ${int} not null default 0,
+    published_size ${int} not null default 0,
+    published_at ${int} not null default 0,
+    stamped_at ${int} not null default 0
+  )`,
+  `create table ${p}seal_tiles (
+    level ${int} not null,
+    tile ${int} not null,
+    hashes ${blob} not null,
+    salts ${blob},
+    primary key (level, tile)
+  )`,
+  `create table ${p}seal_remains (
+    seq ${int} primary key,
+    type text not null,
+    timestamp ${int} not null,
+    digest text not null,
+    erased_by ${int}
+  )`,
+  `create table ${p}seal_logs (
+    log_id text primary key,
+    origin text not null,
+    size ${int} not null,
+    checkpoint text,
+    ended_at ${int} not null
+  )`,
+  `create table ${p}seal_checkpoints (
+    log_id text not null,
+    size ${int} not null,
+    note text not null,
+    signed_at ${int} not null,
+    stamp text,
+    primary key (log_id, size)
+  )`,
+  `create table ${p}seal_log_tiles (
+    log_id text not null,
+    level ${int} not null,
+    tile ${int} not null,
+    hashes ${blob} not null,
+    primary key (log_id, level, tile)
+  )`,
+  `create table ${p}seal_witnesses (
+    log_id text not null,
+    vkey text not null,
+    size ${int} not null,
+    cosigned_at ${int},
+    failure text,
+    failed_at ${int},
+    primary key (log_id, vkey)
+  )`,
+  `create table ${p}agent_activity (
+    agent_id text primary key,
+    last_at ${int} not null,
+    hours text not null
+  )`,
+  `create table ${p}decision_slots (
+    user_id text not null,
+    slot ${int} not null,
+    allowed ${int} not null,
+    denied ${int} not null,
+    rate_limited ${int} not null,
+    durations text not null,
+    constraint ${p}decision_slots_pk primary key (user_id, slot)
+  )`,
+  `create index ${p}decision_slots_time on ${p}decision_slots (slot)`,
+  `create table ${p}epochs (
+    epoch ${int} primary key
+  )`,
+  `insert into ${p}epochs (epoch) values (1)`,
 ];

@@ -1,7 +1,7 @@
 import type { SqlNames } from '../migration.ts';
 
 /** Agents, delegations, approvals and MCP servers. */
-export const authorization = ({ p, int }: SqlNames): readonly string[] => [
+export const authorization = ({ p, int, textKey }: SqlNames): readonly string[] => [
   `create table ${p}agents (
     id text primary key,
     owner_id text not null,
@@ -17,10 +17,16 @@ export const authorization = ({ p, int }: SqlNames): readonly string[] => [
     updated_at ${int} not null,
     policy_epoch ${int} not null,
     created_by text,
-    grant_id text
+    grant_id text,
+    name_key ${textKey} not null default '',
+    permission_count ${int} not null default 0,
+    unbounded ${int} not null default 0,
+    owner_suspended ${int} not null default 0
   )`,
   `create index ${p}agents_epoch on ${p}agents (policy_epoch)`,
   `create index ${p}agents_grant on ${p}agents (grant_id)`,
+  `create index ${p}agents_names on ${p}agents (name_key, id)`,
+  `create index ${p}agents_owner_names on ${p}agents (owner_id, name_key, id)`,
   `create index ${p}agents_owner on ${p}agents (owner_id, id)`,
   `create table ${p}delegations (
     id text primary key,
@@ -84,4 +90,57 @@ export const authorization = ({ p, int }: SqlNames): readonly string[] => [
     updated_at ${int} not null
   )`,
   `create unique index ${p}mcp_servers_name on ${p}mcp_servers (name)`,
+  `create table ${p}gateway_servers (
+    name text primary key,
+    baseline_at ${int},
+    restarted_at ${int}
+  )`,
+  `create table ${p}gateway_pins (
+    server text not null,
+    tool text not null,
+    state text not null,
+    approved_hash text,
+    approved text,
+    seen_hash text not null,
+    seen text not null,
+    updated_at ${int} not null,
+    policy_epoch ${int} not null,
+    constraint ${p}gateway_pins_key primary key (server, tool)
+  )`,
+  `create index ${p}gateway_pins_epoch on ${p}gateway_pins (policy_epoch)`,
+  `create table ${p}gateway_connections (
+    user_id text not null,
+    server text not null,
+    type text not null,
+    sealed text not null,
+    key_id text not null,
+    version ${int} not null,
+    created_at ${int} not null,
+    updated_at ${int} not null,
+    refreshing_until ${int},
+    constraint ${p}gateway_connections_key primary key (user_id, server)
+  )`,
+  `create table ${p}gateway_oauth_states (
+    state_hash text primary key,
+    user_id text not null,
+    server text not null,
+    browser_hash text not null,
+    sealed text not null,
+    expires_at ${int} not null
+  )`,
+  `create index ${p}gateway_oauth_states_user on ${p}gateway_oauth_states (user_id)`,
+  `create index ${p}gateway_oauth_states_expires on ${p}gateway_oauth_states (expires_at)`,
+  `create table ${p}gateway_oauth_clients (
+    issuer text not null,
+    redirect_uri text not null,
+    sealed text not null,
+    created_at ${int} not null,
+    constraint ${p}gateway_oauth_clients_key primary key (issuer, redirect_uri)
+  )`,
+  `create table ${p}gateway_revocations (
+    sealed text primary key,
+    user_id text not null,
+    server text not null,
+    created_at ${int} not null
+  )`,
 ];

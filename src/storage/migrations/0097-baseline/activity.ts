@@ -22,7 +22,9 @@ export const activity = ({ p, int, float }: SqlNames): readonly string[] => [
     paused_until ${int} not null,
     created_at ${int} not null,
     updated_at ${int} not null,
-    by_agent integer not null default 0
+    by_agent integer not null default 0,
+    filters text,
+    format text
   )`,
   `create index ${p}webhooks_user on ${p}webhooks (user_id, id)`,
   `create table ${p}webhook_deliveries (
@@ -98,4 +100,15 @@ export const activity = ({ p, int, float }: SqlNames): readonly string[] => [
     state text not null,
     seq ${int} not null default 0
   )`,
+  `create table ${p}webhook_attempts (
+    id text primary key,
+    delivery_id text not null,
+    at ${int} not null,
+    status ${int},
+    error text,
+    duration_ms ${int} not null,
+    answer text
+  )`,
+  `create index ${p}webhook_attempts_delivery on ${p}webhook_attempts (delivery_id, id)`,
+  `create index ${p}webhook_attempts_time on ${p}webhook_attempts (at)`,
 ];

@@ -1,0 +1,37 @@
+/**
+ * The migrations of the versions before the first release, in order. They made the schema that the baseline makes, and a
+ * database at which all of them were applied is used as it is. Nothing is ever added.
+ */
+export const REPLACED_MIGRATIONS: readonly string[] = [
+  '0001-baseline',
+  '0035-search',
+  '0036-webhook-filters',
+  '0040-agent-summaries',
+  '0041-decision-slots',
+  '0042-webhook-attempts',
+  '0050-epochs',
+  '0051-installation-keys',
+  '0052-instances',
+  '0056-client-documents',
+  '0060-gateway-pins',
+  '0062-gateway-connections',
+  '0063-gateway-oauth',
+  '0070-seal',
+  '0071-seal-checkpoints',
+  '0080-suspension',
+  '0081-issuers',
+  '0082-workloads',
+  '0084-device-requests',
+  '0085-scim',
+  '0087-agent-keys',
+  '0088-enterprise',
+  '0089-passkeys',
+  '0090-webhook-format',
+  '0091-session-factors',
+  '0092-instance-addresses',
+  '0093-sign-in-issuers',
+  '0094-provider-sessions',
+  '0095-issuer-preset',
+  '0096-witnesses',
+  '0097-publication',
+];
