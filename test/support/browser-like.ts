@@ -41,3 +41,7 @@ export class FormClient {
     return r;
   }
 }
+
+/** The messages of the summary of errors on a page. */
+export const problemsIn = (html: string): string[] =>
+  [...html.matchAll(/<li>(?:<a href="#\w+">)?([^<]+)(?:<\/a>)?<\/li>/g)].map((m) => m[1] as string);

@@ -1,3 +1,4 @@
+import { generateSync } from 'otplib';
 import { expect } from 'vitest';
 import { eventsOf } from './events.ts';
 import { codeIn, type Mailbox, openMailbox, tokenIn } from './mailbox.ts';
@@ -101,4 +102,13 @@ export async function expectForeignUrlsRefused(p: Person, path: string, body: ob
   }
   await p.t.legate.platform.background.idle();
   expect(p.box.mails.length).toBe(before);
+}
+
+/** Switches the second factor on. */
+export async function enableTotp(p: Person): Promise<string> {
+  const { secret } = (await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })).body;
+  const code = generateSync({ secret, epoch: p.t.clock.now() / 1000 });
+  expect((await p.t.call('POST', '/totp/verify', { as: p.session, body: { code } })).status).toBe(200);
+  p.t.clock.advance(30_000);
+  return secret;
 }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { generate } from 'otplib';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FormClient } from '../../../test/support/browser-like.ts';
+import { FormClient, problemsIn } from '../../../test/support/browser-like.ts';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 import { modules } from '../../modules.ts';
-import type { Mail } from '../../operations/mail/index.ts';
 import { en } from '../../pages/texts/en.ts';
 
 const password = 'correct horse battery';
@@ -29,8 +28,6 @@ async function signedIn(headers?: Record<string, string>): Promise<FormClient> {
   expect([r.status, r.headers.get('location')]).toEqual([303, HOME]);
   return browser;
 }
-const problems = (html: string): string[] =>
-  [...html.matchAll(/<li>(?:<a href="#\w+">)?([^<]+)(?:<\/a>)?<\/li>/g)].map((m) => m[1] as string);
 
 it('every error of a page has a text in the catalogue', () => {
   const codes = modules.flatMap((m) =>
@@ -128,7 +125,7 @@ describe('POST /account/sign-in', () => {
     await signUp();
     const r = await new FormClient(t).post('/account/sign-in', { email, password: 'not the "right" one' });
     expect(r.status).toBe(401);
-    expect(problems(r.text)).toEqual(['The e-mail address or the password is wrong.']);
+    expect(problemsIn(r.text)).toEqual(['The e-mail address or the password is wrong.']);
     expect(r.text).toContain('<title>Error: Sign in');
     expect(r.text).toContain(`value="${email}"`);
     expect(r.text).not.toContain('not the ');
@@ -189,7 +186,7 @@ describe('the second step', () => {
       'autocomplete="one-time-code"',
     );
     const wrong = await browser.post('/account/second-factor?returnTo=%2Fdocs', { code: '000000' });
-    expect([wrong.status, problems(wrong.text)]).toEqual([401, ['This code is wrong or has already been used.']]);
+    expect([wrong.status, problemsIn(wrong.text)]).toEqual([401, ['This code is wrong or has already been used.']]);
     const digits = await code(secret);
     const right = await browser.post('/account/second-factor?returnTo=%2Fdocs', {
       code: `${digits.slice(0, 3)} ${digits.slice(3)}`,
@@ -232,7 +229,7 @@ describe('/account/sign-up', () => {
       password: 'short',
     });
     expect(r.status).toBe(400);
-    expect(problems(r.text)).toEqual([
+    expect(problemsIn(r.text)).toEqual([
       'Enter an e-mail address such as name@example.com.',
       'Enter a password of at least 8 characters.',
     ]);
@@ -243,7 +240,7 @@ describe('/account/sign-up', () => {
   it('422 for an address that is taken', async () => {
     await signUp();
     const r = await new FormClient(t).post('/account/sign-up', { name: '', email, password });
-    expect([r.status, problems(r.text)]).toEqual([422, ['An account with this e-mail address already exists.']]);
+    expect([r.status, problemsIn(r.text)]).toEqual([422, ['An account with this e-mail address already exists.']]);
   });
 
   it('403 if only administrators create accounts', async () => {
@@ -321,102 +318,5 @@ describe('POST /account/sign-out', () => {
     const r = await browser.post('/account/sign-out', {});
     expect([r.status, ...browser.cookies.keys()]).toEqual([303, `${t.database.name}_known_device`]);
     expect((await browser.get(r.headers.get('location') ?? '')).text).toContain('You are signed out.');
-  });
-});
-
-describe('pages that mail a link', () => {
-  const mails: Mail[] = [];
-  let mailing: Promise<TestService> | undefined;
-  beforeEach(async () => {
-    mails.length = 0;
-    t = await (mailing ??= createTestService({ lasting: true, printMail: (mail) => void mails.push(mail) }));
-  });
-  const linkTo = async (): Promise<string> => {
-    await t.legate.platform.background.idle();
-    expect(mails.map((mail) => mail.to)).toEqual([email]);
-    const { pathname, search } = new URL(mails[0]?.link ?? '');
-    return pathname + search;
-  };
-  const tokenOf = (link: string): string => new URLSearchParams(link.split('?')[1]).get('token') ?? '';
-
-  it('a link that signs in, and leads where one wanted to go', async () => {
-    await signUp();
-    const browser = new FormClient(t);
-    expect((await browser.get('/account/sign-in?returnTo=%2Fdocs')).text).toContain(
-      'href="/account/magic-link?returnTo=%2Fdocs"',
-    );
-    const asked = await browser.post('/account/magic-link?returnTo=%2Fdocs', { email });
-    expect([asked.status, asked.text.includes(email)]).toEqual([200, true]);
-    const link = await linkTo();
-    expect((await browser.get(link)).text).toContain('<button');
-    const r = await browser.post(link, { token: tokenOf(link) });
-    expect([r.status, r.headers.get('location')]).toEqual([303, 'http://localhost:3000/docs']);
-    expect((await browser.get(DEVICES)).status).toBe(200);
-  });
-
-  it('the page of such a link lets its form lead on to the redirect_uri of an authorization request', async () => {
-    await signUp();
-    const browser = new FormClient(t);
-    await browser.post(
-      `/account/magic-link?returnTo=${encodeURIComponent('/oauth/authorize?redirect_uri=http%3A%2F%2F127.0.0.1%3A7777%2Fcb')}`,
-      { email },
-    );
-    expect((await browser.get(await linkTo())).headers.get('content-security-policy')).toContain(
-      "form-action 'self' http://127.0.0.1:7777;",
-    );
-  });
-
-  it('a forgotten password: a new one is set, which the page tells when it is too short', async () => {
-    await signUp();
-    const browser = new FormClient(t);
-    await browser.post('/account/forgot-password', { email });
-    const link = await linkTo();
-    const short = await browser.post(link, { token: tokenOf(link), newPassword: 'short' });
-    expect([short.status, problems(short.text)]).toEqual([400, ['Enter a password of at least 8 characters.']]);
-    expect((await browser.post(link, { token: tokenOf(link), newPassword: `${password} anew` })).status).toBe(200);
-    expect((await browser.post('/account/sign-in', { email, password: `${password} anew` })).status).toBe(303);
-  });
-
-  it('says the same for an address without an account', async () => {
-    const answer = async (path: string, address: string): Promise<string> =>
-      (await new FormClient(t).post(path, { email: address })).text.replaceAll(address, 'ADDRESS');
-    await signUp();
-    for (const path of ['/account/magic-link', '/account/forgot-password', '/account/verify-email'])
-      expect(await answer(path, email)).toBe(await answer(path, `no-${email}`));
-  });
-
-  it('400 for an invalid address, which the form keeps', async () => {
-    const r = await new FormClient(t).post('/account/forgot-password', { email: 'no address' });
-    expect([r.status, problems(r.text), r.text.includes('value="no address"')]).toEqual([
-      400,
-      ['Enter an e-mail address such as name@example.com.'],
-      true,
-    ]);
-  });
-
-  it('503 without mail; the sign-in page then has no link to it', async () => {
-    const silent = await createTestService({ production: true, config: { baseUrl: 'https://legate.example' } });
-    const browser = new FormClient(silent);
-    expect((await browser.get('/account/sign-in')).text).not.toContain('forgot-password');
-    const r = await browser.post('/account/forgot-password', { email });
-    expect(r.status).toBe(503);
-    expect(r.text).toContain('role="alert"');
-  });
-
-  it('an address that is not verified yet: the sign-in page leads to another link', async () => {
-    t = await createTestService({
-      config: { users: { requireEmailVerification: true } },
-      printMail: (mail) => void mails.push(mail),
-    });
-    const browser = new FormClient(t);
-    expect((await browser.post('/account/sign-up', { name: '', email, password })).text).toContain('Check your e-mail');
-    await t.legate.platform.background.idle();
-    const r = await browser.post('/account/sign-in', { email, password });
-    expect([r.status, r.text.includes('href="/account/verify-email"')]).toEqual([403, true]);
-    mails.length = 0;
-    await browser.post('/account/verify-email', { email });
-    const link = await linkTo();
-    expect((await browser.post(link, { token: tokenOf(link) })).status).toBe(200);
-    expect((await browser.post('/account/sign-in', { email, password })).status).toBe(303);
   });
 });

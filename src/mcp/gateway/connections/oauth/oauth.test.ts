@@ -1,30 +1,13 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FormClient } from '../../../../../test/support/browser-like.ts';
+import { listenerOf, loopbackServers, withService } from '../../../../../test/support/loopback.ts';
 import { webAnswer } from '../../../../../test/support/mcp.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../../../test/support/service.ts';
 import { WebPerson } from '../../../../../test/support/web-person.ts';
 import { protectMcp } from '../../../guard/protect.ts';
 import { revokeWaiting } from './revocations.ts';
 
-const servers: Server[] = [];
-/** Starts a server on loopback whose listener is set later. */
-async function listening(): Promise<{ base: string; handle: (listener: RequestListener) => void }> {
-  let listener: RequestListener | undefined;
-  const server = createServer((req, res) => listener?.(req, res));
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { base, handle: (next) => (listener = next) };
-}
-const listenerOf = (fetch: (request: Request) => Promise<Response>): RequestListener => {
-  const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
-  return (req, res) => void listener(req, res);
-};
-const withService = (t: TestService) =>
-  listenerOf((request) => t.legate.fetch(request, { remoteAddress: '127.0.0.1' }));
+const { listening, closeAll } = loopbackServers();
 
 /** A foreign authorization server whose metadata and answers each test can change. */
 const rogue = {
@@ -106,12 +89,7 @@ beforeAll(async () => {
   own.handle(withService(t));
   alice = await t.user();
 });
-afterAll(() => {
-  for (const server of servers) {
-    server.close();
-    server.closeAllConnections();
-  }
-});
+afterAll(closeAll);
 
 async function answerRogue(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url);

@@ -1,0 +1,68 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import { describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/chromium.ts';
+import { pagesService } from '../support/pages-service.ts';
+
+const password = 'correct horse battery';
+
+describe.skipIf(chromiumPath === undefined)('pages that need no account, in Chromium', () => {
+  const service = pagesService();
+  const { open } = service;
+
+  it('the API documentation has readable text and named fields in both schemes, from this host alone', async () => {
+    // Swagger UI renders visible operations only.
+    const viewport = { width: 1280, height: 3500 };
+    const { page, context, complaints } = await open({ javaScriptEnabled: true, viewport, colorScheme: 'dark' });
+    const hosts = new Set<string>();
+    page.on('request', (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (protocol !== 'data:') hosts.add(host);
+    });
+    await page.goto(`${service.url}/docs`);
+    await page.waitForSelector('.opblock-delete');
+    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    expect(await background()).toBe('rgb(28, 32, 34)');
+    const check = async (part: string): Promise<void> => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        // Swagger UI fades some colors from one scheme into the other.
+        await page.waitForFunction(() => document.getAnimations().length === 0);
+        const { violations } = await new AxeBuilder({ page })
+          .setLegacyMode(true)
+          .include(part)
+          .withRules(['color-contrast', ...(colorScheme === 'light' ? ['label', 'select-name', 'button-name'] : [])])
+          .analyze();
+        const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html, any }) => [id, html, any[0]?.message]));
+        expect(found, colorScheme).toEqual([]);
+      }
+    };
+    await check('body');
+    for (const method of ['post', 'get']) {
+      const operation = page.locator(`.opblock-${method}`).first();
+      await operation.locator('.opblock-summary-control').evaluate((button: HTMLElement) => button.click());
+      await operation.locator('.responses-inner').waitFor();
+    }
+    await check('.opblock.is-open');
+    expect([...hosts]).toEqual([new URL(service.url).host]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('no other site can frame a page or send its forms', async () => {
+    const { page, context } = await open();
+    const evil = `http://127.0.0.1:${service.port}`;
+    await page.route(`${evil}/**`, (route) =>
+      route.fulfill({
+        contentType: 'text/html',
+        body: `<iframe src="${service.url}/account/sign-in"></iframe><form method="post" action="${service.url}/account/sign-in"><input name="email" value="a@b.example"><input name="password" value="${password}"><button>go</button></form>`,
+      }),
+    );
+    await page.goto(`${evil}/`);
+    // Chromium shows its own error instead of a page that must not be framed.
+    expect(page.frames()[1]?.url()).toMatch(/^chrome-error:/);
+    await page.click('button');
+    await page.waitForURL('**/account/sign-in');
+    expect(await page.textContent('main')).toContain('another site');
+    await context.close();
+  });
+});
