@@ -156,7 +156,10 @@ describe('a server that asks during a call', () => {
     const { requestState } = (await send(agent, ask())).result;
     await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions: [] } });
     const repeated = ask({ requestState, inputResponses: { 'input-1': ACCEPTED } });
-    expect((await send(agent, repeated)).result).toMatchObject({ isError: true, _meta: { reason: 'NO_PERMISSION' } });
+    const { isError, _meta } = (await send(agent, repeated)).result;
+    expect([isError, _meta.reason]).toEqual([true, 'NO_PERMISSION']);
+    const { body } = await t.call('GET', `/audit/${_meta.auditId}`, { as: owner });
+    expect([body.agentId, body.result, body.parameters]).toEqual([agent.id, 'denied', ELICIT]);
   });
 
   it.each([

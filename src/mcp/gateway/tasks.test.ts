@@ -233,8 +233,12 @@ describe('tasks of 2025-11-25', () => {
     const client = await open(agent, 'shared');
     const { taskId } = await create(client);
     await t.call('PATCH', `/agents/${agent.id}`, { as: people[0] as TestUser, body: { permissions: [] } });
-    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
-      expect((await client.request(method, { taskId })).error.data).toEqual({ reason: 'NO_PERMISSION' });
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+      const { reason, auditId } = (await client.request(method, { taskId })).error.data;
+      expect(reason).toBe('NO_PERMISSION');
+      const { body } = await t.call('GET', `/audit/${auditId}`, { as: people[0] as TestUser });
+      expect([body.agentId, body.result]).toEqual([agent.id, 'denied']);
+    }
     expect((await client.request('tasks/list')).result.tasks).toEqual([]);
     await t.call('DELETE', `/agents/${agent.id}`, { as: people[0] as TestUser });
     expect((await client.post({ id: 1, method: 'tasks/get', params: { taskId } })).status).toBe(401);

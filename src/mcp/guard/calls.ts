@@ -1,5 +1,5 @@
 import { AskPerson, INVALID_STATE } from './ask-person.ts';
-import type { Ask } from './asks.ts';
+import type { Ask, Question } from './asks.ts';
 import { cutLists, LIST_METHODS } from './cut-lists.ts';
 import { type Decisions, decisionsOf, type Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
@@ -76,7 +76,7 @@ export class Calls {
       return { answer: errorAnswer(body, { code: INVALID_REQUEST, message }), status: 400 };
     }
     for (const task of tasks) {
-      const answer = await this.#stopsTask(auth, body, task, decisions);
+      const answer = await this.#stopsTask(auth, body, task, request.origin, decisions);
       if (answer !== undefined) return { answer };
     }
     let isChanged = false;
@@ -86,9 +86,8 @@ export class Calls {
       if (earlier === 'invalid') return { answer: errorAnswer(body, INVALID_STATE) };
       if (earlier) {
         // The call was decided, counted and perhaps approved. It ends here if it would not be permitted now.
-        const [isPermitted] = await decisions.permitted(auth, [ask]);
-        if (!isPermitted)
-          return { answer: refusalAnswer(body, ask, { allowed: false, reason: 'NO_PERMISSION' }, undefined) };
+        const refusal = await refusalNow(auth, ask, request.origin, decisions);
+        if (refusal) return { answer: refusalAnswer(body, ask, refusal, undefined) };
         decided.push({ ask, decision: earlier });
         continue;
       }
@@ -152,12 +151,35 @@ export class Calls {
   /**
    * Returns the refusal of a request about another caller's task, or about a task whose call is no longer permitted.
    */
-  async #stopsTask(auth: McpAuth, body: unknown, task: unknown, decisions: Decisions): Promise<string | undefined> {
+  async #stopsTask(
+    auth: McpAuth,
+    body: unknown,
+    task: unknown,
+    origin: Origin,
+    decisions: Decisions,
+  ): Promise<string | undefined> {
     const made = this.#tasks.find(task, auth);
     if (!made) return errorAnswer(body, { code: INVALID_PARAMS, message: 'Task not found' });
-    const [isPermitted] = await decisions.permitted(auth, [{ name: made.name, reads: made.reads }]);
-    if (isPermitted) return undefined;
+    const refusal = await refusalNow(auth, made, origin, decisions);
+    if (!refusal) return undefined;
     const message = 'The call that made this task is not permitted any longer.';
-    return errorAnswer(body, { code: REFUSED, message, data: { reason: 'NO_PERMISSION' } });
+    const { reason, auditId } = refusal;
+    return errorAnswer(body, { code: REFUSED, message, data: { reason, auditId } });
   }
+}
+
+/**
+ * Returns the recorded refusal of what was allowed earlier, or undefined if it would still be permitted. Only a refusal
+ * is recorded and counted: the earlier decision is the record of the rest.
+ */
+async function refusalNow(
+  auth: McpAuth,
+  question: Question,
+  origin: Origin,
+  decisions: Decisions,
+): Promise<Decision | undefined> {
+  const [isPermitted] = await decisions.permitted(auth, [question]);
+  if (isPermitted) return undefined;
+  const decision = await decisions.decide(auth, question, origin);
+  return decision.allowed ? undefined : decision;
 }

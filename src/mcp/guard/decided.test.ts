@@ -123,8 +123,11 @@ describe('a task', () => {
       }
       await t.call('PATCH', `/agents/${agents.mine.id}`, { as: owner, body: { permissions: [] } });
       const before = reached.length;
-      expect(await (await send(modern('tasks/get', { taskId: 'task-1' }))).json()).toMatchObject({
-        error: { code: 1403, data: { reason: 'NO_PERMISSION' } },
+      const { error } = (await (await send(modern('tasks/get', { taskId: 'task-1' }))).json()) as Json;
+      expect(error).toMatchObject({ code: 1403, data: { reason: 'NO_PERMISSION' } });
+      expect((await t.call('GET', `/audit/${error.data.auditId}`, { as: owner })).body).toMatchObject({
+        resource: 'mcp:notes:search',
+        result: 'denied',
       });
       expect(reached).toHaveLength(before);
     },

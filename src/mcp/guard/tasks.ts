@@ -4,6 +4,7 @@ import type { McpAuth } from './guard-options.ts';
 import { declaredCapabilities, isObject, type Message, messagesOf, paramsOf } from './json-rpc.ts';
 
 const MAX_TASKS = 20_000;
+const MAX_ID_LENGTH = 1024;
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const TASK_METHODS: ReadonlySet<unknown> = new Set(['tasks/get', 'tasks/update', 'tasks/cancel', 'tasks/result']);
 
@@ -19,13 +20,13 @@ export class Tasks {
   readonly #made = new LRUCache<string, Made>({ max: MAX_TASKS });
 
   /** Remembers the task that the answer to a call names, if any. */
-  note(message: unknown, auth: McpAuth, question: Question): void {
+  note(message: unknown, auth: McpAuth, { name, reads }: Question): void {
     const result = isObject(message) ? message['result'] : undefined;
     if (!isObject(result)) return;
     const { taskId } = isObject(result['task']) ? result['task'] : result;
     // If a server repeats an id, the task of one caller does not pass to another.
-    if (typeof taskId === 'string' && !this.#made.has(taskId))
-      this.#made.set(taskId, { caller: callerOf(auth), question });
+    if (typeof taskId === 'string' && taskId.length <= MAX_ID_LENGTH && !this.#made.has(taskId))
+      this.#made.set(taskId, { caller: callerOf(auth), question: { name, reads } });
   }
 
   /** Returns the call that created a task, or undefined if the caller has no such task. */
