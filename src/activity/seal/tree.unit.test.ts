@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { random as createRandom } from '../../../test/support/random.ts';
+import { TreeFolder } from '../../verify/tree.ts';
 import { decisionTexts, digestOf, leafHash, rowTexts, UnsealableRow } from './entry-text.ts';
 import { noteSigner, openCheckpoint, signCheckpoint } from './note.ts';
-import { consistencyRanges, HASH, inclusionRanges, rangeHash, TILE, TreeEdge, tileKey } from './tree.ts';
+import { consistencyRanges, HASH, inclusionRanges, perfectRanges, rangeHash, TILE, TreeEdge, tileKey } from './tree.ts';
 
 const sha = (...parts: Uint8Array[]): Buffer => {
   const hash = createHash('sha256');
@@ -37,7 +39,7 @@ function definedConsistency(m: number, leaves: readonly Buffer[], isWhole = true
     : [...definedConsistency(m - k, leaves.slice(k), false), definedRoot(leaves.slice(0, k))];
 }
 
-const leaves = Array.from({ length: 1400 }, (_, i) => sha(Buffer.from(`leaf ${i}`)));
+const leaves = Array.from({ length: 2000 }, (_, i) => sha(Buffer.from(`leaf ${i}`)));
 const salt = Buffer.alloc(16, 7);
 
 function grown(size: number): { edge: TreeEdge; tiles: Map<string, Buffer> } {
@@ -48,7 +50,15 @@ function grown(size: number): { edge: TreeEdge; tiles: Map<string, Buffer> } {
   return { edge, tiles };
 }
 
+const random = createRandom();
+/** All small sizes, those next to a tile's, and others. */
 const SIZES = [...Array(71).keys(), TILE - 1, TILE, TILE + 1, 2 * TILE, 777, 1300];
+const PROVEN = [...SIZES.slice(1), ...Array.from({ length: 5 }, () => 71 + random.below(1930))];
+/** All numbers from `low` to `high` for a small size, and some of those for a large one. */
+const someOf = (size: number, low: number, high: number): Iterable<number> =>
+  size <= 70
+    ? Array.from({ length: high - low + 1 }, (_, i) => low + i)
+    : new Set([low, low + 1, size >> 1, high - 1, high, ...Array.from({ length: 4 }, () => low + random.below(high))]);
 
 describe('the tree', () => {
   it.each(SIZES)('has the root of the recursive definition with %i leaves [RFC 6962, section 2.1]', (size) => {
@@ -59,21 +69,37 @@ describe('the tree', () => {
   });
 
   it('makes the inclusion proofs of the definition [RFC 6962, section 2.1.1]', () => {
-    for (const size of [1, 2, 3, 7, 8, 33, 64, 70, TILE + 1, 1300]) {
+    for (const size of PROVEN) {
       const { tiles } = grown(size);
       const some = leaves.slice(0, size);
-      for (const index of new Set([0, 1, size >> 1, size - 2, size - 1].filter((i) => i >= 0 && i < size)))
+      for (const index of someOf(size, 0, size - 1))
         expect(inclusionRanges(index, size).map((range) => rangeHash(tiles, range))).toEqual(definedPath(index, some));
     }
   });
 
   it('makes the consistency proofs of the definition [RFC 6962, section 2.1.2]', () => {
-    for (const size of [1, 2, 3, 7, 8, 33, 70, TILE + 1, 1300]) {
+    for (const size of PROVEN) {
       const { tiles } = grown(size);
-      for (const old of new Set([1, 2, size >> 1, size - 1, size].filter((n) => n >= 1 && n <= size)))
+      for (const old of someOf(size, 1, size))
         expect(consistencyRanges(old, size).map((range) => rangeHash(tiles, range))).toEqual(
           definedConsistency(old, leaves.slice(0, size)),
         );
+    }
+  });
+
+  it('has ranges that make the root together with the subtrees around them', () => {
+    for (const size of PROVEN) {
+      const { tiles } = grown(size);
+      const root = definedRoot(leaves.slice(0, size));
+      for (const from of someOf(size, 0, size - 1))
+        for (const to of size <= 20 ? someOf(size, from + 1, size) : [from + 1, from + 1 + random.below(size - from)]) {
+          const around = (range: { from: number; to: number }) =>
+            perfectRanges(range).map((part) => rangeHash(tiles, part));
+          const folder = new TreeFolder(from);
+          for (const leaf of leaves.slice(from, to)) folder.add(leaf);
+          const [left, right] = [around({ from: 0, to: from }), around({ from: to, to: size })];
+          expect(folder.root(left, right, size)).toEqual(root);
+        }
     }
   });
 
