@@ -7,6 +7,20 @@ const MASK = '********';
 /** Width of the value column. Longer values move only the rest of their own line. */
 const VALUE_COLUMNS = 32;
 
+/** Width at which a list continues on the next line. */
+const LIST_COLUMNS = 60;
+
+/** Returns the lines of a list. A value without a comma is one line. */
+function folded(text: string): string[] {
+  const lines = [''];
+  for (const item of text.split(/(?<=,)/)) {
+    const line = lines.at(-1) as string;
+    if (line === '' || line.length + item.length <= LIST_COLUMNS) lines[lines.length - 1] = line + item;
+    else lines.push(item);
+  }
+  return lines;
+}
+
 /** `legate config`: prints every setting, its value and its source. Secrets are masked. */
 export const command: Command<{ json?: boolean }> = {
   options: { json: { type: 'boolean', meaning: 'as JSON' } },
@@ -29,7 +43,12 @@ export const command: Command<{ json?: boolean }> = {
     const texts = Math.max(...short.map((text) => text.length));
     for (const row of rows) {
       const source = row.source === 'environment' ? row.environment : row.source;
-      process.stdout.write(`${row.option.padEnd(names)}  ${shown(row.value).padEnd(texts)}  ${source}\n`);
+      const lines = folded(shown(row.value));
+      const last = lines.length - 1;
+      for (const [i, line] of lines.entries()) {
+        const name = (i === 0 ? row.option : '').padEnd(names);
+        process.stdout.write(i < last ? `${name}  ${line}\n` : `${name}  ${line.padEnd(texts)}  ${source}\n`);
+      }
     }
   },
 };

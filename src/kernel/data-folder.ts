@@ -98,8 +98,8 @@ export class FolderError extends Error {
 const PSEUDO_FILE_SYSTEMS = ['/proc', '/sys', '/dev'];
 
 /**
- * Creates a folder (mode 0700). Throws if the parent is missing, unless `parents` is set, so that a mistyped path
- * creates nothing. Does not use Node's recursive mkdir, which never returns for some paths below /proc.
+ * Creates a folder (mode 0700). Throws if the parent is missing or the root of the file system, unless `parents` is
+ * set, so that a mistyped path creates nothing. Does not use Node's recursive mkdir, which never returns for some paths below /proc.
  */
 export function createFolder(dir: string, { parents = false } = {}): void {
   const path = resolve(dir);
@@ -110,6 +110,8 @@ export function createFolder(dir: string, { parents = false } = {}): void {
     throw new FolderError(`${path} is on a file system of the kernel, where no folder can be created.`);
   const parent = dirname(path);
   if (parents) createFolder(parent, { parents });
+  else if (dirname(parent) === parent)
+    throw new FolderError(`${path} does not exist. Create it first, or name another folder.`);
   else if (!statSync(parent, { throwIfNoEntry: false })?.isDirectory())
     throw new FolderError(`${parent} does not exist. Create it first, or name another folder.`);
   try {

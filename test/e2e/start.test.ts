@@ -244,6 +244,12 @@ describe('a configuration that does not fit', () => {
       1,
       '/nonexistent does not exist',
     ],
+    [
+      'a SQLite file in a folder at the root that does not exist',
+      { LEGATE_DATABASE_URL: 'sqlite:/nonexistent/dir' },
+      1,
+      '/nonexistent does not exist',
+    ],
     ['a file that is no database', { LEGATE_DATABASE_URL: 'sqlite:.legate/secrets.json' }, 1, 'not a database'],
     [
       'a PostgreSQL that does not answer',

@@ -1,11 +1,11 @@
 import { AskPerson, INVALID_STATE } from './ask-person.ts';
 import type { Ask, Question } from './asks.ts';
 import { cutLists, LIST_METHODS } from './cut-lists.ts';
-import { type Decisions, decisionsOf, type Origin } from './decisions.ts';
+import { type Decisions, decisionsOf, type Origin, Undecidable } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
 import type { Decision, GuardOptions, McpAuth } from './guard-options.ts';
 import { errorAnswer, hasMethod, isObject, messagesOf, revisionOf } from './json-rpc.ts';
-import { REFUSED, refusalAnswer } from './refusals.ts';
+import { REFUSED, refusalAnswer, undecidableAnswer } from './refusals.ts';
 import { RequestStates, stateKeys, type Waiting } from './request-state.ts';
 import type { Sessions } from './sessions.ts';
 import { mayMakeTask, Tasks, taskIdsOf } from './tasks.ts';
@@ -94,7 +94,11 @@ export class Calls {
       const repeated = await person.repeated(auth, body, ask);
       if (typeof repeated === 'string') return { answer: repeated };
       isChanged ||= repeated !== undefined;
-      const decision = await decisions.decide(auth, ask, request.origin);
+      const decision = await decisions.decide(auth, ask, request.origin).catch((error: unknown) => {
+        if (error instanceof Undecidable) return undefined;
+        throw error;
+      });
+      if (!decision) return { answer: undecidableAnswer(body, ask) };
       if (decision.allowed) {
         decided.push({ ask, decision });
         continue;

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { createTestService } from '../../../test/support/service.ts';
+import { createTestService, type Json } from '../../../test/support/service.ts';
 import { protectMcp } from './protect.ts';
 
 const body = (method: string, params: unknown = {}) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-const tools = ['search', 'delete', 'approve', 'limited'].map((name) => ({ name, inputSchema: { type: 'object' } }));
 
 /**
  * The guard in front of a handler that says what it was called with, on the decisions of a real service; tokens are
  * taken as they are.
  */
-async function scene(remote: boolean) {
+async function scene(remote: boolean, names = ['search', 'delete', 'approve', 'limited']) {
+  const tools = names.map((name) => ({ name, inputSchema: { type: 'object' } }));
   const t = await createTestService();
   const endpoint = 'http://localhost:3000/notes';
   const server = await t.legate.mcp.registerServer({ name: 'notes', endpoint, rateLimit: { rpm: 2 } });
@@ -134,10 +134,31 @@ describe.each([
   });
 });
 
-describe('a call that cannot be decided on', () => {
-  it('is refused: arguments or a name beyond every limit', async () => {
-    const { call } = await scene(false);
-    expect(await call('search', { path: 'x'.repeat(70_000) })).toMatchObject({ error: { code: -32600 } });
-    expect(await call('x'.repeat(600))).toMatchObject({ error: { code: -32600 } });
+describe.each([
+  ['in the process of the service', false],
+  ['from elsewhere', true],
+])('a call that cannot be decided on, %s', (_where, remote) => {
+  it('is refused with its id, as a result that the model sees: arguments or a name beyond every limit', async () => {
+    const { t, owner, agent, call, send } = await scene(remote);
+    for (const [name, args] of [
+      ['search', { path: 'x'.repeat(70_000) }],
+      ['search', { path: 'x'.repeat(400_000) }],
+      ['x'.repeat(600), {}],
+    ] as const) {
+      const { id, result } = (await call(name, args)) as Json;
+      expect([id, result.isError, result._meta]).toEqual([1, true, { reason: 'VALIDATION_FAILED' }]);
+      expect(result.content[0].text).toMatch(/^.{10,300} too large\. Repeat it with smaller ones\.$/);
+    }
+    expect(await send(body('prompts/get', { name: 'x'.repeat(600) }))).toMatchObject({
+      id: 1,
+      error: { code: 1403, data: { reason: 'VALIDATION_FAILED' } },
+    });
+    expect((await t.call('GET', `/audit?agentId=${agent.id}`, { as: owner })).body).toEqual([]);
+  });
+
+  it('a tool whose name is too long is not listed; the others are', async () => {
+    const { send } = await scene(remote, ['search', 'x'.repeat(600), 'approve']);
+    const { result } = (await send(body('tools/list'))) as { result: { tools: { name: string }[] } };
+    expect(result.tools.map((tool) => tool.name)).toEqual(['search', 'approve']);
   });
 });

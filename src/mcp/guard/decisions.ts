@@ -28,6 +28,20 @@ const isPossible = ({ allowed, reason }: Decision, { arguments: args }: Question
   allowed ||
   (reason !== undefined && !NEVER.has(reason) && !(args !== undefined && reason === 'ARGUMENTS_NOT_ALLOWED'));
 
+/** A question that is not decided, because its name or its arguments exceed the limits of the service. */
+export class Undecidable extends Error {}
+
+const TOO_LARGE = new Set<unknown>([400, 413]);
+const asUndecidable = (error: unknown): never => {
+  if (TOO_LARGE.has((error as { status?: unknown }).status))
+    throw new Undecidable('The question exceeds the limits of the service.', { cause: error });
+  throw error;
+};
+const isUndecidable = (error: unknown): false => {
+  if (error instanceof Undecidable) return false;
+  throw error;
+};
+
 /** Returns undefined if decisions are switched off. */
 export function decisionsOf(options: GuardOptions): Decisions | undefined {
   const { server, action = 'execute', readAction = 'read' } = options;
@@ -55,11 +69,15 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
     if (!decisions) return undefined;
     const { baseUrl, config } = legate.platform;
     return {
-      decide: (auth, question, origin) => legate.authorize(asked(auth, question, origin)),
+      decide: (auth, question, origin) => legate.authorize(asked(auth, question, origin)).catch(asUndecidable),
       permitted: (auth, questions) =>
         Promise.all(
-          questions.map(async (question) =>
-            isPossible(await legate.authorize({ ...asked(auth, question), dryRun: true }), question),
+          questions.map((question) =>
+            legate
+              .authorize({ ...asked(auth, question), dryRun: true })
+              .then((decision) => isPossible(decision, question))
+              .catch(asUndecidable)
+              .catch(isUndecidable),
           ),
         ),
       approvalStatus: async (id) => (await legate.approvals?.get(id).catch(() => undefined))?.status,
@@ -76,20 +94,28 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
-    });
+    }).catch(asUndecidable);
+  /** If the service refuses to decide a batch, each half is asked on its own, down to the question that is too large. */
+  const possible = async (auth: McpAuth, questions: readonly Question[]): Promise<boolean[]> => {
+    try {
+      const { results } = await post('/authorize/batch', {
+        requests: questions.map((question) => ({ ...asked(auth, question), dryRun: true })),
+      });
+      return (results as Decision[]).map((result, i) => isPossible(result, questions[i] as Question));
+    } catch (error) {
+      const whether = isUndecidable(error);
+      if (questions.length === 1) return [whether];
+      const half = questions.length >> 1;
+      return [...(await possible(auth, questions.slice(0, half))), ...(await possible(auth, questions.slice(half)))];
+    }
+  };
   return {
     decide: async (auth, question, origin) =>
       (await post('/authorize', asked(auth, question, origin))) as unknown as Decision,
     permitted: async (auth, questions) => {
       const found: boolean[] = [];
-      for (let at = 0; at < questions.length; at += BATCH) {
-        const some = questions.slice(at, at + BATCH);
-        const { results } = await post('/authorize/batch', {
-          requests: some.map((question) => ({ ...asked(auth, question), dryRun: true })),
-        });
-        for (const [i, result] of (results as Decision[]).entries())
-          found.push(isPossible(result, some[i] as Question));
-      }
+      for (let at = 0; at < questions.length; at += BATCH)
+        found.push(...(await possible(auth, questions.slice(at, at + BATCH))));
       return found;
     },
     approvalStatus: async (id) => {

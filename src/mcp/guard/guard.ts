@@ -298,15 +298,6 @@ export class Guard {
     if (error instanceof UnreadableBody)
       return this.#json(400, errorAnswer(null, { code: PARSE_ERROR, message: 'The body is not JSON.' }));
     const { status, code } = error as { status?: unknown; code?: unknown };
-    // An invalid question is the caller's fault: its name or arguments exceed the limits.
-    if (status === 400)
-      return this.#json(
-        400,
-        errorAnswer(null, {
-          code: INVALID_REQUEST,
-          message: 'The name or its arguments are beyond what can be decided on.',
-        }),
-      );
     if (code === 'AGENT_NOT_FOUND')
       return this.#refusal(401, 'invalid_token', 'The agent of this token is no more.', this.#allScopes());
     if (error instanceof VerifierUnavailable || status === 503)

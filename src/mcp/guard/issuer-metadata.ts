@@ -9,7 +9,14 @@ export interface IssuerMetadata {
 }
 
 /** The token cannot be verified now. The guard answers 503 instead of refusing a token that may be valid. */
-export class VerifierUnavailable extends Error {}
+export class VerifierUnavailable extends Error {
+  /** Status of the answer, if there was one. */
+  readonly status?: number | undefined;
+  constructor(message: string, options?: ErrorOptions & { readonly status?: number | undefined }) {
+    super(message, options);
+    this.status = options?.status;
+  }
+}
 
 /** Fetches JSON from the authorization server, with a time limit and without redirects. */
 export async function fetchJson(
@@ -17,6 +24,7 @@ export async function fetchJson(
   url: string,
   init: RequestInit = {},
 ): Promise<Record<string, unknown>> {
+  let status: number | undefined;
   try {
     const response = await fetch(url, {
       ...init,
@@ -24,10 +32,11 @@ export async function fetchJson(
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: { accept: 'application/json', ...init.headers },
     });
-    if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+    status = response.status;
+    if (status !== 200) throw new Error(`${url} answered ${status}`);
     return (await response.json()) as Record<string, unknown>;
   } catch (error) {
-    throw new VerifierUnavailable(`${url} cannot be asked`, { cause: error });
+    throw new VerifierUnavailable(`${url} cannot be asked`, { cause: error, status });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Ask } from './asks.ts';
 import type { Decision } from './guard-options.ts';
-import { answerEach } from './json-rpc.ts';
+import { answerEach, type Message } from './json-rpc.ts';
 
 /** Error code of a refusal, outside the range that JSON-RPC 2.0 reserves. */
 export const REFUSED = 1403;
@@ -47,9 +47,24 @@ export function refusalAnswer(body: unknown, ask: Ask, decision: Decision, appro
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(approvalId === undefined ? {} : { approvalId }),
   };
-  return answerEach(body, ({ method }) =>
+  return refuseEach(body, text, facts);
+}
+
+/**
+ * Returns the refusal of a question that exceeds the limits of a decision. There is no decision, and so no record of
+ * one: nothing is forwarded.
+ */
+export const undecidableAnswer = (body: unknown, ask: Ask): string => {
+  const label = ask.label.length > MAX_LABEL ? `${ask.label.slice(0, MAX_LABEL)}…` : ask.label;
+  const text = `${label} cannot be decided on: its name or its arguments are too large. Repeat it with smaller ones.`;
+  return refuseEach(body, text, { reason: 'VALIDATION_FAILED' });
+};
+
+const MAX_LABEL = 200;
+
+const refuseEach = (body: unknown, text: string, facts: Message): string =>
+  answerEach(body, ({ method }) =>
     method === 'tools/call'
       ? { result: { resultType: 'complete', content: [{ type: 'text', text }], isError: true, _meta: facts } }
       : { error: { code: REFUSED, message: text, data: facts } },
   );
-}
