@@ -145,6 +145,8 @@ export interface Platform {
     /** Decisions per transaction. */
     readonly batches: Histogram;
   };
+  /** What GET /health/ready says of the modules. */
+  readonly readiness: readonly ModuleReadiness[];
   /** Gauges of the modules. */
   readonly gauges: readonly ModuleGauge[];
   /** Counters of the modules. */
@@ -223,6 +225,13 @@ export interface Gate {
   check(context: BatchContext, call: GatedCall): GateResult | Lacking | undefined;
 }
 
+/** Something that GET /health/ready names, although decisions do not need it. */
+export interface ModuleReadiness {
+  readonly name: 'seal';
+  /** Returns undefined if it is not in use. */
+  readonly check: (platform: Platform) => Promise<'ok' | 'behind' | 'halted' | undefined>;
+}
+
 /** A number that is read at each scrape of GET /metrics. */
 export interface ModuleGauge {
   /** After `legate_`, with its unit. */
@@ -260,6 +269,7 @@ export interface Module {
   readonly upkeep?: (platform: Platform) => Promise<void>;
   /** Returns the resources that this module knows by name. */
   readonly knownResources?: (db: Db) => Promise<string[]>;
+  readonly readiness?: ModuleReadiness;
   readonly gauges?: readonly ModuleGauge[];
   readonly counters?: readonly ModuleSeries<number>[];
   readonly histograms?: readonly ModuleSeries<Histogram>[];

@@ -276,6 +276,7 @@ async function open(
     redactedKeys: redactedKeys(values.audit.redact),
     counts,
     refusalEvents: new RefusalEvents(),
+    readiness: modules.flatMap((m) => m.readiness ?? []),
     gauges: modules.flatMap((m) => m.gauges ?? []),
     counters: modules.flatMap((m) => m.counters ?? []),
     histograms: modules.flatMap((m) => m.histograms ?? []),

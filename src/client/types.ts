@@ -1306,7 +1306,7 @@ export interface PutGatewayConnectionRequest {
 }
 
 export interface Ready {
-  /** degraded: requests are served, and Redis does not answer. */
+  /** degraded: requests are served, and Redis does not answer or the ledger is not sealed. */
   readonly status: Open<"ready" | "degraded" | "unavailable">;
   readonly checks: {
     /** draining: the process is about to stop. The other checks are then unknown. */
@@ -1318,6 +1318,8 @@ export interface Ready {
     readonly clock: Open<"ok" | "off" | "unknown">;
     /** Only if Redis is used. unreachable: until it answers, each process counts limits itself. */
     readonly redis?: Open<"ok" | "unreachable"> | undefined;
+    /** Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none is signed until the log is ended with `legate ledger recover`. */
+    readonly seal?: Open<"ok" | "behind" | "halted"> | undefined;
     /** behind: the database lacks migrations that this version needs. */
     readonly schema: Open<"ok" | "behind" | "unknown">;
   };

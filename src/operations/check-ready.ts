@@ -11,7 +11,7 @@ const UNKNOWN: Checks = { instance: 'ok', database: 'unknown', schema: 'unknown'
 /**
  * Checks whether requests can be served: the service is not about to stop, the database answers, its schema is current,
  * decisions can be recorded, and the clock is right. Without Redis the service is degraded: each process counts rate
- * limits by itself. Never throws.
+ * limits by itself; so it is while the ledger is not sealed. Never throws.
  */
 export async function checkReady(platform: Platform): Promise<Ready> {
   if (platform.instance.draining) return { status: 'unavailable', checks: { ...UNKNOWN, instance: 'draining' } };
@@ -20,15 +20,28 @@ export async function checkReady(platform: Platform): Promise<Ready> {
     platform.stateOf(ledgerProbe).succeeds(),
     inTime(platform.limits.ping()),
   ]);
+  const details = database.database === 'ok' ? await readDetails(platform) : {};
   const checks: Checks = {
     ...UNKNOWN,
     ...database,
     ...(database.database === 'ok' ? checkLedger(platform, records) : {}),
     ...(redis === undefined ? {} : { redis: redis === true ? 'ok' : 'unreachable' }),
+    ...details,
   };
-  const { redis: _, ...needed } = checks;
+  const { redis: _, seal = 'ok', ...needed } = checks;
   const ready = Object.values(needed).every((check) => check === 'ok');
-  return { status: !ready ? 'unavailable' : checks.redis === 'unreachable' ? 'degraded' : 'ready', checks };
+  const degraded = checks.redis === 'unreachable' || seal !== 'ok';
+  return { status: !ready ? 'unavailable' : degraded ? 'degraded' : 'ready', checks };
+}
+
+/** What the modules say. What cannot be read in time is left out. */
+async function readDetails(platform: Platform): Promise<Pick<Checks, 'seal'>> {
+  const found: Pick<Checks, 'seal'> = {};
+  for (const { name, check } of platform.readiness) {
+    const said = await inTime(check(platform).catch(() => undefined));
+    if (said !== undefined && said !== 'late') found[name] = said;
+  }
+  return found;
 }
 
 /** The clock is compared with that of the database under the head row's lock. */

@@ -23,7 +23,8 @@ export const systemRoutes = [
     summary: 'Check that requests can be served',
     description:
       'The database answers, its schema is that of this version, decisions can be recorded, the clock is right, and the ' +
-      'service is not about to stop; otherwise 503. If Redis is used and does not answer, the status is `degraded`.',
+      'service is not about to stop; otherwise 503. If Redis is used and does not answer, or the ledger is not sealed in ' +
+      'time, the status is `degraded`.',
     access: 'public',
     responses: { 200: Ready, 503: Ready },
     handle: async (_, platform) => {

@@ -56,7 +56,7 @@ export const Ready = z
   .object({
     status: z
       .enum(['ready', 'degraded', 'unavailable'])
-      .meta({ description: 'degraded: requests are served, and Redis does not answer.' }),
+      .meta({ description: 'degraded: requests are served, and Redis does not answer or the ledger is not sealed.' }),
     checks: z.object({
       instance: z
         .enum(['ok', 'draining'])
@@ -69,6 +69,14 @@ export const Ready = z
       redis: z.enum(['ok', 'unreachable']).optional().meta({
         description: 'Only if Redis is used. unreachable: until it answers, each process counts limits itself.',
       }),
+      seal: z
+        .enum(['ok', 'behind', 'halted'])
+        .optional()
+        .meta({
+          description:
+            'Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none is ' +
+            'signed until the log is ended with `legate ledger recover`.',
+        }),
       schema: z
         .enum(['ok', 'behind', 'unknown'])
         .meta({ description: 'behind: the database lacks migrations that this version needs.' }),

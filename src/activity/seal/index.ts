@@ -28,12 +28,24 @@ export { endRolledBackLog } from './recover.ts';
 export { keepRemains, sealedUpTo } from './remains.ts';
 export { recordAddedKey, recordRetiredKeys, rotationState } from './rotate-key.ts';
 
+/** Rows that wait longer for a checkpoint are named by GET /health/ready. */
+const LATE_SECONDS = 60;
+
 export const seal = defineModule({
   name: 'ledger',
   description: 'The sealed ledger: checkpoints, proofs and tiles.',
   routes: sealRoutes,
   errors: SealErrors,
   states: [sealer, cosigner, publisher, thinning, pruning],
+  readiness: {
+    name: 'seal',
+    check: async (platform) => {
+      const { isOpen, halted } = platform.stateOf(sealer);
+      if (!isOpen) return undefined;
+      if (halted !== undefined) return 'halted';
+      return (await platform.stateOf(sealer).lagSeconds()) > LATE_SECONDS ? 'behind' : 'ok';
+    },
+  },
   gauges: [
     {
       name: 'seal_lag_rows',
