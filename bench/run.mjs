@@ -1,4 +1,4 @@
-// npm run bench: measures the service against a raw node:http server on this machine and prints each figure beside its
+// npm run bench: measures the service against a raw node:http server on this machine and prints each figure next to its
 // bar.
 //
 //   --quick        about a minute: fewer and shorter rounds

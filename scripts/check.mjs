@@ -1,5 +1,5 @@
-// npm run check: types, format, lint, unused code and generated docs. The checks run at the same time; the output of each
-// is printed as a whole when it ends.
+// npm run check: types, format, lint, unused code and generated docs. The checks run at the same time; the output of
+// each is printed as a whole when it ends.
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 

@@ -59,7 +59,10 @@ async function measureEventsAcross({ quick, report }, { services, people }) {
   }
 }
 
-/** Events across instances, and the total rate of one, two and three instances with the same number of connections in all, in turn. */
+/**
+ * Events across instances, and the total rate of one, two and three instances with the same number of connections in
+ * all, in turn.
+ */
 export async function measureInstances(context) {
   const { generator, rounds, seconds, report } = context;
   await withInstances(context, 2, (two) => measureEventsAcross(context, two));

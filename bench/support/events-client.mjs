@@ -1,5 +1,5 @@
 // The reader of the event figures: node events-client.mjs, one JSON command a line on stdin, one JSON answer a line on
-// stdout. Plain sockets in a process of its own, so that it takes little beside the service.
+// stdout. Plain sockets in a process of its own, so that it takes little of the machine next to the service.
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { quantile, sleep } from './numbers.mjs';

@@ -1,6 +1,6 @@
 // The client of the OAuth figures: node oauth-load.mjs < {url, kind, seconds, connections, ...}. Every request here
-// depends on an answer before it, which a load generator cannot do. Plain sockets, so that it takes little beside the
-// service.
+// depends on an answer before it, which a load generator cannot do. Plain sockets, so that it takes little of the
+// machine next to the service.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 

@@ -28,7 +28,9 @@ export interface GuardOptions {
   readonly agent: string | ((context: any) => string | Promise<string>);
   /** Name of the application in resources. */
   readonly app: string;
-  /** `return` (the default): the model learns that the call waits, with a link. `wait`: the call waits for the person. */
+  /**
+   * `return` (the default): the model learns that the call waits, with a link. `wait`: the call waits for the person.
+   */
   readonly onApproval?: 'return' | 'wait' | undefined;
 }
 

@@ -16,8 +16,8 @@ export interface Stopping {
 }
 
 /**
- * On SIGTERM or SIGINT, runs `drain`, waits, runs `stop` and exits with 0, or with 1 if `stop` fails or takes too long. A
- * second signal exits immediately.
+ * On SIGTERM or SIGINT, runs `drain`, waits, runs `stop` and exits with 0, or with 1 if `stop` fails or takes too long.
+ * A second signal exits immediately.
  */
 export function stopOnSignals({ drainMs, drain, stop, log }: Stopping): void {
   let firstAt: number | undefined;

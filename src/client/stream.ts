@@ -14,8 +14,8 @@ export interface StreamOptions extends Omit<StreamQuery, 'types' | 'since' | 'ti
 }
 
 /**
- * Something about the stream that is not in the ledger: `tick`, `skipped`, `draining` (the instance is about to stop; the
- * stream then connects again) or an `error` after which it goes on.
+ * Something about the stream that is not in the ledger: `tick`, `skipped`, `draining` (the instance is about to stop;
+ * the stream then connects again) or an `error` after which it goes on.
  */
 export interface StreamNotice {
   readonly id?: undefined;

@@ -119,8 +119,8 @@ export async function listen(legate: Served, options: { port: number; host: stri
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       };
       if (legate.platform.instance.draining) await Promise.race([closed, wait(LINGER_MS)]);
-      // Open streams would delay the stop. Their clients reconnect, at another instance: a proxy that kept connections to
-      // this one learns of their end with that of the stream.
+      // Open streams would delay the stop. Their clients reconnect, at another instance: a proxy that kept connections
+      // to this one learns of their end with that of the stream.
       legate.events.close();
       closeIdle();
       const idle = setInterval(closeIdle, 50);

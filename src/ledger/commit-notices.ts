@@ -21,8 +21,8 @@ export interface CommitNoticesOptions {
 
 /**
  * Tells instances on PostgreSQL about each other's commits by LISTEN and NOTIFY, on a connection of their own and after
- * the commit, which therefore takes no longer. A notice is only a hint that there are rows: it may be lost, for instance
- * while this connection is made again, so listeners also poll. Without other instances nothing is sent.
+ * the commit, which therefore takes no longer. A notice is only a hint that there are rows: it may be lost, for
+ * instance while this connection is made again, so listeners also poll. Without other instances nothing is sent.
  */
 export class CommitNotices {
   readonly #o: CommitNoticesOptions;

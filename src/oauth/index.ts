@@ -7,6 +7,11 @@
  * stored as hashes. This module ends the grants that depend on an agent, a delegation or an account in the change that
  * ends these.
  *
+ * `authorize/` and `consent/` have the authorization endpoint and its page, `device/` the device authorization grant,
+ * `token/` the token endpoint with one file for each grant type, `tokens/` introspection and revocation, `clients/` and
+ * `metadata/` clients and the documents about this server, `workloads/` and `agent-keys/` what agents prove themselves
+ * with instead of a secret.
+ *
  * The registered resources and the metadata of protected resources are in src/mcp; sign-in is in src/people; the pages'
  * texts and components are in src/pages.
  */

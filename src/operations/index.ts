@@ -9,7 +9,8 @@ import { systemRoutes } from './routes.ts';
  * Guarantees: `/health/live` needs no database; `/health/ready` never throws; `/docs` loads nothing from other hosts;
  * production refuses unsafe settings.
  *
- * `mail/` sends mail, `outbound/` makes requests to client-supplied URLs. The command line is in `src/cli`.
+ * `mail/` sends mail, `outbound/` makes requests to client-supplied URLs, `backup/` saves and restores a service,
+ * `keys/` replaces the keys of an installation. The command line is in `src/cli`.
  */
 export { describeSystem } from './describe-system.ts';
 export { EXAMPLES } from './examples.ts';

@@ -1,6 +1,6 @@
 /**
- * The design system of the server-rendered pages: no scripts but those of passkeys, strict CSP, light and dark, from 320 px, English and
- * German.
+ * The design system of the server-rendered pages: no scripts but those of passkeys, strict CSP, light and dark, from
+ * 320 px, English and German.
  *
  * A page is a route with `page: true` (src/http/route.ts). Then
  *  - its errors are pages too, for clients that accept HTML or send a form;

@@ -48,7 +48,9 @@ const CHUNK = 1024 * 1024;
 const NEWLINE = 10;
 const EXPORT = Buffer.from('{"format":"legate-export-v1"');
 
-/** Checks the files. Prints what is proven and what is not, and returns the exit code: 0 proven, 1 refuted, 2 neither. */
+/**
+ * Checks the files. Prints what is proven and what is not, and returns the exit code: 0 proven, 1 refuted, 2 neither.
+ */
 export function runVerify(options: VerifyOptions, print: (text: string) => void): number {
   const examined = examineAll(options);
   return typeof examined === 'string' ? undecidable(examined, print) : show(examined.findings, options, print);

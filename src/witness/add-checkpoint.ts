@@ -43,7 +43,7 @@ export interface Witness {
   close(): void;
 }
 
-/** More lines are no proof of any tree (C2SP tlog-witness). */
+/** More lines cannot prove any tree (C2SP tlog-witness). */
 const MAX_PROOF = 63;
 const REQUEST = /^old (0|[1-9]\d{0,15})\n((?:[A-Za-z0-9+/]{43}=\n)*)\n/;
 
@@ -136,7 +136,7 @@ const sha256Hex = (text: string): string => createHash('sha256').update(text).di
 
 class Malformed extends Error {}
 
-/** Throws {@link Malformed} if the note is not one of a checkpoint, whoever signed it. */
+/** Throws {@link Malformed} if the note is not a checkpoint, no matter who signed it. */
 function assertWellFormed(note: string): void {
   try {
     openCheckpoint(note, policyOfKeys([]));

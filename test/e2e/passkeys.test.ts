@@ -76,7 +76,9 @@ describe.skipIf(chromiumPath === undefined)('passkeys in Chromium', () => {
   });
 });
 
-/** Adds, uses and removes a passkey like docs/guides/passkeys.md, with the JSON forms of the browser. Runs in the page. */
+/**
+ * Adds, uses and removes a passkey like docs/guides/passkeys.md, with the JSON forms of the browser. Runs in the page.
+ */
 async function ownPage(): Promise<number[]> {
   const send = (method: string, path: string, body?: unknown): Promise<Response> =>
     fetch(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) });

@@ -35,7 +35,9 @@ const blocksOf = (guide: string): Block[] =>
     ([, language = '', text = '']) => ({ language, text }),
   );
 
-/** A service with a sealed ledger, an administrator, an auditor, a person with an agent, and a folder with the tools. */
+/**
+ * A service with a sealed ledger, an administrator, an auditor, a person with an agent, and a folder with the tools.
+ */
 async function createScene() {
   const [dataDir, cwd] = [join(scratchFolder(), '.legate'), scratchFolder()];
   const legate = await createLegate({ dataDir }, { env: {}, log });

@@ -163,7 +163,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
 it('a stream survives restarts and kill -9: received is what was committed, in its order, once (SQLite)', () =>
   survive({}));
 
-it('a stream survives restarts and kill -9, also on the instance beside the one that ends (PostgreSQL)', async () => {
+it('a stream survives restarts and kill -9, also on another instance than the one that ends (PostgreSQL)', async () => {
   const postgres = await startPostgres();
   // Instances with data folders of their own share one root secret.
   const env = { LEGATE_DATABASE_URL: postgres.url, LEGATE_SECRET: randomBytes(32).toString('base64url') };

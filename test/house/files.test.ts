@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -38,4 +38,35 @@ it('no file of source or tests is longer than 400 lines, except pages of a table
   const long = files.filter(({ file, lines }) => lines > LONGEST && !TABLES.includes(file));
   expect(long.map(({ file, lines }) => `${file}: ${lines}`)).toEqual([]);
   expect(TABLES.filter((table) => !files.some(({ file }) => file === table))).toEqual([]);
+});
+
+/** A link, or a note to a tool, which have to stay on one line. */
+const UNBREAKABLE = /https?:\/\/|biome-ignore/;
+
+it('no comment has a line of more than 120 columns', () => {
+  const wide = sources()
+    .filter(({ file }) => /\.(ts|tsx|js|mjs|cjs)$/.test(file) && file !== 'src/client/types.ts')
+    .flatMap(({ file }) =>
+      readFileSync(resolve(root, file), 'utf8')
+        .split('\n')
+        .map((line, i) => ({ at: `${file}:${i + 1}`, line }))
+        .filter(({ line }) => line.length > 120 && /^\s*(\/\/|\/\*\*|\* )/.test(line) && !UNBREAKABLE.test(line)),
+    );
+  expect(wide.map(({ at }) => at)).toEqual([]);
+});
+
+it('each area of src/ says in its index.ts what it is for, and names its folders', () => {
+  const src = resolve(root, 'src');
+  const folders = (path: string): string[] =>
+    readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  const missing = folders(src).flatMap((area) => {
+    const index = resolve(src, area, 'index.ts');
+    if (!existsSync(index)) return [`${area}/index.ts`];
+    const header = /\/\*\*[\s\S]*?\*\//.exec(readFileSync(index, 'utf8'))?.[0] ?? '';
+    const unnamed = folders(resolve(src, area)).filter((name) => !new RegExp(`\\b${name}\\b`).test(header));
+    return header === '' ? [`${area}/index.ts`] : unnamed.map((name) => `${area}/${name}`);
+  });
+  expect(missing).toEqual([]);
 });

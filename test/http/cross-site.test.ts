@@ -94,7 +94,7 @@ describe('a change by cookie', () => {
     },
   );
 
-  it('with a Bearer token needs no origin, with a cookie beside it too', async () => {
+  it('with a Bearer token needs no origin, also if a cookie is sent with it', async () => {
     for (const headers of [{}, { cookie }, { cookie, origin: EVIL }])
       expect((await t.call('DELETE', '/agents/agt_x', { as: token, headers })).status).toBe(404);
   });

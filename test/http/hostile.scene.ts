@@ -146,7 +146,9 @@ export function hostileScene() {
       },
     }));
 
-  /** Each test compares everything that is stored: a service with the things of hundreds of tests would make that slow. */
+  /**
+   * Each test compares everything that is stored: a service with the things of hundreds of tests would make that slow.
+   */
   const WORLDS_PER_SERVICE = 20;
   let worlds = 0;
   async function serviceWithRoom(): Promise<TestService> {
@@ -157,7 +159,9 @@ export function hostileScene() {
     return shared();
   }
 
-  /** Things for an endpoint to work on, and an admin, who may do everything: what is refused is refused for its form. */
+  /**
+   * Things for an endpoint to work on, and an admin, who may do everything: what is refused is refused for its form.
+   */
   async function world(endpoint: string): Promise<World> {
     const t = await serviceWithRoom();
     const s = await newScene(t);

@@ -134,7 +134,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: ({ owner }) => ({ path: '/sign-in', body: { email: `nobody-${owner.email}`, password: 'long enough' } }),
     want: { everyone: 401 },
   },
-  // An API token is no session that could end.
+  // An API token is not a session that could end.
   'POST /sign-out': {
     target: fixed('/sign-out'),
     want: { ownerByCookie: 204 },
@@ -143,7 +143,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/auth/session'),
     want: { owner: 200, anotherUser: 200, admin: 200 },
   },
-  // Public; the same answer whoever is known.
+  // Public; the same answer for every caller.
   'POST /magic-link': {
     target: fixed('/magic-link', { email: 'nobody@example.com' }),
     want: { everyone: 200 },
@@ -216,7 +216,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/password/change', { currentPassword: 'long enough', newPassword: 'longer enough' }),
     want: { ownerByCookie: 401 },
   },
-  // Of people with a session; whoever the owner is, they have no password here.
+  // Of people with a session. The owner has no password here.
   'POST /totp/enable': {
     target: fixed('/totp/enable', { password: 'long enough' }),
     want: { ownerByCookie: 401 },
@@ -287,7 +287,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: ({ owner }) => ({ path: `/users/${owner.id}` }),
     want: { admin: 204 },
   },
-  // Pages. Whoever has to be signed in, and sends no credential of another kind, is led to the sign-in page.
+  // Pages. A visitor who has to be signed in, and sends no credential of another kind, is led to the sign-in page.
   'GET /account/sign-in': {
     target: fixed('/account/sign-in'),
     want: { everyone: 200 },

@@ -141,8 +141,8 @@ describe('the permission matrix', () => {
     let s: Scene | undefined;
     let target: Target | undefined;
     for (const name of Object.keys(CALLERS) as (keyof typeof CALLERS)[]) {
-      // A refusal for want of a right changes nothing: the next caller finds the same scene. An answer may have used the
-      // target up, and a public endpoint counts failed attempts.
+      // A refusal for want of a right changes nothing: the next caller finds the same scene. An answer may have used
+      // the target up, and a public endpoint counts failed attempts.
       s ??= await newScene(t);
       const send = await caller(name, s, row.scope);
       target ??= await row.target(s);

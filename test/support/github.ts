@@ -51,7 +51,8 @@ export async function openGitHub(client: { clientId: string; clientSecret: strin
     const location = `${redirectUri}?${new URLSearchParams({ code, state: q.get('state') ?? '' })}`;
     response.writeHead(302, { location }).end();
   };
-  // Errors have status 200: <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors>.
+  // Errors have status 200:
+  // <https://docs.github.com/apps/oauth-apps/maintaining-oauth-apps/troubleshooting-oauth-app-access-token-request-errors>.
   const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: Json = Object.fromEntries(new URLSearchParams(await text(request)));
     const known = codes.get(body.code);

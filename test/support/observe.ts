@@ -144,7 +144,7 @@ function checkError(
     tell('is a status that is not declared');
     return;
   }
-  if (Object.keys(body as object).join() !== 'error') tell('an error has other fields beside `error`');
+  if (Object.keys(body as object).join() !== 'error') tell('an error has fields other than `error`');
   const unknown = Object.keys(error).filter((key) => !['code', 'message', 'details'].includes(key));
   if (unknown.length > 0) tell(`an error has ${unknown.join()}`);
   if (typeof error['message'] !== 'string' || error['message'] === '') tell('an error has no message');

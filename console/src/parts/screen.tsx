@@ -83,7 +83,9 @@ interface Loaded<T> {
   readonly refetch: () => unknown;
 }
 
-/** Shows what a query returned. While it runs, a skeleton; if it failed, the error, with the old data if there is any. */
+/**
+ * Shows what a query returned. While it runs, a skeleton; if it failed, the error, with the old data if there is any.
+ */
 export function Result<T>({
   of,
   children,

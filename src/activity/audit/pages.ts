@@ -17,7 +17,7 @@ export const PlaceQuery = {
   cursor: text(256).optional().meta({ description: 'From the Link header of another page.' }),
 };
 
-export interface Place {
+export interface PageRequest {
   readonly limit: number;
   readonly order: Order;
   readonly offset?: number | undefined;
@@ -50,7 +50,7 @@ export async function readPage(
   platform: Platform,
   filter: EntryFilter,
   query: object,
-  { limit, order, offset = 0, cursor, around }: Place,
+  { limit, order, offset = 0, cursor, around }: PageRequest,
 ): Promise<RowPage> {
   const mark = fingerprint(query, order);
   const write = (seq: number, back: boolean): string => writeCursor({ seq, back }, mark);

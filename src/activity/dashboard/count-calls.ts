@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ListVisibility } from '../../access/principal.ts';
 import { whereVisible } from '../../access/where-visible.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
@@ -10,8 +11,6 @@ const PARTIAL_ROWS = 50_000;
 const SLICE = 2000;
 /** Hours or days summed in one query. On SQLite, a query blocks decisions. */
 const STEP = { sqlite: 1, postgres: 1000 };
-
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export type CallsByAgent = Map<string, Omit<Calls, 'steps'>>;
 
@@ -56,7 +55,7 @@ export async function callsSince(platform: Platform, since: number): Promise<Rea
   for (let at = from; at < before; at += SLICE) {
     for (const [agentId, , , counted] of await countSlice(database, at, Math.min(at + SLICE, before) - 1))
       calls.set(agentId, (calls.get(agentId) ?? 0) + counted);
-    await breathe();
+    await setImmediate();
   }
   return calls;
 }
@@ -119,7 +118,7 @@ async function counted(
       )) {
         if (sees(userId)) add(sums, agentId, calls, denied);
       }
-      await breathe();
+      await setImmediate();
     }
   }
   const firstHour = first * hours;
@@ -150,7 +149,7 @@ async function addRange(
     .where(whereVisible(visibility));
   for (const [agentId, calls, denied] of await selectArrays<[string, number, number]>(platform.database, query))
     add(sums, agentId, calls, denied);
-  await breathe();
+  await setImmediate();
 }
 
 function add(sums: CallsByAgent, agentId: string, calls: number, denied: number): void {

@@ -23,8 +23,8 @@ const TILES = 8;
 const NO_SALT = Buffer.alloc(SALT);
 
 /**
- * Computes all leaves, tiles and the signed root again from the database, and compares them with what is stored. Of rows
- * that retention has deleted, the stored hashes count.
+ * Computes all leaves, tiles and the signed root again from the database, and compares them with what is stored. Of
+ * rows that retention has deleted, the stored hashes count.
  */
 export async function checkSealedLedger(platform: Platform): Promise<LedgerCheck> {
   const { database } = platform;

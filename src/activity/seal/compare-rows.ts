@@ -16,8 +16,8 @@ export interface ComparedRows {
 
 /**
  * Compares rows `from` to `upto` of the tree with their leaves. A row that is gone must be named by a recorded erasure,
- * be one of those up to `pruned`, or have been gone before it could be sealed. Returns the sequence of the first row that
- * differs.
+ * be one of those up to `pruned`, or have been gone before it could be sealed. Returns the sequence of the first row
+ * that differs.
  *
  * @param onLeaf gets the hash of each leaf before that, as latin1.
  */

@@ -17,8 +17,8 @@ import { cosigner } from './witnesses/index.ts';
  * reaches decisions; a rolled-back database is refused at the start.
  *
  * `entry-text.ts` and `tree.ts` define what is hashed, `sealer.ts` follows the ledger, `begin.ts` begins and continues
- * the log, `proofs.ts` answers requests, `witnesses/` has
- * checkpoints cosigned, `publication/` has them published and stamped. The verifier is src/verify. The ledger itself is in src/ledger.
+ * the log, `proofs.ts` answers requests, `witnesses/` has checkpoints cosigned, `publication/` has them published and
+ * stamped. The verifier is src/verify. The ledger itself is in src/ledger.
  */
 export { type LedgerApi, ledgerApi } from './api.ts';
 export { checkSealedLedger } from './check.ts';

@@ -29,7 +29,9 @@ export async function keepCosigned(db: Db, row: Omit<SealCheckpointRow, 'stamp'>
     .execute();
 }
 
-/** Keeps a checkpoint with a time stamp. A note of its size that was kept before gives way to the one that is stamped. */
+/**
+ * Keeps a checkpoint with a time stamp. A note of its size that was kept before gives way to the one that is stamped.
+ */
 export async function keepStamped(db: Db, row: SealCheckpointRow): Promise<void> {
   const { note, signed_at, stamp } = row;
   await db
@@ -61,8 +63,8 @@ export async function keptAround(
 export const thinning = defineState(() => ({ dueAt: 0 }));
 
 /**
- * Deletes all but the first checkpoint of each hour after 7 days, and of each day after 90 days. Those with a time stamp
- * stay. Works once an hour.
+ * Deletes all but the first checkpoint of each hour after 7 days, and of each day after 90 days. Those with a time
+ * stamp stay. Works once an hour.
  */
 export async function thinCheckpoints(platform: Platform): Promise<void> {
   const { ledger, clock } = platform;

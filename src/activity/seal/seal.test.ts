@@ -52,7 +52,7 @@ const exported = async (t: TestService, toSeq: number) =>
   (await (await t.legate.ledger.export({ fromSeq: 1, toSeq })).text()).slice(0, -1).split('\n');
 
 describe('a proof', () => {
-  it('of a fresh entry is there at once, and shows the entry to whoever has the key', async () => {
+  it('of a fresh entry is there at once, and shows the entry to everyone who has the key', async () => {
     const { t, owner, agent } = await scene();
     const id = await decide(t, agent);
     const r = await t.call('GET', `/audit/${id}/proof`, { as: owner });

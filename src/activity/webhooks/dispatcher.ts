@@ -42,7 +42,7 @@ const MAX_PER_OWNER = 20;
 const MAX_PER_ENDPOINT = 5;
 
 type UnderWay = Pick<WebhookRow, 'user_id'> & Pick<WebhookDeliveryRow, 'webhook_id'>;
-type Candidate = UnderWay & Pick<WebhookDeliveryRow, 'id' | 'lease_until'> & Pick<WebhookRow, 'failures'>;
+type DueDelivery = UnderWay & Pick<WebhookDeliveryRow, 'id' | 'lease_until'> & Pick<WebhookRow, 'failures'>;
 
 /**
  * The queue of webhooks. Follows the ledger, where each event is handled once by the first process, and creates a
@@ -278,7 +278,7 @@ export class Dispatcher {
   }
 
   /** Returns the first few of every endpoint, so that the backlog of one does not delay others. */
-  #due(now: number): Promise<Candidate[]> {
+  #due(now: number): Promise<DueDelivery[]> {
     return this.#platform.database.read
       .selectFrom('webhooks as w')
       .innerJoin('users as u', 'u.id', 'w.user_id')
@@ -333,7 +333,7 @@ class Room {
   }
 
   /** Returns false if there is no room. */
-  take(candidate: Candidate): boolean {
+  take(candidate: DueDelivery): boolean {
     const full =
       this.#left <= 0 ||
       (this.#used.get(candidate.user_id) ?? 0) >= MAX_PER_OWNER ||

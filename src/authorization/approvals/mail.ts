@@ -6,8 +6,8 @@ import { notifyOfApprovals } from './notify.ts';
 import type { Approval } from './schema.ts';
 
 /**
- * Mails each approval requested at this instance to the owner of the agent (`approvals.mail`). The mail links to the page
- * of the approval and contains no credential: the owner signs in there.
+ * Mails each approval requested at this instance to the owner of the agent (`approvals.mail`). The mail links to the
+ * page of the approval and contains no credential: the owner signs in there.
  */
 export function mailApprovals(platform: Platform): void {
   if (!platform.config.approvals.mail || !platform.mailer.available) return;

@@ -129,7 +129,7 @@ describe('POST /agents/:id/permissions/replay', () => {
 });
 
 describe('POST /authorize with dryRun', () => {
-  it('decides on a draft in place of the own permissions, beside what is delegated', async () => {
+  it('decides on a draft in place of the own permissions of the agent, in addition to what is delegated', async () => {
     const root = await t.agent(owner, { permissions: [read] });
     const agent = await t.agent(owner, { permissions: [{ resource: 'files:*', actions: ['read'] }] });
     await t.call('POST', '/delegations', {

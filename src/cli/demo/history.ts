@@ -35,9 +35,9 @@ function busyness(ms: number): number {
 }
 
 /**
- * Writes about `rows` decisions with the times of the last 30 days, the same ones each time. Each kind of call is really
- * decided once; the others repeat its decision with another resource and time. The last day is divided more finely,
- * since people look at them first.
+ * Writes about `rows` decisions with the times of the last 30 days, the same ones each time. Each kind of call is
+ * really decided once; the others repeat its decision with another resource and time. The last day is divided more
+ * finely, since people look at them first.
  */
 export async function makeHistory(
   legate: Legate,

@@ -61,7 +61,9 @@ function writeAll(env: NodeJS.ProcessEnv, services: Record<string, Login>): void
   renameSync(temporary, path);
 }
 
-/** Runs `work` while no other process changes the file: of two uses of one refresh token, the second ends the access. */
+/**
+ * Runs `work` while no other process changes the file: of two uses of one refresh token, the second ends the access.
+ */
 async function withLock<T>(env: NodeJS.ProcessEnv, work: () => Promise<T>): Promise<T> {
   mkdirSync(folder(env), { recursive: true, mode: 0o700 });
   const lock = `${filePath(env)}.lock`;

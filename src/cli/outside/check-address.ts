@@ -12,8 +12,8 @@ const REQUEST_ID = 'legate-check-0123456789';
 const FORGED = ['192.0.2.10', '192.0.2.20', '192.0.2.30', '192.0.2.40'];
 
 /**
- * Looks at a deployment like a client (contract 22.9): its TLS, headers, issuer and cookies, and what proxies in front of
- * it change. Sends about 20 requests without credentials and changes nothing.
+ * Looks at a deployment like a client (contract 22.9): its TLS, headers, issuer and cookies, and what proxies in front
+ * of it change. Sends about 20 requests without credentials and changes nothing.
  */
 export async function checkAddress(address: URL): Promise<Finding[]> {
   const visit = new Visit(address);

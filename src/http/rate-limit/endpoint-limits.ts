@@ -18,7 +18,7 @@ export interface EndpointLimitsOptions {
 }
 
 /** Headers for an allowed request, or the refusal to throw. */
-export type Passage =
+export type LimitResult =
   | { readonly headers: Record<string, string>; readonly refusal?: undefined }
   | { readonly refusal: LegateError };
 
@@ -38,12 +38,12 @@ export class EndpointLimits {
   }
 
   /** Counts a request from `address`, which may be unknown. */
-  pass(name: LimitedEndpoint, address: string | null): Promise<Passage> {
+  pass(name: LimitedEndpoint, address: string | null): Promise<LimitResult> {
     return this.passAs(name, addressGroup(address));
   }
 
   /** Counts a request of a caller who is known otherwise than by an address. */
-  async passAs(name: LimitedEndpoint, caller: string): Promise<Passage> {
+  async passAs(name: LimitedEndpoint, caller: string): Promise<LimitResult> {
     const { limit, window } = this.#o.endpoints[name];
     const taken = this.#take(`${name}:${caller}`, limit, window * 1000);
     const verdict: Verdict = verdictOf(limit, window, taken instanceof Promise ? await taken : taken);

@@ -20,8 +20,9 @@ interface Sent {
 }
 
 /**
- * Returns how requests are sent to a server: with its configured headers and, if given, the token of a person. Redirects
- * are not followed, since headers may have secrets. Throws {@link ServerUnavailable} and {@link OutcomeUnknown}.
+ * Returns how requests are sent to a server: with its configured headers and, if given, the token of a person.
+ * Redirects are not followed, since headers may have secrets. Throws {@link ServerUnavailable} and {@link
+ * OutcomeUnknown}.
  */
 export const senderTo =
   ({ headers: configured }: GatewayServer, bearer?: Bearer) =>

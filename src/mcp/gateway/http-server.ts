@@ -41,7 +41,7 @@ export const openHttp =
       if (response.ok) await readMessages(response, maxChars, receive, () => false);
       else await response.body?.cancel();
     };
-    /** Passes on an error that came with a status of its own. Returns false if the body is no such error. */
+    /** Passes on an error that came with a status of its own. Returns false if the body is not such an error. */
     const receiveError = async (response: Response, { id }: Message): Promise<boolean> => {
       if (!response.headers.get('content-type')?.startsWith('application/json')) return false;
       const receive = ({ error }: Message): void => events.message({ jsonrpc: '2.0', id, error }, id);

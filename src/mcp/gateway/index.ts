@@ -7,10 +7,10 @@
  *
  * `relay.ts` is one server as clients reach it, `requests.ts` answers their messages, `forward.ts` sends them on,
  * `sessions.ts` and `calls-in-turns.ts` ask clients what the server asks. `upstreams.ts` has the connections to the
- * server, `peer.ts` the protocol on one of them, `stdio-server.ts` `http-server.ts` and `sse-server.ts` the transports. `pins/` has the approved definitions of tools and the endpoints about them,
- * `connections/` the credentials of people for servers that need them. `legate gateway check` uses `list-tools.ts` and
- * `definitions.ts`. Tokens, decisions, cut lists and refusals are those of ../guard; registered servers are in
- * ../servers.
+ * server, `peer.ts` the protocol on one of them, `stdio-server.ts` `http-server.ts` and `sse-server.ts` the transports.
+ * `pins/` has the approved definitions of tools and the endpoints about them, `connections/` the credentials of people
+ * for servers that need them. `legate gateway check` uses `list-tools.ts` and `definitions.ts`. Tokens, decisions, cut
+ * lists and refusals are those of ../guard; registered servers are in ../servers.
  */
 import { defineModule } from '../../platform.ts';
 import { callMetrics } from './call-metrics.ts';

@@ -105,8 +105,8 @@ export type GatewayServer = z.output<typeof Server> & { readonly name: string };
 
 /**
  * Reads an `mcpServers` object strictly and fills in `${env:X}` and `${file:P}` in args, env, headers, url and
- * clientSecret; `${user:F}` stays. Disabled servers are left out. Throws InvalidServers on unknown keys, names that differ in case
- * only and missing values.
+ * clientSecret; `${user:F}` stays. Disabled servers are left out. Throws InvalidServers on unknown keys, names that
+ * differ in case only and missing values.
  */
 export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewayServer[] {
   const parsed = Servers.safeParse(value);

@@ -86,7 +86,10 @@ export async function getConsentDetails(
   };
 }
 
-/** Returns the URL that the page has to redirect to. Throws 403 CONSENT_TOKEN_INVALID, OAUTH_ACCESS_DENIED, 409 CONSENT_ALREADY_GIVEN. */
+/**
+ * Returns the URL that the page has to redirect to. Throws 403 CONSENT_TOKEN_INVALID, OAUTH_ACCESS_DENIED, 409
+ * CONSENT_ALREADY_GIVEN.
+ */
 export async function decideByApi(
   platform: Platform,
   person: Person,

@@ -34,7 +34,9 @@ function scopeChoice(t: Texts, scope: string, checked: boolean) {
   });
 }
 
-/** A checkbox with a sentence for each scope, in groups. Far-reaching scopes are unticked unless the person ticked them. */
+/**
+ * A checkbox with a sentence for each scope, in groups. Far-reaching scopes are unticked unless the person ticked them.
+ */
 export function scopeChoices(t: Texts, scopes: readonly string[], ticked?: readonly string[]) {
   const checked = new Set(ticked ?? scopes.filter((scope) => !isSensitive(scope)));
   return groupScopes(scopes).map((part) =>

@@ -11,7 +11,10 @@ export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
 /** Enterprise-managed authorization of MCP. */
 const ID_JAG_PROFILE = 'urn:ietf:params:oauth:grant-profile:id-jag';
 
-/** OAuth 2.0 Authorization Server Metadata (RFC 8414, section 2; RFC 8628, section 4; RFC 9207; client ID metadata documents). */
+/**
+ * OAuth 2.0 Authorization Server Metadata (RFC 8414, section 2; RFC 8628, section 4; RFC 9207; client ID metadata
+ * documents).
+ */
 export const ServerMetadata = z
   .object({
     issuer: z.string(),

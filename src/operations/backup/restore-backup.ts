@@ -10,7 +10,7 @@ import { BackupError } from './backup-error.ts';
 import { type Manifest, readManifest, sha256 } from './manifest.ts';
 import { openRestore, type Restore } from './restore-target.ts';
 import type { Value } from './snapshot.ts';
-import { columnsOf, REBUILT_PROJECTIONS, SAVED_TABLES } from './tables.ts';
+import { columnsOf, SAVED_TABLES } from './tables.ts';
 
 /** Rows written with one call. */
 const BATCH = 500;
@@ -107,13 +107,11 @@ async function prepareSchema(database: Database, manifest: Manifest): Promise<vo
 async function fill(restore: Restore, dir: string, table: Manifest['tables'][number]): Promise<void> {
   const { name, columns } = table;
   const text = createReadStream(join(dir, table.file)).pipe(createGunzip());
-  const skipped = name === 'projections' ? columns.indexOf('name') : -1;
   let batch: Value[][] = [];
   let rows = 0;
   for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
     rows++;
     const row = fromLine(line, columns.length);
-    if (skipped >= 0 && REBUILT_PROJECTIONS.includes(String(row[skipped]))) continue;
     batch.push(row);
     if (batch.length < BATCH) continue;
     await restore.insert(name, columns, batch);

@@ -3,12 +3,8 @@ import { type Database, TABLE_NAMES } from '../../storage/index.ts';
 import type { Manifest } from './manifest.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** `event_postings` is made anew from the ledger, in a form that depends on the database. Instances register anew. */
-const REBUILT_TABLES: readonly string[] = ['event_postings', 'instances'];
-/** The projections that make the tables anew. */
-export const REBUILT_PROJECTIONS: readonly string[] = ['postings'];
-
-export const SAVED_TABLES: readonly string[] = TABLE_NAMES.filter((name) => !REBUILT_TABLES.includes(name));
+/** Every table except that of the instances, which register again when they start. */
+export const SAVED_TABLES: readonly string[] = TABLE_NAMES.filter((name) => name !== 'instances');
 
 /** The columns of each table of this installation, by name without prefix. */
 export async function columnsOf(database: Database): Promise<Map<string, string[]>> {

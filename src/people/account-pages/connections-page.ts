@@ -130,7 +130,10 @@ export const connectionsForm = (
     (error) => connectionsPage(platform, call, error),
   );
 
-/** A page that leads to a provider at once. A redirect after a form to another origin would need its address in the policy. */
+/**
+ * A page that leads to a provider at once. A redirect after a form to another origin would need its address in the
+ * policy.
+ */
 async function leadTo(platform: Platform, call: AnyCall, name: string, here: string): Promise<Response> {
   const t = textsFor(call.request);
   const issuer = await getSignInIssuer(platform, name);

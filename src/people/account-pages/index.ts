@@ -5,8 +5,8 @@ import { accountRoutes } from './routes.ts';
 /**
  * Pages for people below `/account`, and the start page (decision 18).
  *
- * Guarantees: pages work without scripts, except adding and using passkeys; forms of other sites are refused; answers do not reveal whether an account
- * exists.
+ * Guarantees: pages work without scripts, except adding and using passkeys; forms of other sites are refused; answers
+ * do not reveal whether an account exists.
  *
  * The pages call the same use cases as the JSON endpoints. Components and texts are in `src/pages`.
  */

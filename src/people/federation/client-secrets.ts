@@ -12,8 +12,8 @@ export const sealClientSecret = (platform: Keys, id: string, secret: string | nu
   secret === null || secret === undefined ? null : seal(platform.secrets().pepper, PURPOSE, id, secret);
 
 /**
- * Returns the secret of this service as a client of an issuer; undefined for a public client. Throws if its key was lost
- * (`legate keys forget`).
+ * Returns the secret of this service as a client of an issuer; undefined for a public client. Throws if its key was
+ * lost (`legate keys forget`).
  */
 export async function findClientSecret(platform: Platform, db: Db, issuer: Issuer): Promise<string | undefined> {
   if (issuer.source === 'configuration')

@@ -49,8 +49,8 @@ export async function listConnections(platform: Platform, userId: Id<'user'>): P
 }
 
 /**
- * Connects the person whom the provider confirms to the account of a user, who has begun this in their session (contract
- * 23.2). Returns the user. Throws 400 SIGN_IN_EXPIRED, 401 SIGN_IN_NOT_CONFIRMED, 409 IDENTITY_IN_USE and
+ * Connects the person whom the provider confirms to the account of a user, who has begun this in their session
+ * (contract 23.2). Returns the user. Throws 400 SIGN_IN_EXPIRED, 401 SIGN_IN_NOT_CONFIRMED, 409 IDENTITY_IN_USE and
  * IDENTITY_EXISTS, 503 PROVIDER_UNAVAILABLE, and what `reauthorize` throws.
  */
 export async function connect(

@@ -85,8 +85,8 @@ export async function addIdentity(
 }
 
 /**
- * Returns the user that an assertion is about, or why there is none. An account belongs to issuer and subject. The first
- * assertion of a subject joins an account as `mayJoin` says.
+ * Returns the user that an assertion is about, or why there is none. An account belongs to issuer and subject. The
+ * first assertion of a subject joins an account as `mayJoin` says.
  */
 export async function findUserOfAssertion(
   change: Change,

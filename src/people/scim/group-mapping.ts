@@ -30,7 +30,7 @@ export const isMapped = (platform: Platform, { tenant_key, display_key }: ScimGr
   tenant_key === '' && mappings(platform).some(({ group }) => group === display_key);
 
 /**
- * Gives users the strongest role and the tenant of their groups, after their groups changed. Without a mapped group,
+ * Assigns users the strongest role and the tenant of their groups, after their groups changed. Without a mapped group,
  * their role is `user`, and they have no tenant if groups give tenants at all. Throws 409 LAST_ADMIN.
  */
 export async function applyGroups(platform: Platform, change: Change, userIds: readonly string[]): Promise<void> {

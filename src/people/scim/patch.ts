@@ -45,7 +45,9 @@ export interface Patchable {
   readonly isKnown: (attribute: string) => boolean;
 }
 
-/** Applies the operations in order to a copy of a resource. Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY, _VALUE. */
+/**
+ * Applies the operations in order to a copy of a resource. Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY, _VALUE.
+ */
 export function applyPatch(resource: Document, operations: readonly Operation[], to: Patchable): Document {
   const document = structuredClone(resource);
   for (const operation of operations) applyOne(document, operation, to);

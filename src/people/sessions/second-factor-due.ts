@@ -2,8 +2,8 @@ import type { Platform } from '../../platform.ts';
 import type { SessionRow, UserRow } from '../../storage/index.ts';
 
 /**
- * Returns whether `users.requireSecondFactor` applies to a user who has no second factor. It does not apply to a session
- * that was begun with a passkey, which is both factors.
+ * Returns whether `users.requireSecondFactor` applies to a user who has no second factor. It does not apply to a
+ * session that was begun with a passkey, which is both factors.
  */
 export function isSecondFactorDue(
   { config }: Pick<Platform, 'config'>,

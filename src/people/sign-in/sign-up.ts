@@ -28,7 +28,8 @@ export interface SignUpPending {
  *
  * If addresses must be verified, nobody is signed in, a mail is sent, and text and time of the answer are the same
  * whether or not the address is in use. An invited person's address counts as verified. 403 SIGN_UP_CLOSED,
- * INVITE_REQUIRED, INVITE_INVALID or PASSWORDS_OFF; 422 EMAIL_IN_USE; 422 and 503 for a password as in password-policy.ts.
+ * INVITE_REQUIRED, INVITE_INVALID or PASSWORDS_OFF; 422 EMAIL_IN_USE; 422 and 503 for a password as in
+ * password-policy.ts.
  */
 export async function signUp(
   platform: Platform,

@@ -9,8 +9,8 @@ import { findUser } from './store.ts';
 
 /**
  * Deletes a user and erases what the ledger has of them, for administrators. A repetition for a user who is deleted
- * already goes on with what an earlier erasure has left. Throws as {@link deleteUser}, and 404 USER_NOT_FOUND if nothing
- * is left.
+ * already goes on with what an earlier erasure has left. Throws as {@link deleteUser}, and 404 USER_NOT_FOUND if
+ * nothing is left.
  */
 export async function eraseUser(platform: Platform, caller: Changer, id: string): Promise<Erasure> {
   const userId = id as Id<'user'>;

@@ -14,8 +14,8 @@ const EVENTS = Object.keys(EVENT_TYPES).filter((type) => type !== 'audit' && !is
 const SLICE = 200;
 
 /**
- * Erases what is left of a deleted user: the private fields of decisions on their agents, events about them, metadata of
- * their agents, and their addresses where they changed something of others. Who decided and changed what stays
+ * Erases what is left of a deleted user: the private fields of decisions on their agents, events about them, metadata
+ * of their agents, and their addresses where they changed something of others. Who decided and changed what stays
  * provable. Throws 409 as {@link eraseEntries}. A repetition goes on where an earlier one has stopped.
  */
 export async function erasePerson(platform: Platform, caller: Changer, userId: Id<'user'>): Promise<Erasure> {

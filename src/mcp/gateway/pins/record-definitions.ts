@@ -18,8 +18,8 @@ export const isPinnable = (tool: Tool): boolean =>
   /^[^\p{C}]{1,200}$/u.test(tool.name) && JSON.stringify(tool).length <= MAX_DEFINITION_CHARS;
 
 /**
- * Records the tools that a server listed: all as approved if there is no baseline yet, or else the new and changed ones,
- * with an event for each.
+ * Records the tools that a server listed: all as approved if there is no baseline yet, or else the new and changed
+ * ones, with an event for each.
  */
 export async function recordDefinitions(change: Change, server: string, listed: readonly ListedTool[]): Promise<void> {
   const { db, now, epoch } = change;

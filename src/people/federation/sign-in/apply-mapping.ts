@@ -14,9 +14,9 @@ import type { Identity } from './confirm-identity.ts';
 const STRENGTH: readonly Role[] = ['user', 'auditor', 'admin'];
 
 /**
- * Gives a user the strongest role and the first tenant that their claims lead to. If nothing fits, the role is `user`,
- * and there is no tenant; an issuer that maps no roles, or no tenants, leaves them as they are. The last administrator
- * keeps the role. Returns the user as changed.
+ * Assigns a user the strongest role and the first tenant that their claims lead to. If nothing fits, the role is
+ * `user`, and there is no tenant; an issuer that maps no roles, or no tenants, leaves them as they are. The last
+ * administrator keeps the role. Returns the user as changed.
  */
 export async function applyMapping(
   platform: Platform,

@@ -21,7 +21,8 @@ export interface Identity {
 /**
  * Exchanges the code of a callback and verifies the ID token: signature with a key and an accepted algorithm of the
  * issuer, `iss`, `aud`, `azp`, `nonce`, times, and `state` and `iss` of the callback (OpenID Connect Core 1.0, sections
- * 3.1.2.7 and 3.1.3.7; RFC 9207, section 2.4). GitHub has no ID tokens: its API is asked. Throws 401 SIGN_IN_NOT_CONFIRMED, 503 PROVIDER_UNAVAILABLE.
+ * 3.1.2.7 and 3.1.3.7; RFC 9207, section 2.4). GitHub has no ID tokens: its API is asked. Throws 401
+ * SIGN_IN_NOT_CONFIRMED, 503 PROVIDER_UNAVAILABLE.
  */
 export async function confirmIdentity(
   platform: Platform,

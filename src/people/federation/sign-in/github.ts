@@ -32,8 +32,8 @@ export function githubApi(issuer: string): string {
 }
 
 /**
- * Exchanges the code of a callback for an access token, and asks the API whose it is. The subject is the numeric id; the
- * address is the primary one if it is verified. `checks` are those of the callback.
+ * Exchanges the code of a callback for an access token, and asks the API whose it is. The subject is the numeric id;
+ * the address is the primary one if it is verified. `checks` are those of the callback.
  */
 export async function confirmWithGitHub(
   fetch: GuardedFetch,

@@ -27,8 +27,8 @@ const withRecentProofOf = (platform: Platform, call: AnyCall): Omit<Registering,
 });
 
 /**
- * Returns the caller, who must have a session and have signed in recently. 403 FORBIDDEN without a session: an API token
- * must not create a passkey that outlives it.
+ * Returns the caller, who must have a session and have signed in recently. 403 FORBIDDEN without a session: an API
+ * token must not create a passkey that outlives it.
  */
 export const withSession = (platform: Platform, call: AnyCall): Registering => ({
   sessionId: sessionIdOf(call.principal),

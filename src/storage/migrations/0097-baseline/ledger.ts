@@ -31,8 +31,8 @@ export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly str
     change text,
     decided text
   )`,
-  // SQLite finds these by `event_columns` alone. PostgreSQL logs only the changed part of an index page, so indexes cost
-  // little on writes.
+  // SQLite finds these by `event_columns` alone. PostgreSQL logs only the changed part of an index page, so indexes
+  // cost little on writes.
   ...(dialect === 'postgres'
     ? [
         `create index ${p}stream_events_agent on ${p}stream_events (agent_id, seq)`,
