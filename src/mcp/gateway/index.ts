@@ -46,7 +46,7 @@ export const gateway = defineModule({
   gate: toolGate,
   upkeep: async (platform) => {
     const relays = [...platform.stateOf(gatewayServers).values()];
-    for (const { upstreams } of relays) upstreams.endIdle();
+    for (const relay of relays) relay.endIdle();
     await Promise.all(relays.map(({ tasks }) => tasks.look()));
     await readPins(platform);
     await resealConnections(platform);

@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import * as v2 from '@modelcontextprotocol/client';
 import * as modernServer from '@modelcontextprotocol/server';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { modern } from '../../../test/support/guarded.ts';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import { createTestService, type Json, type TestAgent, type TestService } from '../../../test/support/service.ts';
+import type { Stream } from '../../../test/support/stream.ts';
+import { gateway } from './index.ts';
 
 /** A server of 2025-11-25 that notifies on the stream of a session. */
 let notify = (_method: string, _params: Json = {}): void => {};
@@ -40,9 +42,10 @@ const old = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> 
   const headers = { 'content-type': 'application/json', 'mcp-session-id': 'upstream' };
   return res.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
 };
+const CAPABLE = { logging: {}, resources: { subscribe: true, listChanged: true } };
 const onlyModern = modernServer.createMcpHandler(
   () => {
-    const server = new modernServer.McpServer({ name: 'new', version: '1' }, { capabilities: { logging: {} } });
+    const server = new modernServer.McpServer({ name: 'new', version: '1' }, { capabilities: CAPABLE });
     server.registerResource('r', 'file:///x', {}, async () => ({ contents: [] }));
     return server;
   },
@@ -83,6 +86,7 @@ beforeAll(async () => {
   narrow = await t.agent(owner, {
     permissions: [
       { resource: 'mcp:old:@resources', actions: ['read'], constraints: { allowedArgPatterns: ['file:///mine'] } },
+      { resource: 'mcp:modern:@resources', actions: ['read'], constraints: { allowedArgPatterns: ['file:///mine'] } },
     ],
   });
 });
@@ -118,13 +122,11 @@ it('announces what it can honour', async () => {
     prompts: { listChanged: true },
     resources: { subscribe: true },
   });
-  const other = await connect('modern');
-  expect(other.getServerCapabilities()?.resources).toEqual({});
-  // The server says that it has both.
+  const modernInfo = (await connect('modern')).getServerCapabilities();
+  expect(modernInfo).toMatchObject({ resources: { subscribe: true, listChanged: true } });
+  // Logging of 2026-07-28 is asked for in each request.
   const { capabilities } = await new RawClient(t, agent, 'modern').open();
-  expect([capabilities.resources, capabilities.logging]).toEqual([{}, undefined]);
-  const subscription = await other.listen({ resourcesListChanged: true, resourceSubscriptions: ['file:///x'] });
-  expect([subscription.honoredFilter, await subscription.closed]).toEqual([{}, 'graceful']);
+  expect([capabilities.resources, capabilities.logging]).toEqual([{ subscribe: true, listChanged: true }, undefined]);
 });
 
 it('passes on what a client of 2026-07-28 listens to, and nothing else', async () => {
@@ -182,6 +184,93 @@ it('ends the stream when the connection to the server ends, and within a second 
   const listening = await (await connect('old', other)).listen({ resourceSubscriptions: ['file:///a'] });
   await t.call('DELETE', `/agents/${other.id}`, { as: await t.admin() });
   expect(await listening.closed).toBe('remote');
+});
+
+const streamsAtModern = (): number => (onlyModern.bus as unknown as { listenerCount: number }).listenerCount;
+/** Returns the first notifications on the stream of a session. */
+const heardOn = async (stream: Stream, count: number): Promise<Json[]> =>
+  (await stream.events(count)).map(({ data }: Json) => [data.method.slice(14), data.params]);
+
+describe('a server of 2026-07-28', () => {
+  it('is listened to by one stream for all clients of a connection, of both kinds of revisions', async () => {
+    const client = await connect('modern');
+    const seen: string[] = [];
+    for (const method of ['notifications/resources/updated', 'notifications/resources/list_changed'] as const)
+      client.setNotificationHandler(method, async ({ params }: Json) => void seen.push(params?.uri ?? 'list'));
+    const asked = { resourcesListChanged: true, resourceSubscriptions: ['file:///a'] } as const;
+    const subscription = await client.listen({ ...asked, resourceSubscriptions: ['file:///a'] });
+    expect(subscription.honoredFilter).toEqual(asked);
+    const older = await new RawClient(t, agent, 'modern').open();
+    const stream = await older.listen();
+    for (const uri of ['file:///a', 'file:///b'])
+      expect(await older.request('resources/subscribe', { uri })).toMatchObject({ result: {} });
+    await vi.waitUntil(() => streamsAtModern() === 1);
+
+    for (const name of ['a', 'b', 'c']) onlyModern.notify.resourceUpdated(`file:///${name}`);
+    onlyModern.notify.resourcesChanged();
+    expect(await heardOn(stream, 3)).toEqual([
+      ['resources/updated', { uri: 'file:///a' }],
+      ['resources/updated', { uri: 'file:///b' }],
+      ['resources/list_changed', {}],
+    ]);
+    await vi.waitUntil(() => seen.length === 2);
+    expect(seen).toEqual(['file:///a', 'list']);
+
+    await older.request('resources/unsubscribe', { uri: 'file:///a' });
+    await older.request('resources/unsubscribe', { uri: 'file:///b' });
+    for (const name of ['a', 'b']) onlyModern.notify.resourceUpdated(`file:///${name}`);
+    onlyModern.notify.resourcesChanged();
+    expect((await heardOn(stream, 4)).at(-1)).toEqual(['resources/list_changed', {}]);
+    await vi.waitUntil(() => seen.length === 4);
+    expect(seen.slice(2)).toEqual(['file:///a', 'list']);
+    await subscription.close();
+    await stream.close();
+  });
+
+  it('is listened to only for resources that each client may read', async () => {
+    const mine = await new RawClient(t, narrow, 'modern').open();
+    const stream = await mine.listen();
+    expect(await mine.request('resources/subscribe', { uri: 'file:///yours' })).toMatchObject({
+      error: { data: { auditId: expect.any(String) } },
+    });
+    expect(await mine.request('resources/subscribe', { uri: 'file:///mine' })).toMatchObject({ result: {} });
+    const theirs = await new RawClient(t, agent, 'modern').open();
+    await theirs.request('resources/subscribe', { uri: 'file:///yours' });
+    for (const name of ['yours', 'mine']) onlyModern.notify.resourceUpdated(`file:///${name}`);
+    expect(await heardOn(stream, 1)).toEqual([['resources/updated', { uri: 'file:///mine' }]]);
+    await stream.close();
+  });
+
+  it('is listened to again when the stream breaks, and then all that clients listen to counts as changed', async () => {
+    const older = await new RawClient(t, agent, 'modern').open();
+    const stream = await older.listen();
+    await older.request('resources/subscribe', { uri: 'file:///a' });
+    servers[1]?.closeAllConnections();
+    expect((await heardOn(stream, 2)).toSorted()).toEqual([
+      ['resources/list_changed', {}],
+      ['resources/updated', { uri: 'file:///a' }],
+    ]);
+    onlyModern.notify.resourceUpdated('file:///a');
+    expect((await heardOn(stream, 3)).at(-1)).toEqual(['resources/updated', { uri: 'file:///a' }]);
+    await stream.close();
+  });
+
+  it('stays connected while a client waits for notifications on its stream, and no longer', async () => {
+    const older = await new RawClient(t, agent, 'modern').open();
+    const stream = await older.listen();
+    await older.request('resources/subscribe', { uri: 'file:///a' });
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.advanceTimersByTime(3_600_000);
+    await gateway.upkeep?.(t.legate.platform);
+    onlyModern.notify.resourceUpdated('file:///a');
+    expect(await heardOn(stream, 1)).toHaveLength(1);
+    await stream.close();
+    await vi.waitUntil(async () => {
+      await gateway.upkeep?.(t.legate.platform);
+      return streamsAtModern() === 0;
+    });
+  });
 });
 
 it.each<[string, Json, number?]>([

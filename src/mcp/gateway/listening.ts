@@ -2,7 +2,6 @@ import { isObject, type Message } from '../guard/json-rpc.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ServerInfo } from './list-tools.ts';
 import { MODERN_REVISION } from './messages.ts';
-import { isPassedOn } from './methods.ts';
 import { taskCapabilities } from './tasks.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
@@ -41,16 +40,11 @@ export function filterOf({ notifications }: Message): Filter | undefined {
 
 /**
  * Returns the part of a filter of which notifications come. The gateway itself announces tools. Everything else comes
- * from the server, which has to be of a revision that sends it without being asked on each connection.
+ * from the server.
  */
-export function honoured(
-  filter: Filter,
-  { capabilities, revision }: Pick<ServerInfo, 'capabilities' | 'revision'>,
-): Filter {
+export function honoured(filter: Filter, { capabilities }: Pick<ServerInfo, 'capabilities'>): Filter {
   const has = (name: string, what: string): boolean =>
-    isPassedOn('subscriptions/listen', true, revision) &&
-    isObject(capabilities[name]) &&
-    capabilities[name][what] === true;
+    isObject(capabilities[name]) && capabilities[name][what] === true;
   const { resourceSubscriptions: uris } = filter;
   return {
     ...(filter.toolsListChanged && isObject(capabilities['tools']) && { toolsListChanged: true }),
@@ -70,7 +64,7 @@ export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'r
   // If either side has 2026-07-28, a client hears what `subscriptions/listen` honours, and of nothing else.
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = honoured(
     { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [] },
-    { capabilities, revision },
+    info,
   );
   const heard: Readonly<Record<string, Message>> = {
     tools: toolsListChanged ? { listChanged: true } : {},

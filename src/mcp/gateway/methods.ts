@@ -6,6 +6,7 @@ export type Pairing = 'old-old' | 'old-new' | 'new-old' | 'new-new';
 const EVERY: readonly Pairing[] = ['old-old', 'old-new', 'new-old', 'new-new'];
 const SAME: readonly Pairing[] = ['old-old', 'new-new'];
 const OLD: readonly Pairing[] = ['old-old'];
+const FROM_OLD: readonly Pairing[] = ['old-old', 'old-new'];
 
 /** The pairings in which a request of a client is passed on to its server. All others are unknown methods. */
 export const PASSED_ON: ReadonlyMap<string, readonly Pairing[]> = new Map([
@@ -17,9 +18,9 @@ export const PASSED_ON: ReadonlyMap<string, readonly Pairing[]> = new Map([
   ['resources/read', EVERY],
   ['completion/complete', EVERY],
   ['logging/setLevel', OLD],
-  ['resources/subscribe', OLD],
-  ['resources/unsubscribe', OLD],
-  ['subscriptions/listen', ['new-old']],
+  ['resources/subscribe', FROM_OLD],
+  ['resources/unsubscribe', FROM_OLD],
+  ['subscriptions/listen', ['new-old', 'new-new']],
   ['tasks/get', SAME],
   ['tasks/cancel', SAME],
   ['tasks/result', OLD],

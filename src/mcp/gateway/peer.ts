@@ -68,6 +68,7 @@ interface Pending {
   readonly settle: (answer: Answer | Error) => void;
   readonly progress: ((params: Message) => void) | undefined;
   readonly party: Party | undefined;
+  readonly heard: RequestOptions['heard'];
   /** Requests of the server that belong to this one. */
   readonly asked: Set<AbortController>;
   /** Stops the clock of the request while the server waits for its client. */
@@ -85,6 +86,8 @@ export interface RequestOptions {
   readonly headers?: Record<string, string> | undefined;
   /** undefined: a request of the gateway itself, during which the server may not ask anything. */
   readonly party?: Party | undefined;
+  /** Receives the notifications that name this request. The first one stops the clock: the request is a stream. */
+  readonly heard?: ((method: string, params: Message) => void) | undefined;
 }
 
 export interface PeerEvents {
@@ -104,6 +107,7 @@ export interface Askable {
 }
 
 const NOTHING: Askable = { methods: new Set(), unassigned: false };
+const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const METHOD_NOT_FOUND = -32601;
 const INVALID_REQUEST = -32600;
@@ -142,7 +146,7 @@ export class Peer {
   }
 
   request(method: string, params: Message, options: RequestOptions): Promise<Answer> {
-    const { timeoutMs, signal, progress, party } = options;
+    const { timeoutMs, signal, progress, party, heard } = options;
     return new Promise<Answer>((resolve, reject) => {
       if (this.#ended) return reject(new ServerUnavailable(this.#ended.message));
       const id = ++this.#lastId;
@@ -171,7 +175,7 @@ export class Peer {
           if (--paused === 0 && this.#pending.has(id)) timer = startClock();
         };
       };
-      this.#pending.set(id, { settle, progress, party, asked, pause });
+      this.#pending.set(id, { settle, progress, party, heard, asked, pause });
       if (signal?.aborted) return cancel();
       signal?.addEventListener('abort', cancel, { once: true });
       const message = { jsonrpc: '2.0', id, method, params: this.#paramsOf(params, id, options) };
@@ -216,6 +220,8 @@ export class Peer {
       else if (method === 'notifications/progress')
         this.#pending.get(Number(params['progressToken']))?.progress?.(params);
       else if (method === 'notifications/cancelled') this.#asked.get(params['requestId'])?.abort();
+      else if (isObject(params['_meta']) && SUBSCRIPTION_ID in params['_meta'])
+        this.#heard(method, params, this.#pending.get(Number(params['_meta'][SUBSCRIPTION_ID])));
       else this.#notified(method, params, this.#pending.get(Number(during))?.party?.client);
       return;
     }
@@ -223,6 +229,13 @@ export class Peer {
     if (isObject(error)) pending?.settle({ error: error as unknown as RpcError });
     else if (isObject(result)) pending?.settle({ result });
     else pending?.settle(new OutcomeUnknown('its answer has no result'));
+  }
+
+  /** A notification of a stream that has ended, or never was, reaches nobody. */
+  #heard(method: string, params: Message, pending: Pending | undefined): void {
+    if (!pending?.heard) return;
+    pending.pause();
+    pending.heard(method, params);
   }
 
   async #answerServer(id: unknown, method: string, params: Message, during: unknown): Promise<void> {

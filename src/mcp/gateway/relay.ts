@@ -121,6 +121,11 @@ export class Relay {
     await this.upstreams.stop();
   }
 
+  /** Ends connections that are not in use. */
+  endIdle(): void {
+    this.upstreams.endIdle((key) => this.#sessions.isHeard(key));
+  }
+
   /** The people who have streams or connections of their own. */
   people(): ReadonlySet<string> {
     const ofStreams = [...this.#streams.values()].filter((person) => person !== undefined);
@@ -284,6 +289,7 @@ export class Relay {
   async #endSession(session: Session | undefined): Promise<Response> {
     if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
     this.#sessions.end(session.id);
+    void this.#requests.unsubscribe(session.key, [...session.subscriptions]);
     if (this.server.legate.isolation === 'session') await this.upstreams.end(session.key);
     return new Response(null, { status: 204 });
   }

@@ -11,7 +11,14 @@ import { CANNOT_ANSWER, capabilitiesForServer, inputOf } from './client-requests
 import { type Forwarded, forward, type InputNeeded, type Reply, unanswered } from './forward.ts';
 import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
 import { capabilitiesForClient } from './listening.ts';
-import { failureAnswer, INITIALIZE_REVISIONS, MODERN_REVISION, progressTokenOf, resultForClient } from './messages.ts';
+import {
+  failureAnswer,
+  INITIALIZE_REVISIONS,
+  INVALID_PARAMS,
+  MODERN_REVISION,
+  progressTokenOf,
+  resultForClient,
+} from './messages.ts';
 import { isPassedOn, isPassedOnAnyway } from './methods.ts';
 import { NotConnected, OutcomeUnknown, type Party } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
@@ -25,6 +32,8 @@ import type { Upstreams } from './upstreams.ts';
 const SLOW_MS = 1000;
 /** A server that asks more often gets no answer. */
 const MAX_ROUNDS = 10;
+const MAX_SUBSCRIPTIONS = 1000;
+const NOT_HEARD: Reply = { error: { code: INVALID_PARAMS, message: 'This resource cannot be listened to.' } };
 const URL_ERRORS_SINCE = '2025-11-25';
 /** Methods whose answer may ask the client for input (MCP 2026-07-28). */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
@@ -132,7 +141,7 @@ export class Requests {
 
   async #reply(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
     const { isModern, key, session } = context;
-    const { upstreams, tools, server, sessions } = this.#parts;
+    const { upstreams, tools, server } = this.#parts;
     const params = paramsOf(message);
     if (isModern ? method === 'server/discover' : method === 'initialize') return this.#introduce(context, params);
     if (method === 'tools/list') {
@@ -148,15 +157,11 @@ export class Requests {
       case 'logging/setLevel':
         // The level of a connection that several people use is not for one of them to set.
         return server.legate.isolation === 'shared' ? { result: {} } : relay();
-      case 'resources/subscribe': {
-        const reply = await relay();
-        if ('result' in reply) session?.subscriptions.add(String(params['uri']));
-        return reply;
-      }
-      case 'resources/unsubscribe': {
-        session?.subscriptions.delete(String(params['uri']));
-        return sessions.isSubscribed(key, String(params['uri'])) ? { result: {} } : relay();
-      }
+      case 'resources/subscribe':
+        return this.#subscribe(context, String(params['uri']), relay);
+      case 'resources/unsubscribe':
+        if (session?.subscriptions.delete(String(params['uri']))) await this.unsubscribe(key, [String(params['uri'])]);
+        return { result: {} };
       default:
         return notFound(method);
     }
@@ -188,25 +193,27 @@ export class Requests {
     return { result: { protocolVersion: revision, serverInfo, ...common } };
   }
 
+  /** A client of an earlier revision listens on the stream of its session. */
+  async #subscribe({ key, session }: Context, uri: string, relay: () => Promise<Reply>): Promise<Reply> {
+    if (session && session.subscriptions.size >= MAX_SUBSCRIPTIONS) return NOT_HEARD;
+    const { revision } = await this.#parts.upstreams.info(key);
+    const hear = async (): Promise<Reply> =>
+      session && !(await this.subscribe(key, [uri])).has(uri) ? { result: {} } : NOT_HEARD;
+    const reply = await (revision === MODERN_REVISION ? hear() : relay());
+    if ('result' in reply) session?.subscriptions.add(uri);
+    return reply;
+  }
+
   /** Listens to resources at the server, unless a client does so already. Returns those that the server refuses. */
-  async subscribe(key: string, uris: readonly string[]): Promise<ReadonlySet<string>> {
+  subscribe(key: string, uris: readonly string[]): Promise<ReadonlySet<string>> {
     const { upstreams, sessions } = this.#parts;
-    const refused = new Set<string>();
-    for (const uri of uris)
-      if (
-        !sessions.isSubscribed(key, uri) &&
-        'error' in (await upstreams.request(key, 'resources/subscribe', { uri }, {}))
-      )
-        refused.add(uri);
-    return refused;
+    return upstreams.subscribe(key, sessions.unheard(key, uris));
   }
 
   /** Ends listening to resources to which no client listens now. */
-  async unsubscribe(key: string, uris: readonly string[]): Promise<void> {
+  unsubscribe(key: string, uris: readonly string[]): Promise<void> {
     const { upstreams, sessions } = this.#parts;
-    for (const uri of uris)
-      if (upstreams.has(key) && !sessions.isSubscribed(key, uri))
-        await upstreams.request(key, 'resources/unsubscribe', { uri }, {}).catch(() => {});
+    return upstreams.unsubscribe(key, sessions.unheard(key, uris));
   }
 
   async #task(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {

@@ -148,10 +148,21 @@ export class ClientSessions {
     this.#open.clear();
   }
 
-  /** Whether a client of this connection listens to a resource. */
-  isSubscribed(key: string, uri: string): boolean {
-    const isListening = [...this.listeners].some((listener) => listener.key === key && listener.listensTo(uri));
-    return isListening || [...this.#open.values()].some((one) => one.key === key && one.subscriptions.has(uri));
+  /** Returns the resources to which no client of this connection listens. */
+  unheard(key: string, uris: readonly string[]): string[] {
+    const listeners = [...this.listeners].filter((one) => one.key === key);
+    const sessions = [...this.#open.values()].filter((one) => one.key === key);
+    return uris.filter(
+      (uri) =>
+        !listeners.some((one) => one.listensTo(uri)) && !sessions.some(({ subscriptions }) => subscriptions.has(uri)),
+    );
+  }
+
+  /** Whether a client of this connection listens to a resource on the stream of its session. */
+  isHeard(key: string): boolean {
+    return [...this.#open.values()].some(
+      (one) => one.key === key && one.streams.size > 0 && one.subscriptions.size > 0,
+    );
   }
 
   /**

@@ -7,6 +7,7 @@ import { MODERN_REVISION } from './messages.ts';
 import { paramHeaders } from './param-headers.ts';
 import { type Answer, NotConnected, type OpenChannel, Peer, type RequestOptions, ServerUnavailable } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
+import { UpstreamListening } from './upstream-listening.ts';
 
 const MAX_BACK_OFF_MS = 30_000;
 const FIRST_BACK_OFF_MS = 500;
@@ -30,6 +31,8 @@ interface Connected {
   readonly info: ServerInfo;
   /** Input schemas of tools, which say what is repeated in headers. Only for 2026-07-28. */
   schemas: ReadonlyMap<string, unknown>;
+  /** Only for 2026-07-28. */
+  readonly listening: UpstreamListening | undefined;
 }
 
 interface Entry {
@@ -99,6 +102,27 @@ export class Upstreams {
     });
   }
 
+  /** Listens to resources at the server. Returns those that the server refuses. */
+  subscribe(key: string, uris: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#use(key, async ({ peer, listening }) => {
+      if (listening) return listening.add(uris);
+      const refused = new Set<string>();
+      for (const uri of uris)
+        if ('error' in (await peer.request('resources/subscribe', { uri }, { timeoutMs: this.#timeoutMs })))
+          refused.add(uri);
+      return refused;
+    });
+  }
+
+  /** Ends listening to resources, if there is a connection. */
+  async unsubscribe(key: string, uris: readonly string[]): Promise<void> {
+    if (!this.has(key) || uris.length === 0) return;
+    await this.#use(key, async ({ peer, listening }) => {
+      if (listening) return listening.remove(uris);
+      for (const uri of uris) await peer.request('resources/unsubscribe', { uri }, { timeoutMs: this.#timeoutMs });
+    }).catch(() => {});
+  }
+
   /** Keeps a connection open although it is idle. Returns a function that lets it go. */
   hold(key: string): () => void {
     const entry = this.#open(key);
@@ -147,10 +171,11 @@ export class Upstreams {
     await this.end();
   }
 
-  /** Ends connections that were not used for `idleSeconds`. */
-  endIdle(): void {
+  /** Ends connections that were not used for `idleSeconds`, and whose notifications no client waits for. */
+  endIdle(isHeard: (key: string) => boolean): void {
     const since = performance.now() - this.#server.legate.limits.idleSeconds * 1000;
-    for (const [key, entry] of this.#entries) if (entry.running === 0 && entry.usedAt <= since) void this.#end(key);
+    for (const [key, entry] of this.#entries)
+      if (entry.running === 0 && entry.usedAt <= since && !isHeard(key)) void this.#end(key);
   }
 
   async #use<T>(key: string, work: (connected: Connected) => Promise<T>): Promise<T> {
@@ -186,7 +211,10 @@ export class Upstreams {
   async #connect(key: string, peer: Peer): Promise<Connected> {
     try {
       const info = await introduce(peer, this.#server, this.#timeoutMs);
-      const connected = { peer, info, schemas: new Map() };
+      const notified = (method: string, params: Message) => void this.#notified(key, peer, [method, params, undefined]);
+      const listening =
+        info.revision === MODERN_REVISION ? new UpstreamListening(peer, info, this.#timeoutMs, notified) : undefined;
+      const connected = { peer, info, schemas: new Map(), listening };
       await this.#list(key, connected);
       return connected;
     } catch (error) {
@@ -268,7 +296,10 @@ export class Upstreams {
     this.#events.ended(key);
     const closing = entry.peer.close(atOnce).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
-    entry.ready.catch(() => {});
+    entry.ready.then(
+      ({ listening }) => listening?.stop(),
+      () => {},
+    );
     await closing;
   }
 }
