@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
+import { packageVersion } from '../kernel/version.ts';
 import { type Database, type Db, onConnection, type PostgresDatabase } from './database.ts';
 import { DatabaseError } from './database-error.ts';
 import { baseline } from './migrations/0097-baseline/index.ts';
@@ -45,11 +46,12 @@ export async function schemaState(database: Database, db: Db = database.read): P
     applied: known.length - pending.length,
     pending,
     migrations: [...applied].sort(),
-    refusal: refusalOf(database, applied),
+    refusal: await refusalOf(database, db, applied),
   };
 }
 
-function refusalOf({ description }: Database, applied: ReadonlySet<string>): string | undefined {
+async function refusalOf(database: Database, db: Db, applied: ReadonlySet<string>): Promise<string | undefined> {
+  const { description, prefix } = database;
   const unknown = [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
   if (unknown.some((name) => name < BASELINE))
     return (
@@ -57,12 +59,15 @@ function refusalOf({ description }: Database, applied: ReadonlySet<string>): str
       'audit log with that version (GET /audit/export), then start this one with a new data folder (dataDir) or ' +
       'database.'
     );
-  if (unknown.length > 0)
-    return (
-      `${description} was migrated by a newer version of Legate (${unknown.join(', ')}). ` +
-      'Start that version, or restore a backup that was made before the upgrade.'
-    );
-  return undefined;
+  if (unknown.length === 0) return undefined;
+  // Databases from before the first release do not have the version.
+  const { rows } = await sql<{ version?: string | null }>`
+    select * from ${sql.table(`${prefix}migrations`)} where name = ${unknown.at(-1)}`.execute(db);
+  const version = rows[0]?.version;
+  return (
+    `${description} was migrated by a newer version of Legate (${unknown.join(', ')}). ` +
+    `Start ${version ? `version ${version}` : 'that version'}, or restore a backup that was made before the upgrade.`
+  );
 }
 
 /**
@@ -89,14 +94,27 @@ async function apply(database: Database, names: readonly string[]): Promise<Sche
   if (!before.pending.some((name) => names.includes(name))) return before;
   return exclusively(database, async (db) => {
     const table = sql.table(`${database.prefix}migrations`);
-    await sql`create table if not exists ${table} (name text primary key, timestamp text not null)`.execute(db);
+    await createTable(database, db);
     const { pending } = await schemaState(database, db);
     for (const name of pending.filter((one) => names.includes(one))) {
       await (MIGRATIONS[name] as (typeof MIGRATIONS)[string])(database).up(db as unknown as Kysely<unknown>);
-      await sql`insert into ${table} (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(db);
+      const row = sql.join([name, new Date().toISOString(), packageVersion()]);
+      await sql`insert into ${table} (name, timestamp, version) values (${row})`.execute(db);
     }
     return schemaState(database, db);
   });
+}
+
+/** Creates the table of migrations. Adds the version that applied each one to a table from before the first release. */
+async function createTable({ dialect, prefix }: Database, db: Db): Promise<void> {
+  const name = `${prefix}migrations`;
+  const table = sql.table(name);
+  const columns = sql`(name text primary key, timestamp text not null, version text)`;
+  await sql`create table if not exists ${table} ${columns}`.execute(db);
+  if (dialect === 'postgres')
+    return void (await sql`alter table ${table} add column if not exists version text`.execute(db));
+  const { rows } = await sql`select 1 from pragma_table_info(${name}) where name = 'version'`.execute(db);
+  if (rows.length === 0) await sql`alter table ${table} add column version text`.execute(db);
 }
 
 /** Waits for an instance that migrates at this moment. */

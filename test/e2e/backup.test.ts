@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { startPostgres } from '../support/postgres-server.ts';
 import type { Json } from '../support/service.ts';
 
 const headers = (token: string) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
@@ -19,8 +20,12 @@ const send = async (
   return { status: answer.status, body: await answer.json() };
 };
 
-async function withAgent(url: string, cwd: string): Promise<{ token: string; agentId: string; agentToken: string }> {
-  const token = (await legate(['developer-token'], { cwd })).stdout.trim();
+async function withAgent(
+  url: string,
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<{ token: string; agentId: string; agentToken: string }> {
+  const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
   const me = await send(url, '/auth/session', token);
   const { body } = await send(url, '/agents', token, {
     ownerId: me.body.user.id,
@@ -32,39 +37,55 @@ async function withAgent(url: string, cwd: string): Promise<{ token: string; age
 }
 
 describe('legate backup and restore', () => {
-  it('saves a running service under load and restores it elsewhere, with its keys', async () => {
-    const cwd = scratchFolder();
-    const running = await serve({ cwd });
-    const { agentId, agentToken, token } = await withAgent(running.url, cwd);
-    const decide = (url: string) =>
-      send(url, '/authorize', agentToken, { agentId, action: 'read', resource: 'file:a' });
-    const { body: first } = await decide(running.url);
-    expect(first).toMatchObject({ allowed: true });
-    let busy = true;
-    const load = (async () => {
-      while (busy) expect((await decide(running.url)).status).toBe(200);
-    })();
-    const saved = await legate(['backup', 'saved', '--with-secrets'], { cwd });
-    busy = false;
-    await load;
-    expect([saved.code, saved.stderr]).toEqual([0, '']);
-    expect(saved.stdout).toMatch(/saved \d+ rows of \d+ tables, up to entry \d+ of the ledger/);
-    const folder = join(cwd, 'saved');
-    for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
-    await running.stop();
+  it.each(['SQLite', 'PostgreSQL'])(
+    'saves a running service on %s under load and restores it elsewhere, with its keys and every answered decision',
+    async (kind) => {
+      const cwd = scratchFolder();
+      const postgres = kind === 'PostgreSQL' ? await startPostgres() : undefined;
+      const env: Record<string, string> = postgres ? { LEGATE_DATABASE_URL: postgres.url } : {};
+      try {
+        const running = await serve({ cwd, env });
+        const { agentId, agentToken, token } = await withAgent(running.url, cwd, env);
+        const decide = (url: string) =>
+          send(url, '/authorize', agentToken, { agentId, action: 'read', resource: 'file:a' });
+        const answered: string[] = [];
+        let busy = true;
+        const load = Array.from({ length: 4 }, async () => {
+          while (busy) {
+            const { status, body } = await decide(running.url);
+            expect([status, body.allowed]).toEqual([200, true]);
+            answered.push(body.auditId);
+          }
+        });
+        await expect.poll(() => answered.length, { timeout: 15_000 }).toBeGreaterThan(100);
+        const before = [...answered];
+        const saved = await legate(['backup', 'saved', '--with-secrets'], { cwd, env });
+        const during = answered.length - before.length;
+        busy = false;
+        await Promise.all(load);
+        expect([saved.code, saved.stderr]).toEqual([0, '']);
+        expect(saved.stdout).toMatch(/saved \d+ rows of \d+ tables, up to entry \d+ of the ledger/);
+        expect(during).toBeGreaterThan(0);
+        const folder = join(cwd, 'saved');
+        for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
+        await running.stop();
 
-    const elsewhere = scratchFolder();
-    const restored = await legate(['restore', folder], { cwd: elsewhere });
-    expect([restored.code, restored.stderr]).toEqual([0, '']);
-    const second = await serve({ cwd: elsewhere });
-    expect((await decide(second.url)).body).toMatchObject({ allowed: true });
-    expect((await send(second.url, `/audit/${first.auditId}`, token)).status).toBe(200);
-    await second.stop();
+        const elsewhere = scratchFolder();
+        const restored = await legate(['restore', folder], { cwd: elsewhere });
+        expect([restored.code, restored.stderr]).toEqual([0, '']);
+        const second = await serve({ cwd: elsewhere });
+        expect((await decide(second.url)).body).toMatchObject({ allowed: true });
+        for (const id of before) expect((await send(second.url, `/audit/${id}`, token)).status).toBe(200);
+        await second.stop();
 
-    const again = await legate(['restore', folder], { cwd: elsewhere });
-    expect([again.code, again.stdout]).toEqual([1, '']);
-    expect(again.stderr).toContain('already has data');
-  });
+        const again = await legate(['restore', folder], { cwd: elsewhere });
+        expect([again.code, again.stdout]).toEqual([1, '']);
+        expect(again.stderr).toContain('already has data');
+      } finally {
+        await postgres?.remove();
+      }
+    },
+  );
 
   it('refuses a folder that is no backup, another installation’s keys, and commands without a folder', async () => {
     const cwd = scratchFolder();
