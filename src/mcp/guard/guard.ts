@@ -28,6 +28,9 @@ import { missingScopes } from './scope-check.ts';
 import { Sessions } from './sessions.ts';
 import { type VerifyToken, verifierOf } from './verify-token.ts';
 
+/** The first revision of MCP in which a client can be sent to an address. */
+const URL_ELICITATION_SINCE = '2025-11-25';
+
 /** A complete answer by the guard. */
 export interface GuardAnswer {
   readonly status: number;
@@ -244,8 +247,10 @@ export class Guard {
     const judged = await this.#calls.judge(auth, body, asks, request);
     if ('answer' in judged) return this.#answered(judged.answer, judged.status);
     const urlElicitation = messagesOf(body).some((message) => {
-      const { capabilities } = paramsOf(message);
-      return message['method'] === 'initialize' && isObject(capabilities) && hasUrlElicitation(capabilities);
+      const { capabilities, protocolVersion } = paramsOf(message);
+      const isOlder = String(protocolVersion) < URL_ELICITATION_SINCE;
+      const isOpening = message['method'] === 'initialize' && !isOlder;
+      return isOpening && isObject(capabilities) && hasUrlElicitation(capabilities);
     });
     const bindSession: Passed['bindSession'] = (id) => {
       if (id) this.#sessions.opened(id, { agentId: auth.agentId, urlElicitation });
