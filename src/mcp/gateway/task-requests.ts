@@ -1,5 +1,6 @@
 import type { McpAuth } from '../guard/guard-options.ts';
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { TASK_NOT_FOUND } from '../guard/tasks.ts';
 import { notFound } from './answers.ts';
 import { canAnswer } from './client-requests.ts';
 import type { Reply } from './forward.ts';
@@ -42,7 +43,7 @@ export async function answerTaskRequest(parts: Parts, request: TaskRequest): Pro
   }
   if (method === 'tasks/list') return listTasks(parts, request);
   const task = parts.tasks.find(auth, params['taskId']);
-  if (!task) return refused(INVALID_PARAMS, 'Task not found');
+  if (!task) return { error: TASK_NOT_FOUND };
   try {
     const answer = await ask(parts, task, request);
     return 'error' in answer ? answer : { result: ofClient(answer.result, task, request.capabilities) };

@@ -146,7 +146,9 @@ const send = async (as: TestAgent, method: string, params: Json, declared: Json 
   const { status, body: answer } = await t.call('POST', '/gateway/modern/mcp', { as, body });
   return { status, ...answer };
 };
-const NOT_FOUND = { error: { code: -32602, message: 'Task not found' } };
+const NOT_FOUND = {
+  error: { code: -32602, message: expect.stringMatching(/^Task not found\. .*may have been carried/) },
+};
 
 describe('tasks of 2025-11-25', () => {
   it.each(['own', 'shared'])(
@@ -226,6 +228,23 @@ describe('tasks of 2025-11-25', () => {
     await t.call('POST', '/gateway/servers/own/restart', { as: await t.admin() });
     expect((await outcomes(agent)).map(({ outcome }) => outcome).sort()).toEqual(['ok', 'tool_error', 'unknown']);
     expect(await client.request('tasks/get', { taskId })).toMatchObject(NOT_FOUND);
+  });
+
+  it('are gone after a restart of the gateway, which says so and has recorded their outcome as unknown', async () => {
+    const { gateway: configured } = t.legate.platform.config;
+    const servers = { own: { url: configured.servers['own']?.url as string } };
+    const before = await createTestService({ sameDatabaseAs: t, lasting: true, config: { gateway: { servers } } });
+    const agent = await newAgent(await t.user());
+    const { taskId } = await create(await new RawClient(before, agent, 'own').open(), { of: 'restart' });
+    await before.legate.close();
+    const [outcome, ...others] = await outcomes(agent);
+    expect([outcome, others]).toMatchObject([{ tool: 'slow', outcome: 'unknown' }, []]);
+    const client = await open(agent, 'own');
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
+      expect(await client.request(method, { taskId })).toMatchObject(NOT_FOUND);
+    expect((await client.request('tasks/list')).result.tasks).toEqual([]);
+    // Nobody has sent the call again.
+    expect(received.filter(({ arguments: args }) => args?.of === 'restart')).toHaveLength(1);
   });
 
   it('are out of reach when the permission or the agent ends', async () => {

@@ -8,12 +8,11 @@ import { errorAnswer, hasMethod, isObject, messagesOf, revisionOf } from './json
 import { REFUSED, refusalAnswer, undecidableAnswer } from './refusals.ts';
 import { RequestStates, stateKeys, type Waiting } from './request-state.ts';
 import type { Sessions } from './sessions.ts';
-import { mayMakeTask, Tasks, taskIdsOf } from './tasks.ts';
+import { mayMakeTask, TASK_NOT_FOUND, Tasks, taskIdsOf } from './tasks.ts';
 
 const MAX_CALLS = 100;
 const WAIT_SECONDS = 15;
 const INVALID_REQUEST = -32600;
-const INVALID_PARAMS = -32602;
 
 /** A question with the decision that allowed it. */
 export interface Decided {
@@ -163,7 +162,7 @@ export class Calls {
     decisions: Decisions,
   ): Promise<string | undefined> {
     const made = this.#tasks.find(task, auth);
-    if (!made) return errorAnswer(body, { code: INVALID_PARAMS, message: 'Task not found' });
+    if (!made) return errorAnswer(body, TASK_NOT_FOUND);
     const refusal = await refusalNow(auth, made, origin, decisions);
     if (!refusal) return undefined;
     const message = 'The call that made this task is not permitted any longer.';

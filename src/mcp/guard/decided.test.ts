@@ -118,7 +118,11 @@ describe('a task', () => {
         expect(await (await send(ask)).json(), method).toMatchObject({ result: { done: method } });
         const others = await (await send(ask, { as: 'other' })).json();
         const unknown = await (await send(modern(method, { taskId: 'task-2' }))).json();
-        expect(others).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'Task not found' } });
+        expect(others).toEqual({
+          jsonrpc: '2.0',
+          id: 1,
+          error: { code: -32602, message: expect.stringMatching(/^Task not found\. /) },
+        });
         expect(unknown).toEqual(others);
       }
       await t.call('PATCH', `/agents/${agents.mine.id}`, { as: owner, body: { permissions: [] } });
