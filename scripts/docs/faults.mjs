@@ -1,6 +1,7 @@
 /** Returns docs/faults.md for the result of a run. */
 export function renderFaults(result, date, cores) {
   const { violations, faults, scenarios, requests, failed, decisions, rows, longestSilenceMs, seed, minutes } = result;
+  const { longestFailoverMs } = result;
   const table = (head, counts) =>
     [
       `| ${head} | Times |`,
@@ -39,7 +40,11 @@ ${date.toISOString().slice(0, 10)}, ${minutes} minutes, seed ${seed}, ${cores} c
 | of these without an answer or with 503 | ${number(failed)} |
 | Answered decisions | ${number(decisions)} |
 | Rows of the ledger | ${number(rows)} |
-| Longest time without an answered decision on any instance | ${(longestSilenceMs / 1000).toFixed(1)} s |
+| Longest time without an answered decision on any instance | ${(longestSilenceMs / 1000).toFixed(1)} s |${
+    typeof longestFailoverMs !== 'number'
+      ? ''
+      : `\n| Longest time from the promotion of the standby to a decision | ${(longestFailoverMs / 1000).toFixed(1)} s |`
+  }
 
 ${table('Fault', faults)}
 

@@ -58,6 +58,9 @@ export class PostgresPair {
     return [a.port, b.port];
   }
 
+  /** When each promotion of a standby was over. */
+  readonly promotions: number[] = [];
+
   /** Address of the server that takes writes now. */
   get url(): string {
     return urlOf(this.#primary);
@@ -86,6 +89,7 @@ export class PostgresPair {
     await this.#query(this.#standby, "alter system set synchronous_standby_names = ''");
     await this.#query(this.#standby, 'select pg_reload_conf()');
     await this.#query(this.#standby, 'select pg_promote()');
+    this.promotions.push(performance.now());
     [this.#primary, this.#standby] = [this.#standby, this.#primary];
     await this.#addStandby();
   }

@@ -4,7 +4,7 @@ import { type Random, random } from '../support/random.ts';
 import { checkHistory } from './check-history.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { type Fault, INSTANCE_FAULTS, SHARED_FAULTS } from './faults.ts';
-import type { LedgerRow, Violation } from './history.ts';
+import type { LedgerRow, Operation, Violation } from './history.ts';
 import { Recorder } from './recorder.ts';
 import { Client } from './scenarios.ts';
 
@@ -28,6 +28,8 @@ export interface Report {
   readonly rows: number;
   /** Longest time in which no instance answered a decision with 200. */
   readonly longestSilenceMs: number;
+  /** Longest time from the promotion of a standby to a decision, answered with 200, that was asked after it. */
+  readonly longestFailoverMs: number | undefined;
 }
 
 const QUIET_MS = 2000;
@@ -70,6 +72,7 @@ export async function runFaults(options: RunOptions): Promise<Report> {
       decisions: decided.length,
       rows: ledger.length,
       longestSilenceMs: longestGap(decided.map(({ endedAt }) => endedAt)),
+      longestFailoverMs: longestFailover(cluster.postgres.promotions, decided),
     };
   } finally {
     recorder.close();
@@ -139,6 +142,16 @@ async function readLedger({ postgres }: Cluster): Promise<LedgerRow[]> {
   } finally {
     await database.close();
   }
+}
+
+function longestFailover(promotions: readonly number[], decided: readonly Operation[]): number | undefined {
+  if (promotions.length === 0) return undefined;
+  return Math.max(
+    ...promotions.map((at) => {
+      const answers = decided.filter(({ startedAt }) => startedAt > at).map(({ endedAt }) => endedAt);
+      return Math.min(...answers) - at;
+    }),
+  );
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
