@@ -45,6 +45,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.unit.test.ts', 'test/faults/**/*.unit.test.ts'],
+          isolate: false,
           testTimeout: 120_000,
         },
       },

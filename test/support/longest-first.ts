@@ -3,13 +3,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest files, roughly in seconds on a quiet machine. Files not listed take less than any of these. */
 const SECONDS: Readonly<Record<string, number>> = {
-  'test/e2e/pages.test.ts': 50,
+  'test/e2e/console.test.ts': 60,
+  'test/e2e/pages.test.ts': 40,
   'test/e2e/start.test.ts': 40,
   'test/e2e/crash.test.ts': 30,
   'test/e2e/credential-pages.test.ts': 20,
-  'test/e2e/console.test.ts': 20,
   'test/e2e/mcp-example.test.ts': 15,
   'test/e2e/package.test.ts': 15,
+  'test/e2e/open-pages.test.ts': 10,
   'test/contract/delegation-model.test.ts': 40,
   'test/http/hostile-bodies.test.ts': 30,
   'test/http/hostile.test.ts': 20,
