@@ -107,3 +107,12 @@ describe('docs/events.md', () => {
     expect(Object.fromEntries(rows.map(([, type, meaning]) => [type, meaning]))).toEqual(EVENT_TYPES);
   });
 });
+
+describe('docs/decisions/0007-dependencies.md', () => {
+  it('says of each package in production what it replaces', () => {
+    const { dependencies } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
+    const text = readFileSync(docs('decisions/0007-dependencies.md'), 'utf8');
+    const rows = [...text.matchAll(/^\| ([\w@./-]+) \| .+ \|$/gm)].map(([, name]) => name);
+    expect(rows.filter((name) => name !== 'Package').sort()).toEqual(Object.keys(dependencies).sort());
+  });
+});
