@@ -51,6 +51,31 @@ export const senderTo =
 
 export type Send = ReturnType<typeof senderTo>;
 
+/**
+ * The HTTP requests of one connection that are in progress. Each has a signal of its own: with one for all, every
+ * request would leave a listener on it until the garbage collector runs.
+ */
+export class OpenRequests {
+  readonly #open = new Set<AbortController>();
+  #ended = false;
+
+  async during<T>(work: (own: AbortController) => Promise<T>): Promise<T> {
+    const own = new AbortController();
+    if (this.#ended) own.abort();
+    this.#open.add(own);
+    try {
+      return await work(own);
+    } finally {
+      this.#open.delete(own);
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    for (const own of this.#open) own.abort();
+  }
+}
+
 /** Throws the failure that a status stands for. */
 export async function failWith(response: Response): Promise<never> {
   if (!response.bodyUsed) await response.body?.cancel();

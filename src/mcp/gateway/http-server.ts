@@ -1,6 +1,6 @@
 import { isObject, type Message, revisionOf } from '../guard/json-rpc.ts';
 import { mirroredHeaders } from '../guard/mirrored-headers.ts';
-import { type Bearer, failWith, senderTo } from './http-request.ts';
+import { type Bearer, failWith, OpenRequests, senderTo } from './http-request.ts';
 import { type Channel, type OpenChannel, OutcomeUnknown } from './peer.ts';
 import { readMessages } from './read-events.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -13,7 +13,7 @@ const PERHAPS_SSE: ReadonlySet<number> = new Set([400, 404, 405]);
 export const openHttp =
   (server: GatewayServer, url: string, bearer?: Bearer): OpenChannel =>
   (events) => {
-    const closing = new AbortController();
+    const open = new OpenRequests();
     const maxChars = server.legate.limits.resultBytes;
     const sendTo = senderTo(server, bearer);
     let session: string | null = null;
@@ -22,7 +22,7 @@ export const openHttp =
     /** Requests of 2026-07-28 in progress, which are cancelled by closing the response. */
     const running = new Map<unknown, AbortController>();
 
-    const send = (method: 'GET' | 'POST' | 'DELETE', message?: Message, more = {}, signal = closing.signal) => {
+    const send = (method: 'GET' | 'POST' | 'DELETE', signal: AbortSignal, message?: Message, more = {}) => {
       const headers = {
         accept: 'application/json, text/event-stream',
         ...(session !== null && { 'mcp-session-id': session }),
@@ -32,8 +32,8 @@ export const openHttp =
       return sendTo({ method, url, headers, message, signal });
     };
     /** Notifications that belong to no request arrive here, if the server offers such a stream. */
-    const listen = async (): Promise<void> => {
-      const response = await send('GET');
+    const listen = async ({ signal }: AbortController): Promise<void> => {
+      const response = await send('GET', signal);
       // Answers come on the response to their request only.
       const receive = (received: Message): void => {
         if ('method' in received) events.message(received);
@@ -49,7 +49,7 @@ export const openHttp =
     };
     const request = async (message: Message, headers: Record<string, string>, signal: AbortSignal): Promise<void> => {
       const { id, method } = message;
-      const response = await send('POST', message, headers, signal);
+      const response = await send('POST', signal, message, headers);
       if (!response.ok) {
         // The session has ended, so the next request needs another one.
         if (response.status === 404 && session !== null) events.ended(new Error('its session ended'));
@@ -80,31 +80,30 @@ export const openHttp =
           if (own) return own.abort();
         }
         if (id === undefined || method === undefined) {
-          const response = await send('POST', message);
-          if (!response.ok) return failWith(response);
-          await response.body?.cancel();
-          if (method === 'notifications/initialized') listen().catch(() => {});
+          await open.during(async ({ signal }) => {
+            const response = await send('POST', signal, message);
+            if (!response.ok) return failWith(response);
+            return response.body?.cancel();
+          });
+          if (method === 'notifications/initialized') open.during(listen).catch(() => {});
           return;
         }
-        if (revisionOf(message) === undefined) return request(message, {}, closing.signal);
-        const own = new AbortController();
-        running.set(id, own);
-        try {
-          await request(
-            message,
-            { ...mirroredHeaders(message), ...headers },
-            AbortSignal.any([own.signal, closing.signal]),
-          );
-        } finally {
-          running.delete(id);
-        }
+        await open.during(async (own) => {
+          if (revisionOf(message) === undefined) return request(message, {}, own.signal);
+          running.set(id, own);
+          try {
+            return await request(message, { ...mirroredHeaders(message), ...headers }, own.signal);
+          } finally {
+            running.delete(id);
+          }
+        });
       },
       close: async () => {
-        closing.abort();
+        open.end();
         await older?.close();
         if (session === null) return;
         // The server ends the session itself if this fails.
-        await send('DELETE', undefined, {}, AbortSignal.timeout(2000)).then(
+        await send('DELETE', AbortSignal.timeout(2000)).then(
           (response) => response.body?.cancel(),
           () => {},
         );

@@ -1,4 +1,4 @@
-import { failWith, type Send } from './http-request.ts';
+import { failWith, OpenRequests, type Send } from './http-request.ts';
 import { type Channel, type ChannelEvents, OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import { messagesIn, readEvents } from './read-events.ts';
 
@@ -7,7 +7,7 @@ import { messagesIn, readEvents } from './read-events.ts';
  * address for messages. It has to be of the same origin, because messages carry the headers for this server.
  */
 export function openSse(url: string, maxChars: number, send: Send, events: ChannelEvents): Channel {
-  const closing = new AbortController();
+  const open = new OpenRequests();
   const connect = new Promise<string>((resolve, reject) => {
     const take = ({ name, data }: { name: string | undefined; data: string }): boolean => {
       if (name === 'endpoint') {
@@ -17,9 +17,9 @@ export function openSse(url: string, maxChars: number, send: Send, events: Chann
       } else for (const message of messagesIn({ name, data })) events.message(message);
       return false;
     };
-    const listen = async (): Promise<void> => {
+    const listen = async ({ signal }: AbortController): Promise<void> => {
       const headers = { accept: 'text/event-stream' };
-      const response = await send({ method: 'GET', url, headers, signal: closing.signal });
+      const response = await send({ method: 'GET', url, headers, signal });
       if (!response.ok) return failWith(response);
       if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
         await response.body?.cancel();
@@ -28,7 +28,7 @@ export function openSse(url: string, maxChars: number, send: Send, events: Chann
       await readEvents(response, maxChars, take);
       throw new OutcomeUnknown('its stream ended');
     };
-    listen().catch((error: Error) => {
+    open.during(listen).catch((error: Error) => {
       reject(error);
       events.ended(error);
     });
@@ -37,10 +37,13 @@ export function openSse(url: string, maxChars: number, send: Send, events: Chann
   return {
     send: async (message) => {
       const headers = { accept: 'application/json, text/event-stream' };
-      const response = await send({ method: 'POST', url: await connect, headers, message, signal: closing.signal });
-      if (!response.ok) return failWith(response);
-      await response.body?.cancel();
+      const address = await connect;
+      await open.during(async ({ signal }) => {
+        const response = await send({ method: 'POST', url: address, headers, message, signal });
+        if (!response.ok) return failWith(response);
+        return response.body?.cancel();
+      });
     },
-    close: async () => closing.abort(),
+    close: async () => open.end(),
   };
 }
