@@ -43,6 +43,22 @@ it('so has one that a page answers', async () => {
   ]);
 });
 
+it.each([
+  ['/verify-email?token=x', 'link-unknown', undefined],
+  ['/magic-link/verify?token=x', 'link-unknown', undefined],
+  ['/password/reset?token=x', 'link-unknown', undefined],
+  ['/setup?token=x', 'link-unknown', undefined],
+  ['/api/legate/oauth/authorize?client_id=cli_x', 'client-unknown', 'cli_x'],
+])('so has a page that is opened: %s', async (path, reason, clientId) => {
+  for (const accept of ['text/html', 'application/json']) {
+    logged.splice(0);
+    const r = await t.call('GET', path, { headers: { accept } });
+    expect(r.status).toBeGreaterThanOrEqual(400);
+    const expected = { reason, requestId: r.headers.get('x-request-id'), ...(clientId ? { clientId } : {}) };
+    expect(refusals()).toEqual([expect.objectContaining(expected)]);
+  }
+});
+
 it('a refused credential is logged with its reason, and never with the credential', async () => {
   const { body } = await signIn('ada@example.com', PASSWORD);
   const agent = await t.agent(await t.user());

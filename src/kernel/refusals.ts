@@ -43,6 +43,9 @@ export const REFUSALS = {
   'client-public': 'The endpoint requires a client secret.',
   'client-grant-type': 'The client is not registered for this grant type.',
 
+  // Authorization requests
+  'redirect-uri-unregistered': 'redirect_uri is not registered for this client.',
+
   // Authorization codes
   'code-unknown': 'No authorization code has this hash.',
   'code-of-another-client': 'The code was issued to another client.',

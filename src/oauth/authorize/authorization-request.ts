@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LegateError, type validationFailed } from '../../kernel/errors.ts';
 import { parseWith, text } from '../../kernel/json.ts';
+import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
 import type { Client } from '../clients/client.ts';
 import { matchesRedirectUri, withParameters } from '../clients/redirect-uri.ts';
@@ -75,10 +76,15 @@ export async function readAuthorizationRequest(
   const client = await resolveClient(platform, client_id).catch((error: unknown) => {
     throw error instanceof LegateError ? invalidRequest(error.message) : error;
   });
-  if (!client) throw invalidRequest('There is no client with this client_id.', 'UNKNOWN_CLIENT');
+  if (!client) throw unknown(client_id, 'There is no client with this client_id.', 'UNKNOWN_CLIENT', 'client-unknown');
   const redirectUri = findRedirectUri(client, redirect_uri);
   if (redirectUri === undefined)
-    throw invalidRequest('redirect_uri is not registered for this client.', 'UNREGISTERED_REDIRECT_URI');
+    throw unknown(
+      client_id,
+      'redirect_uri is not registered for this client.',
+      'UNREGISTERED_REDIRECT_URI',
+      'redirect-uri-unregistered',
+    );
   const states = query.getAll('state');
   const state = states.length === 1 && (states[0] as string).length <= MAX_STATE_CHARS ? states[0] : undefined;
   const fail = (error: LegateError): never => {
@@ -121,8 +127,15 @@ export async function readAuthorizationRequest(
 }
 
 /** `reason` selects the text that a page shows to the person; the message is for the client's developer. */
-const invalidRequest = (message: string, reason?: 'UNKNOWN_CLIENT' | 'UNREGISTERED_REDIRECT_URI'): LegateError =>
-  ClientErrors.AUTHORIZATION_REQUEST_INVALID({ message, ...(reason ? { details: { reason } } : {}) });
+const invalidRequest = (message: string): LegateError => ClientErrors.AUTHORIZATION_REQUEST_INVALID({ message });
+
+const unknown = (
+  clientId: string,
+  message: string,
+  shown: 'UNKNOWN_CLIENT' | 'UNREGISTERED_REDIRECT_URI',
+  reason: RefusalReason,
+): LegateError =>
+  ClientErrors.AUTHORIZATION_REQUEST_INVALID({ message, details: { reason: shown }, reason, context: { clientId } });
 
 const pickParameters = (query: URLSearchParams, names: ReadonlySet<string>): URLSearchParams =>
   new URLSearchParams([...query].filter(([name]) => names.has(name)));

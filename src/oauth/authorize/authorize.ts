@@ -1,4 +1,5 @@
 import type { UserPrincipal } from '../../access/principal.ts';
+import { logRefusal } from '../../http/render-error.ts';
 import type { Call } from '../../http/route.ts';
 import { CommonErrors, LegateError } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
@@ -20,7 +21,7 @@ import {
 } from './authorization-request.ts';
 import { hasErrorPage, redirectErrorPage, requestErrorPage } from './error-pages.ts';
 
-export type AuthorizeCall = Pick<Call<unknown, unknown, unknown>, 'request' | 'url' | 'requireUser'>;
+export type AuthorizeCall = Pick<Call<unknown, unknown, unknown>, 'request' | 'requestId' | 'url' | 'requireUser'>;
 export type Person = Awaited<ReturnType<AuthorizeCall['requireUser']>>;
 
 /** Never 307 or 308, which would repeat the person's form to the client (RFC 9700, section 4.12). */
@@ -50,8 +51,10 @@ async function withErrorResponses(
       return (await mayRedirect(platform, call, error.to))
         ? redirect(error.location, status)
         : redirectErrorPage(platform, call.request, error);
-    if (error instanceof LegateError && hasErrorPage(error, call.request))
+    if (error instanceof LegateError && hasErrorPage(error, call.request)) {
+      logRefusal(platform, error, call.requestId);
       return requestErrorPage(platform, call.request, error);
+    }
     throw error;
   }
 }

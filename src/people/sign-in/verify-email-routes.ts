@@ -40,9 +40,13 @@ export const verifyEmailRoutes = [
     page: true,
     query: LinkQuery,
     responses: { 200: HTML, 401: HTML },
-    handle: async ({ query: { token }, request }, platform) => {
+    handle: async ({ query: { token }, request, requestId }, platform) => {
       const found = await findVerification(platform, token);
-      if (!found) return linkErrorPage(platform, request, INVALID_TOKEN());
+      if (!found) {
+        const error = INVALID_TOKEN({ reason: 'link-unknown' });
+        logRefusal(platform, error, requestId);
+        return linkErrorPage(platform, request, error);
+      }
       return confirmPage(
         platform,
         request,

@@ -64,9 +64,13 @@ export const passwordlessRoutes = [
     page: true,
     query: LinkQuery,
     responses: { 200: HTML, 401: HTML },
-    handle: async ({ query: { token }, request }, platform) => {
+    handle: async ({ query: { token }, request, requestId }, platform) => {
       const found = await findMagicLink(platform, token);
-      if (!found) return linkErrorPage(platform, request, INVALID_TOKEN());
+      if (!found) {
+        const error = INVALID_TOKEN({ reason: 'link-unknown' });
+        logRefusal(platform, error, requestId);
+        return linkErrorPage(platform, request, error);
+      }
       return confirmPage(
         platform,
         request,
