@@ -7,7 +7,7 @@ import type { Db } from '../storage/index.ts';
 import { ANONYMOUS, type Principal, ROLES, type Role } from './principal.ts';
 import { readCookie, sessionCookieName } from './session-cookie.ts';
 
-/** The embedder's own sign-in, asked when no credential of ours is present (contract 4). */
+/** The embedder's own sign-in, called when a request has no credential of Legate (contract 4). */
 export type AuthenticateHook = (
   request: Request,
 ) => Promise<ExternalUser | null | undefined> | ExternalUser | null | undefined;

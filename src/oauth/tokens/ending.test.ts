@@ -95,7 +95,7 @@ describe('POST /oauth/revoke', () => {
 
 describe('POST /oauth/introspect', () => {
   it.each(PREFIXES)(
-    '[RFC 7662 2.2] tells a confidential client and an admin what a token is worth, at %s/introspect',
+    '[RFC 7662 2.2] tells a confidential client and an admin whether a token is valid, at %s/introspect',
     async (prefix) => {
       const got = await tokens(t, person, client);
       for (const headers of [basic(client), { authorization: `Bearer ${admin.token}` }]) {

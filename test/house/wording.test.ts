@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+const PLACES = ['README.md', 'SECURITY.md', 'docs', 'src', 'console/src', 'examples'];
+
+/** Wording that new users stumbled over. Texts that people read do not return to it. */
+const UNCLEAR: readonly RegExp[] = [
+  /\ban envoy acts\b/i,
+  /\bto be read at\b/,
+  /\bno administrator's\b/,
+  /\bWho comes back with\b/,
+  /\bWhoever tries\b/,
+  /\bpath whole\b(?!, where)/,
+  /\bcredential of ours\b/,
+  /\bWhat is revoked\b/,
+  /\btrust nobody\b/,
+  /\bwhat production would refuse\b/,
+  /\bwhat an MCP client meets\b/,
+  /\bas far as was looked\b/,
+  /\bNOT as it should be\b/,
+  /\bNothing is here\b/,
+  /\bnames no known\b/,
+  /\bas many \w+ \w+ as are allowed\b/i,
+  /\bwhat a token is worth\b/,
+  /\bEnd what you do not know\b/,
+  /\bIt will use\b/,
+  /\bGo on with this account\b/,
+  /\bYou have an account already\b/,
+  /\bSie benutzt\b/,
+  /\bselbst angemeldet\b/,
+  /\bhandelte mit\b/,
+  /\bfreiwillig\b/,
+  /\bDrücken Sie\b/,
+  /\bzu viele zugleich\b/,
+];
+
+function filesBelow(path: string): string[] {
+  if (/\.\w+$/.test(path)) return /\.(md|ts|tsx|mjs|html)$/.test(path) && !path.endsWith('.test.ts') ? [path] : [];
+  return readdirSync(path, { withFileTypes: true })
+    .filter(({ name }) => name !== 'node_modules' && !name.startsWith('.'))
+    .flatMap((entry) => {
+      const inner = join(path, entry.name);
+      return entry.isDirectory() || /\.\w+$/.test(entry.name) ? filesBelow(inner) : [];
+    });
+}
+
+it('no text of README, docs, pages, console, commands or API has wording that is known to be unclear', () => {
+  const found = PLACES.flatMap((place) => filesBelow(join(root, place))).flatMap((file) => {
+    const text = readFileSync(file, 'utf8');
+    return UNCLEAR.flatMap((pattern) => (pattern.test(text) ? [`${relative(root, file)}: ${pattern.source}`] : []));
+  });
+  expect(found).toEqual([]);
+});
