@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { parseKey, policyOfKeys, verifyExport, verifyProof } from '../../verify/index.ts';
+import { checkSealedLedger, pruneLedger } from './index.ts';
+
+const config = { ledger: { seal: 'on' }, audit: { retentionDays: 90 } } as const;
+const permissions = [{ resource: 'db:*', actions: ['read'] }];
+/** Rows that retention deletes: more than a tile. */
+const OLD = 300;
+/** Decisions of each instance meanwhile. */
+const DECISIONS = 15;
+
+it('decisions, proofs and exports on two instances go on while retention deletes old rows', async () => {
+  const t = await createTestService({ config });
+  const other = await createTestService({ config, sameDatabaseAs: t });
+  const instances = [t, other];
+  const [owner, admin] = [await t.user(), await t.admin()];
+  const agent = await t.agent(owner, { permissions });
+  const request = { action: 'read', resource: 'db:old' };
+  for (let left = OLD; left > 0; left -= 100) {
+    const r = await t.call('POST', '/authorize/batch', { as: agent, body: { requests: Array(100).fill(request) } });
+    expect(r.status, r.text).toBe(200);
+  }
+  t.clock.advance(91 * DAY_MS);
+  const policy = policyOfKeys((await t.legate.ledger.keys()).keys.map(parseKey));
+  const decide = async (one: TestService): Promise<string> => {
+    const r = await one.call('POST', '/authorize', { as: agent, body: { ...request, resource: 'db:new' } });
+    expect([r.status, r.body.allowed]).toEqual([200, true]);
+    return r.body.auditId;
+  };
+  const prove = async (one: TestService, id: string): Promise<void> => {
+    const proof = await one.call('GET', `/audit/${id}/proof`, { as: owner });
+    if (proof.status === 200) expect(verifyProof(proof.text, policy).entry.fields['id']).toBe(id);
+    else expect([proof.status, proof.body.error.code]).toEqual([409, 'NOT_YET_SEALED']);
+  };
+  const kept: string[] = [await decide(t)];
+  await t.legate.ledger.proof(kept[0] as string);
+
+  const exported = async (one: TestService): Promise<void> => {
+    const file = await one.call('GET', '/audit/export?format=sealed', { as: admin });
+    // Rows that are deleted while the file is written break it off, or are gone in it; it is never refuted.
+    if (file.status === 200) verifyExport(file.text.slice(0, -1).split('\n'), policy);
+    else expect(file.body.error.code).toBe('NOT_YET_SEALED');
+  };
+  await Promise.all([
+    ...instances.map(async (one) => {
+      for (let i = 0; i < DECISIONS; i++) {
+        const id = await decide(one);
+        kept.push(id);
+        await prove(one, id);
+      }
+    }),
+    // Where another instance is faster, a run may fail or do nothing.
+    ...instances.map(async (one) => {
+      for (let i = 0; i < 3; i++) await pruneLedger(one.legate.platform).catch(() => {});
+    }),
+    ...instances.map((one) => exported(one).catch((error: Error) => expect(error.message).toContain('has no leaf'))),
+  ]);
+  t.clock.advance(3_600_000);
+  await pruneLedger(t.legate.platform);
+
+  const rows = await t.legate.platform.database.read.selectFrom('stream_events').select(['type', 'resource']).execute();
+  expect(rows.filter(({ resource }) => resource === 'db:old')).toEqual([]);
+  expect(rows.filter(({ type }) => type === 'ledger.pruned')).toHaveLength(1);
+  expect(rows.filter(({ resource }) => resource === 'db:new')).toHaveLength(kept.length);
+  for (const id of kept) expect(verifyProof(await other.legate.ledger.proof(id), policy).entry.fields['id']).toBe(id);
+  const file = await (await t.legate.ledger.export({})).text();
+  expect(verifyExport(file.slice(0, -1).split('\n'), policy)).toMatchObject({ unexplained: [], unrecorded: [] });
+  for (const one of instances) expect(await checkSealedLedger(one.legate.platform)).not.toHaveProperty('problem');
+});
