@@ -99,7 +99,8 @@ const PSEUDO_FILE_SYSTEMS = ['/proc', '/sys', '/dev'];
 
 /**
  * Creates a folder (mode 0700). Throws if the parent is missing or the root of the file system, unless `parents` is
- * set, so that a mistyped path creates nothing. Does not use Node's recursive mkdir, which never returns for some paths below /proc.
+ * set, so that a mistyped path creates nothing. Does not use Node's recursive mkdir, which never returns for some
+ * paths below /proc.
  */
 export function createFolder(dir: string, { parents = false } = {}): void {
   const path = resolve(dir);

@@ -7,7 +7,7 @@ import { assertConsistent, rootOfInclusion } from './tree.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text, 'hex');
 
-/** The leaves, roots and proofs that transparency-dev/merkle and the C++ reference implementation of RFC 6962 publish. */
+/** Leaves, roots and proofs published by transparency-dev/merkle and the C++ reference implementation of RFC 6962. */
 const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'].map(
   (leaf) => sha256(hex(`00${leaf}`)),
 );

@@ -95,7 +95,7 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     }).catch(asUndecidable);
-  /** If the service refuses to decide a batch, each half is asked on its own, down to the question that is too large. */
+  /** If the service refuses a batch, each half is asked on its own, down to the question that is too large. */
   const possible = async (auth: McpAuth, questions: readonly Question[]): Promise<boolean[]> => {
     try {
       const { results } = await post('/authorize/batch', {
