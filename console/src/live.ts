@@ -15,7 +15,8 @@ const STALE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^mcp\./, ['servers']],
   [/^gateway\./, ['gateway', 'changes']],
   [/^(client|grant|consent)\./, ['clients', 'grants']],
-  [/^(user|invite|tenant)\./, ['people']],
+  [/^trust\./, ['agents', 'changes']],
+  [/^(user|invite|tenant|issuer|group)\./, ['people']],
 ];
 /** Lists of decisions are not fetched again under the reader: `newDecisions` counts what they lack. */
 const FOLLOWED = new Set([

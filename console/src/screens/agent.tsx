@@ -11,6 +11,7 @@ import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { Versions } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
 import { PermissionEditor } from './permission-editor.tsx';
+import { Workloads } from './workloads.tsx';
 
 export function AgentScreen() {
   const id = useParam('id');
@@ -23,7 +24,13 @@ export function AgentScreen() {
       </Screen>
     );
   const one = agent.data;
-  const body = { permissions: Permissions, delegations: Delegated, activity: Activity, history: Past }[tab];
+  const body = {
+    permissions: Permissions,
+    delegations: Delegated,
+    activity: Activity,
+    workloads: Workloads,
+    history: Past,
+  }[tab];
   if (!body) return <NotFound />;
   const Body = body;
   return (
@@ -35,6 +42,7 @@ export function AgentScreen() {
           [`/agents/${id}`, t.permissions],
           [`/agents/${id}/delegations`, t.nav.delegations],
           [`/agents/${id}/activity`, t.activity],
+          [`/agents/${id}/workloads`, t.workloads],
           [`/agents/${id}/history`, t.history],
         ]}
       />

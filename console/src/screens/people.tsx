@@ -9,19 +9,20 @@ import { Empty, ErrorNotice, NotFound, Result, Screen, Tabs } from '../parts/scr
 import { Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { Issuers } from './issuers.tsx';
 
 const ROLES = ['user', 'auditor', 'admin'] as const;
 type Role = (typeof ROLES)[number];
 
 export function People() {
   const tab = useParam('tab');
-  const Body = { users: Users, invitations: Invitations, tenants: Tenants }[tab];
+  const Body = { users: Users, invitations: Invitations, tenants: Tenants, issuers: Issuers }[tab];
   const [inviting, setInviting] = useState(false);
   if (!Body) return <NotFound />;
   return (
     <Screen
       title={t.nav.people}
-      curl={{ users: '/users', invitations: '/invites', tenants: '/tenants' }[tab as 'users']}
+      curl={{ users: '/users', invitations: '/invites', tenants: '/tenants', issuers: '/issuers' }[tab as 'users']}
       actions={
         rights.admin && (
           <button type="button" className="button primary" onClick={() => setInviting(true)}>
@@ -36,6 +37,7 @@ export function People() {
           ['/people/users', t.users],
           ['/people/invitations', t.invitations],
           ['/people/tenants', t.tenants],
+          ['/people/issuers', t.issuers],
         ]}
       />
       <Body />

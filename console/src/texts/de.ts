@@ -1,5 +1,6 @@
 import type { Texts } from './en.ts';
 import { erasureDe } from './erasure-de.ts';
+import { federationDe } from './federation-de.ts';
 import { frameDe } from './frame-de.ts';
 import { gatewayDe, gatewayStatusDe } from './gateway-de.ts';
 import { sealDe } from './seal-de.ts';
@@ -7,6 +8,7 @@ import { sealDe } from './seal-de.ts';
 export const de: Texts = {
   ...erasureDe,
   ...frameDe,
+  ...federationDe,
   ...gatewayDe,
   ...sealDe,
   unavailable: 'Die Konsole konnte nicht geladen werden. Bitte versuchen Sie es gleich noch einmal.',

@@ -1,4 +1,5 @@
 import { erasureEn } from './erasure-en.ts';
+import { federationEn } from './federation-en.ts';
 import { frameEn } from './frame-en.ts';
 import { gatewayEn, gatewayStatusEn } from './gateway-en.ts';
 import { sealEn } from './seal-en.ts';
@@ -7,6 +8,7 @@ import { sealEn } from './seal-en.ts';
 export const en = {
   ...erasureEn,
   ...frameEn,
+  ...federationEn,
   ...gatewayEn,
   ...sealEn,
   unavailable: 'The console could not be loaded. Try again in a moment.',

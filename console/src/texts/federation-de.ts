@@ -1,0 +1,75 @@
+import type { federationEn } from './federation-en.ts';
+
+export const federationDe: typeof federationEn = {
+  issuers: 'Identitätsanbieter',
+  issuer: 'Identitätsanbieter',
+  noIssuers:
+    'Noch wird keinem anderen Dienst vertraut. Über einen solchen melden sich Personen an, und Workloads handeln ohne ' +
+    'Geheimnis.',
+  addIssuer: 'Anbieter hinzufügen',
+  editIssuer: (name) => `${name} ändern`,
+  edit: 'Ändern',
+  save: 'Speichern',
+  provider: 'Anbieter',
+  otherProvider: 'Anderer (OpenID Connect)',
+  providers: {
+    google: 'Google',
+    microsoft: 'Microsoft Entra ID',
+    okta: 'Okta',
+    auth0: 'Auth0',
+    keycloak: 'Keycloak',
+    gitlab: 'GitLab',
+  },
+  issuerNameHint: 'Kleinbuchstaben, Ziffern und Bindestriche. Der Name ist Teil der Rücksprungadresse.',
+  issuerAddress: 'Adresse des Ausstellers',
+  issuerAddressHint: 'Genau wie im Claim iss seiner Token.',
+  issuerUse: 'Vertraut für',
+  issuerUses: {
+    signIn: 'Anmeldung von Personen',
+    workload: 'Workloads als Agenten',
+    enterprise: 'Zugriff von Anwendungen',
+  },
+  issuerDomains: 'Domains',
+  issuerDomainsHint:
+    'Domains, für deren Adressen er spricht, etwa example.com. Seine Personen gelangen dort zu bestehenden Konten.',
+  inConfiguration: 'In der Konfiguration',
+  issuerOfConfiguration: 'Dieser Anbieter steht in der Konfiguration und wird dort geändert.',
+  removeIssuerText: 'Ab dann gilt nichts mehr, was er signiert, und die Zugriffstoken, zu denen er führte, enden.',
+  audience: 'Empfänger (aud)',
+  ownAddress: 'Dieser Dienst',
+  algorithms: 'Algorithmen',
+  publicKeys: 'Öffentliche Schlüssel',
+  fromItsDocument: 'Wie in seinem OpenID-Dokument',
+  clientId: 'Client-ID',
+  clientIdHint: 'Dieser Dienst, wie er beim Anbieter registriert ist.',
+  clientSecret: 'Client-Geheimnis',
+  clientSecretText: 'Ein Geheimnis wird auf der Kommandozeile gesetzt, damit kein Skript einer Seite es je hat.',
+  applications: 'Anwendungen',
+  enterpriseRequired: 'Nur dieser Anbieter darf Anwendungen für seine Personen handeln lassen',
+  enterpriseOptional: 'Dieser Anbieter oder die Person darf Anwendungen handeln lassen',
+  atTheProvider: 'Beim Anbieter',
+  atTheProviderText: 'Registrieren Sie diese Rücksprungadresse beim Anbieter:',
+  mappings: 'Was Claims bei jeder Anmeldung geben',
+  noMappings: 'Nichts: Wer sich anmeldet, erhält die Rolle Benutzer.',
+  claim: 'Claim',
+  tenant: 'Mandant',
+  directory: 'Verzeichnis (SCIM 2.0)',
+  directoryText:
+    'Ihr Verzeichnis legt unter dieser Adresse Personen und Gruppen an, ändert und sperrt sie, mit einem API-Token ' +
+    'eines Administrators, das den Scope scim hat.',
+  directoryAddress: 'Adresse für das Verzeichnis',
+  workloads: 'Workloads',
+  workloadsText:
+    'Ein Workload, dessen Token von seiner Plattform zu einer Zeile passt, handelt als dieser Agent und braucht kein ' +
+    'Geheimnis.',
+  noWorkloads: 'Kein Workload darf als dieser Agent handeln.',
+  trustWorkload: 'Workload vertrauen',
+  workloadSubject: 'Subjekt',
+  workloadSubjectHint:
+    'Claim sub seines Tokens, etwa repo:acme/shop:ref:refs/heads/main. * steht für einen ganzen Abschnitt.',
+  furtherClaims: 'Weitere Claims',
+  furtherClaimsHint: 'Einer je Zeile, etwa environment=production.',
+  endTrust: 'Vertrauen beenden',
+  endTrustQuestion: (subject) => `Das Vertrauen in ${subject} beenden?`,
+  endTrustText: 'Zugriffstoken, zu denen es führte, enden sofort.',
+};
