@@ -57,6 +57,14 @@ export const gateway = defineModule({
       deleteConnectionsOf(
         change,
         events.flatMap(({ userId }) => userId ?? []),
+        'user-deleted',
+      ),
+    // Someone who set the account up before its address was verified may have connected accounts of theirs.
+    'user.updated': (change, events) =>
+      deleteConnectionsOf(
+        change,
+        events.flatMap(({ userId, data }) => (data['reason'] === 'address-proved' && userId) || []),
+        'address-proved',
       ),
   },
   gauges: [

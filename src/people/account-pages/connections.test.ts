@@ -6,6 +6,8 @@ import {
   openPretendedProvider,
   type PretendedProvider,
 } from '../../../test/support/identity-provider.ts';
+import { type Mailbox, openMailbox } from '../../../test/support/mailbox.ts';
+import { mailedToken } from '../../../test/support/people.ts';
 import {
   createTestService,
   FakeClock,
@@ -19,13 +21,16 @@ let t: TestService;
 let admin: TestUser;
 let provider: PretendedProvider;
 let other: PretendedProvider;
+let box: Mailbox;
 let count = 0;
 
 beforeAll(async () => {
   const clock = new FakeClock();
   // The provider has the clock of the machine.
   clock.set(new Date().toISOString());
-  t = await createTestService({ lasting: true, clock, config: { federation: { allowPrivateNetworks: true } } });
+  box = await openMailbox();
+  const config = { federation: { allowPrivateNetworks: true }, mail: { url: box.url } };
+  t = await createTestService({ lasting: true, clock, config });
   admin = await t.admin();
   [provider, other] = [await openPretendedProvider(), await openPretendedProvider()];
   for (const [name, { address }] of [
@@ -109,6 +114,31 @@ describe('/account/connections', () => {
     await connect(other, 'Carol at Acme');
     expect((await remove(person)).status).toBe(404);
     expect(await signsInAs('Carol at Acme')).toBe(other.id);
+  });
+
+  it('end with the first proof of the address by somebody else, and stay with one in the same browser', async () => {
+    const squatter = await newPerson();
+    await connect(squatter, 'Gil at Acme');
+    expect(await signsInAs('Gil at Acme')).toBe(squatter.id);
+    await box.next(squatter.email);
+    const link = { ...squatter, t, box, session: '' };
+    const proved = await t.call('POST', '/magic-link/verify', {
+      body: { token: await mailedToken(link, '/magic-link') },
+    });
+    expect(proved.status, proved.text).toBe(200);
+    expect(await signsInAs('Gil at Acme')).toBeUndefined();
+    const { body } = await t.call('GET', `/changes?subject=${squatter.id}&type=user.updated`, { as: admin });
+    expect(body.map(({ before, after }: Json) => [before?.['connection'], after?.['connection']])).toContainEqual([
+      { issuer: provider.address, subject: 'Gil at Acme' },
+      undefined,
+    ]);
+
+    const owner = await newPerson();
+    await connect(owner, 'Hal at Acme');
+    await box.next(owner.email);
+    const own = await mailedToken({ ...owner, t, box, session: '' }, '/verify-email/send');
+    expect((await owner.browser.post('/verify-email', { token: own })).status).toBe(200);
+    expect(await signsInAs('Hal at Acme')).toBe(owner.id);
   });
 
   it('keeps the only way in, also if two are removed at once', async () => {

@@ -84,6 +84,22 @@ export async function addIdentity(
   });
 }
 
+/** Removes the identities of a user, with one event each. */
+export async function removeIdentitiesOf({ db, emit }: Change, userId: Id<'user'>): Promise<void> {
+  const rows = await db
+    .deleteFrom('identities')
+    .where('user_id', '=', userId)
+    .returning(['issuer', 'subject'])
+    .execute();
+  for (const { issuer, subject } of rows)
+    emit({
+      type: 'user.updated',
+      userId,
+      data: { userId, changed: ['connections'] },
+      before: { connection: { issuer, subject } },
+    });
+}
+
 /**
  * Returns the user that an assertion is about, or why there is none. An account belongs to issuer and subject. The
  * first assertion of a subject joins an account as `mayJoin` says.

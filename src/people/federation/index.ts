@@ -11,6 +11,7 @@
 import { defineModule } from '../../platform.ts';
 import { resealClientSecrets } from './client-secrets.ts';
 import { IssuerErrors } from './errors.ts';
+import { removeIdentitiesOf } from './identities.ts';
 import { issuerKeys } from './issuer-keys.ts';
 import { issuerRoutes } from './routes.ts';
 import { providers } from './sign-in/provider.ts';
@@ -37,5 +38,12 @@ export const federation = defineModule({
   upkeep: async (platform) => {
     await deleteExpiredAssertions(platform);
     await resealClientSecrets(platform);
+  },
+  reactions: {
+    // Someone who set the account up before its address was verified may have connected an identity of theirs.
+    'user.updated': async (change, events) => {
+      for (const { userId, data } of events)
+        if (userId !== undefined && data['reason'] === 'address-proved') await removeIdentitiesOf(change, userId);
+    },
   },
 });

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Mailbox, openMailbox } from '../../../../test/support/mailbox.ts';
+import { mailedToken, signedUp } from '../../../../test/support/people.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
 import { resealConnections, unsealCredentials } from './store.ts';
 
@@ -20,13 +22,16 @@ const auth = { type: 'userSecret' as const, fields: ['token', 'team'] };
 const command = { command: process.execPath, args: ['-e', SERVER] };
 
 let t: TestService;
+let box: Mailbox;
 let alice: TestUser;
 let bob: TestUser;
 
 beforeAll(async () => {
+  box = await openMailbox();
   t = await createTestService({
     lasting: true,
     config: {
+      mail: { url: box.url },
       gateway: {
         servers: {
           issues: {
@@ -174,6 +179,23 @@ describe('a server that needs secrets of a person', () => {
       await t.call('POST', '/gateway/open/mcp', { as: agent, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
       expect((await rpc(agent, 'tools/list', {}, 'open')).error.message).toContain('suspended');
     }
+  });
+
+  it('ends with the first proof of the address by somebody else', async () => {
+    await t.admin();
+    const p = await signedUp({ t, box });
+    const squatter = { ...p, token: p.session } as never as TestUser;
+    await put(squatter, { token: 'of the squatter', team: 'x' });
+    const { pid } = await who(await agentOf(squatter));
+    const token = await mailedToken(p, '/magic-link');
+    const proved = await t.call('POST', '/magic-link/verify', { body: { token } });
+    expect(proved.status).toBe(200);
+    const owner = { ...p, token: proved.body.token } as never as TestUser;
+    expect((await t.call('GET', '/gateway/connections', { as: owner })).body[0].connected).toBe(false);
+    await ends(pid);
+    expect((await who(await agentOf(owner)))._meta.reason).toBe('NOT_CONNECTED');
+    const { body: events } = await t.call('GET', '/events?types=gateway.disconnected', { as: owner });
+    expect(events.map((event: Json) => event['data'])).toEqual([{ server: 'issues', reason: 'address-proved' }]);
   });
 
   it('is sealed again with a new key', async () => {

@@ -177,8 +177,12 @@ export async function deleteConnection(platform: Platform, caller: Person, name:
   await platform.stateOf(gatewayServers).get(name)?.upstreams.endPerson(userId);
 }
 
-/** Deletes the connections of people whose accounts are deleted in this change. */
-export async function deleteConnectionsOf(change: Change, userIds: readonly string[]): Promise<void> {
+/** Deletes the connections of people, and what they began, in the change that ends them. */
+export async function deleteConnectionsOf(
+  change: Change,
+  userIds: readonly string[],
+  reason: 'user-deleted' | 'address-proved',
+): Promise<void> {
   for (const userId of userIds) {
     const deleted = await change.db
       .deleteFrom('gateway_connections')
@@ -187,7 +191,6 @@ export async function deleteConnectionsOf(change: Change, userIds: readonly stri
       .execute();
     await revokeLater(change, deleted);
     await change.db.deleteFrom('gateway_oauth_states').where('user_id', '=', userId).execute();
-    for (const { server } of deleted)
-      change.emit({ type: 'gateway.disconnected', userId, data: { server, reason: 'user-deleted' } });
+    for (const { server } of deleted) change.emit({ type: 'gateway.disconnected', userId, data: { server, reason } });
   }
 }
