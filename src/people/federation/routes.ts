@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { defineRoute } from '../../platform.ts';
+import { SessionErrors, withRecentProof } from '../sessions/index.ts';
 import { IssuerErrors } from './errors.ts';
 import { createIssuer, deleteIssuer, updateIssuer } from './manage-issuers.ts';
 import { CreateIssuer, Issuer, MAX_ISSUERS, UpdateIssuer } from './schema.ts';
 import { getIssuer, listIssuers } from './store.ts';
 
 const idParams = z.object({ id: z.string() });
+const { REAUTHENTICATION_REQUIRED } = SessionErrors;
 const { ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, ISSUER_CONFIGURED } = IssuerErrors;
 
 /** Contract 23.1. */
@@ -14,12 +16,21 @@ export const issuerRoutes = [
     method: 'POST',
     path: '/issuers',
     summary: 'Trust an issuer of tokens',
-    description: 'Its documents and keys are fetched when a token of it is first used.',
+    description:
+      'Its documents and keys are fetched when a token of it is first used. Needs a recent use of the second factor, ' +
+      'if the caller has one, since the issuer may sign in people with any role.',
     access: 'admin',
     body: CreateIssuer,
     responses: { 201: Issuer },
-    errors: [ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED],
-    handle: async (call, platform) => ({ status: 201, body: await createIssuer(platform, call, call.body) }),
+    errors: [ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, REAUTHENTICATION_REQUIRED],
+    handle: async (call, platform) => ({
+      status: 201,
+      body: await createIssuer(
+        platform,
+        { actor: call.actor, reauthorize: withRecentProof(platform, call) },
+        call.body,
+      ),
+    }),
   }),
   defineRoute({
     method: 'GET',
@@ -48,15 +59,25 @@ export const issuerRoutes = [
     method: 'PATCH',
     path: '/issuers/:id',
     summary: 'Change an issuer',
+    description: 'Needs a recent use of the second factor, if the caller has one.',
     access: 'admin',
     versioned: true,
     params: idParams,
     body: UpdateIssuer,
     responses: { 200: Issuer },
-    errors: [ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, ISSUER_CONFIGURED],
+    errors: [ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, ISSUER_CONFIGURED, REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => ({
       status: 200,
-      body: await updateIssuer(platform, call, call.params.id, call.body),
+      body: await updateIssuer(
+        platform,
+        {
+          actor: call.actor,
+          reauthorize: withRecentProof(platform, call),
+          assertUnchanged: call.assertUnchanged,
+        },
+        call.params.id,
+        call.body,
+      ),
     }),
   }),
   defineRoute({

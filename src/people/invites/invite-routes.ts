@@ -3,6 +3,7 @@ import { asUser } from '../../access/principal.ts';
 import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
 import { languageOf } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
+import { SessionErrors, withRecentProof } from '../sessions/index.ts';
 import { UserErrors } from '../users/errors.ts';
 import { CreateInvite, Invite, NewInvite } from '../users/schema.ts';
 import { createInvite, deleteInvite, listInvites } from './invites.ts';
@@ -16,18 +17,23 @@ export const inviteRoutes = [
     summary: 'Invite a person to create an account',
     description:
       'The link is mailed if mail is configured, and shown once. It is valid for 7 days and one sign-up with ' +
-      'this address. A new invitation of the same address replaces it.',
+      'this address. A new invitation of the same address replaces it. A role other than `user` needs a recent use of ' +
+      'the second factor, if the caller has one.',
     access: 'admin',
     body: CreateInvite,
     responses: { 201: NewInvite },
     secrets: ['url'],
-    errors: [EMAIL_IN_USE, INVITES_CLOSED, TENANT_UNKNOWN],
+    errors: [EMAIL_IN_USE, INVITES_CLOSED, TENANT_UNKNOWN, SessionErrors.REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => ({
       status: 201,
       body: await createInvite(
         platform,
         call.body,
-        { userId: asUser(call.principal).userId, reauthorize: call.reauthorize, actor: call.actor },
+        {
+          userId: asUser(call.principal).userId,
+          reauthorize: call.body.role === 'user' ? call.reauthorize : withRecentProof(platform, call),
+          actor: call.actor,
+        },
         languageOf(call.request),
       ),
     }),

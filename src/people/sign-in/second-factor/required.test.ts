@@ -98,23 +98,34 @@ describe('POST /totp/disable', () => {
 });
 
 describe('a recent proof', () => {
-  const steps = (other: string): [string, string, object?][] => [
+  let issuers = 0;
+  const newIssuer = () => ({
+    name: `issuer-${++issuers}`,
+    issuer: `https://issuer-${issuers}.example`,
+    uses: ['workload'],
+  });
+  const steps = (other: string, issuerId: string): [string, string, object?][] => [
+    ['POST', '/issuers', newIssuer()],
+    ['PATCH', `/issuers/${issuerId}`, { name: `renamed-${issuers}` }],
     ['POST', '/api-tokens', { name: 'ci' }],
     ['PATCH', `/users/${other}`, { role: 'admin' }],
+    ['POST', '/invites', { email: 'invited@example.com', role: 'admin' }],
+    ['POST', '/invites', { email: 'invited@example.com', role: 'auditor' }],
     ['DELETE', `/users/${other}/second-factor`],
   ];
 
   it('403 REAUTHENTICATION_REQUIRED after 15 minutes, until a code was sent', async () => {
     const t = await serve();
     const [admin, other] = [await person(t, 'admin'), await person(t)];
+    const { id: issuerId } = (await t.call('POST', '/issuers', { as: admin.session, body: newIssuer() })).body;
     const { secret } = await enrol(admin);
     const all = async () => {
       const answers = [];
-      for (const [method, path, body] of steps(other.id))
+      for (const [method, path, body] of steps(other.id, issuerId))
         answers.push(await t.call(method, path, { as: admin.session, ...(body ? { body } : {}) }));
       return answers;
     };
-    expect((await all()).map((r) => r.status)).toEqual([201, 200, 204]);
+    expect((await all()).map((r) => r.status)).toEqual([201, 200, 201, 200, 201, 201, 204]);
     t.clock.advance(15 * MINUTE + 1);
     for (const r of await all())
       expect([r.status, r.body.error.code, r.body.error.details]).toEqual([
@@ -125,10 +136,12 @@ describe('a recent proof', () => {
     expect((await t.call('PATCH', `/users/${other.id}`, { as: admin.session, body: { name: 'Eve' } })).status).toBe(
       200,
     );
+    const plain = { email: 'plain@example.com', role: 'user' };
+    expect((await t.call('POST', '/invites', { as: admin.session, body: plain })).status).toBe(201);
     expect((await verify(admin, 'aaaaa-aaaaa')).status).toBe(401);
-    expect((await all()).map((r) => r.status)).toEqual([403, 403, 403]);
+    expect((await all()).map((r) => r.status)).toEqual([403, 403, 403, 403, 403, 403, 403]);
     expect((await verify(admin, codeNow(t, secret))).status).toBe(200);
-    expect((await all()).map((r) => r.status)).toEqual([201, 200, 204]);
+    expect((await all()).map((r) => r.status)).toEqual([201, 200, 201, 200, 201, 201, 204]);
   });
 
   it('does not come from a trusted device, and applies only to the session that sent the code', async () => {
@@ -160,9 +173,10 @@ describe('a recent proof', () => {
     t.clock.advance(60 * MINUTE);
     expect((await t.call('POST', '/api-tokens', { as: admin.session, body: { name: 'ci' } })).status).toBe(201);
     const { token } = (await t.call('POST', '/api-tokens', { as: admin.session, body: { name: 'ci' } })).body;
+    const { id: issuerId } = (await t.call('POST', '/issuers', { as: token, body: newIssuer() })).body;
     await enrol(admin);
     t.clock.advance(60 * MINUTE);
-    for (const [method, path, body] of steps(other.id))
+    for (const [method, path, body] of steps(other.id, issuerId))
       expect((await t.call(method, path, { as: token, ...(body ? { body } : {}) })).status).toBeLessThan(300);
   });
 });
