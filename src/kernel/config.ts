@@ -217,7 +217,7 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
     const direct = known.get(name);
     const asFile = name.endsWith('_FILE') ? known.get(name.slice(0, -'_FILE'.length)) : undefined;
     if (direct) {
-      if (text === '' && direct.option.fallback !== undefined) continue;
+      if (text === '') continue;
       found.set(direct.path.join('.'), direct.option.fromText(text));
       sources.set(direct.path.join('.'), 'environment');
     } else if (asFile?.option.secret) {

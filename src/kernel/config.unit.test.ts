@@ -83,6 +83,10 @@ describe('loadConfig', () => {
       http: { port: 3000 },
       users: { signUp: 'open' },
     });
+    const env = { LEGATE_BASE_URL: '', LEGATE_DATABASE_URL: '' };
+    const { values, sources } = load({ env, file: { databaseUrl: 'postgres://x' } });
+    expect([values.baseUrl, values.databaseUrl]).toEqual([undefined, 'postgres://x']);
+    expect([sources.get('baseUrl'), sources.get('databaseUrl')]).toEqual(['default', 'file']);
   });
 
   it('reads a secret from the file that ..._FILE names, without the final line break', () => {
