@@ -2,7 +2,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dispatcherOf } from '../../src/activity/webhooks/dispatcher.ts';
-import { webhooks } from '../../src/activity/webhooks/index.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { deleteStale } from '../../src/oauth/clients/delete-client.ts';
 import { register } from '../support/oauth.ts';
@@ -119,12 +118,18 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('without an owner is recorded as deleted by the system', async () => {
-    const { id, ownerId } = await make('/ownerless', ['agent.created']);
-    await t.legate.platform.database.write.deleteFrom('users').where('id', '=', ownerId).execute();
-    for (let i = 0; i < 2; i++) await webhooks.upkeep?.(t.legate.platform);
+  it('of a person whose account is deleted ends in the same change, by the same administrator', async () => {
+    const { id, ownerId } = await make('/deleted', ['agent.created']);
+    const admin = await t.admin();
+    const { events } = (await t.call('DELETE', `/users/${ownerId}?preview=true`, { as: admin })).body;
+    expect(events).toContainEqual(expect.objectContaining({ type: 'webhook.deleted', data: { webhookId: id } }));
+    expect((await t.call('DELETE', `/users/${ownerId}`, { as: admin })).status).toBeLessThan(300);
     expect(await eventsOf('webhook.deleted', ({ webhookId }) => webhookId === id)).toEqual([
-      { data: { webhookId: id }, actor: SYSTEM, before: expect.objectContaining({ origin: base }) },
+      {
+        data: { webhookId: id },
+        actor: expect.objectContaining({ kind: 'apiToken', userId: admin.id }),
+        before: expect.objectContaining({ origin: base }),
+      },
     ]);
   });
 

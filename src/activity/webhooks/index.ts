@@ -1,8 +1,7 @@
-import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { defineModule, type Platform } from '../../platform.ts';
 import { BREAKER_FAILURES, webhookFetch } from './attempt.ts';
-import { deleteOwnerless, deleteWebhooksOf, findOwnerless } from './delete-webhooks.ts';
+import { deleteWebhooksOf } from './delete-webhooks.ts';
 import { testsUnderWay } from './deliveries.ts';
 import { dispatcherOf, webhookDispatcher } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
@@ -25,11 +24,10 @@ const DROPPED_DAYS = 30;
 const OVERDUE_MS = 60 * MINUTE_MS;
 const SLICE = 5000;
 
-/** Notices webhooks created by other processes. Deletes old deliveries, and webhooks whose owner was deleted. */
+/** Notices webhooks created by other processes. Deletes old deliveries. */
 async function upkeep(platform: Platform): Promise<void> {
   dispatcherOf(platform).wake();
   const now = platform.clock.now();
-  if ((await findOwnerless(platform.database.read)).length > 0) await platform.ledger.change(SYSTEM, deleteOwnerless);
   await platform.ledger.maintain(async (db) => {
     await db
       .updateTable('webhook_deliveries')
@@ -85,6 +83,9 @@ export const webhooks = defineModule({
   routes: webhookRoutes,
   errors: WebhookErrors,
   reactions: {
+    'user.deleted': async (change, events) => {
+      for (const { userId } of events) if (userId !== undefined) await deleteWebhooksOf(change, userId);
+    },
     // A person who created the account before its address was verified could otherwise read what is delivered.
     'user.updated': async (change, events) => {
       for (const { userId, data } of events)

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts';
 import { dispatcherOf } from './dispatcher.ts';
-import { webhooks } from './index.ts';
 
 const receiving = webhookReceiver();
 const { answers, newPath, make, settle, at, deliveries, pathOf } = receiving;
@@ -145,7 +144,6 @@ describe('receivers that are slow, dead or new', () => {
     t.clock.advance(10_000);
     await settle();
     expect(at(path).length).toBe(1);
-    await webhooks.upkeep?.(t.legate.platform);
     await expect(t.legate.webhooks.get(webhook.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
   });
 });

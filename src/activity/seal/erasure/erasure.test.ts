@@ -283,7 +283,7 @@ describe('DELETE /users/:id?erase=true', () => {
     const id = await decide({ t, agent });
     await t.legate.platform.background.idle();
     await t.legate.ledger.proof(id);
-    const secrets = [person.email, 'Ada Countess', 'third floor', NOTE];
+    const secrets = [person.email, 'Ada Countess', 'third floor', 'hooks.example', NOTE];
     const before = await dump(t);
     for (const secret of secrets) expect(before).toContain(secret);
 
