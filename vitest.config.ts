@@ -6,9 +6,10 @@ import { LongestFirst } from './test/support/longest-first.ts';
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 const project = (name: 'sqlite' | 'postgres') => ({
-  // The examples import the package by its name, as their readers will.
   resolve: {
     alias: [
+      { find: /^@node-rs\/argon2$/, replacement: at('test/support/cheap-argon2.ts') },
+      // The examples import the package by its name, as their readers will.
       { find: /^legate$/, replacement: at('src/index.ts') },
       { find: /^legate\/node$/, replacement: at('src/node.ts') },
       { find: /^legate\/mcp$/, replacement: at('src/mcp.ts') },

@@ -11,12 +11,12 @@ import { startPostgres } from '../support/postgres-server.ts';
 import { freePort } from '../support/process.ts';
 import {
   agentBehind,
-  askWithoutPause,
+  askSteadily,
   keepAlive,
   nginxBefore,
   ProxiedStream,
   productionPair,
-  signInWithoutPause,
+  signInSteadily,
 } from '../support/proxied.ts';
 
 const deploy = (path: string): string => join(root, 'deploy', path);
@@ -48,8 +48,8 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
       const reader = await agentBehind(url, agent, cwd, pair);
       stream = new ProxiedStream(url, agent, '/api/legate/events/stream', reader.ownerToken);
       await expect.poll(() => stream?.connections, { timeout: 15_000 }).toBe(1);
-      const clients = askWithoutPause(url, agent, reader.token, 6);
-      const people = signInWithoutPause(url, agent, pair);
+      const clients = askSteadily(url, agent, reader.token, 6);
+      const people = signInSteadily(url, agent, pair);
       for (const i of [0, 1] as const) {
         const before = clients.answers.length;
         await expect.poll(() => clients.answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
@@ -99,7 +99,7 @@ describe.skipIf(!hasCaddy())('two instances in production and Caddy with deploy/
       const checked = await legate(['check', '--url', url], { cwd, env: { NODE_EXTRA_CA_CERTS: caddy.certificate } });
       expect([checked.code, checked.stdout]).toEqual([0, expect.not.stringMatching(/^problem/m)]);
       const reader = await agentBehind(url, agent, cwd, pair);
-      const clients = askWithoutPause(url, agent, reader.token, 6);
+      const clients = askSteadily(url, agent, reader.token, 6);
       for (const i of [0, 1] as const) {
         const before = clients.answers.length;
         await expect.poll(() => clients.answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);

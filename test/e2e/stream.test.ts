@@ -87,7 +87,9 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   const cwd = scratchFolder();
   let running = await serve({ cwd, env });
   const place = { url: running.url };
-  const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
+  const made = await legate(['developer-token'], { cwd, env });
+  expect([made.code, made.stderr]).toEqual([0, '']);
+  const token = made.stdout.trim();
   const ownerId = (await call(place.url, token, '/auth/session')).user.id;
   const agents: Json[] = [];
   for (const name of ['first', 'second'])

@@ -9,14 +9,14 @@ import { startPostgres } from '../support/postgres-server.ts';
 import { freePort } from '../support/process.ts';
 import {
   agentBehind,
-  askWithoutPause,
+  askSteadily,
   keepAlive,
   nginxBefore,
   ProxiedStream,
   productionPair,
-  revokeWithoutPause,
+  revokeSteadily,
   send,
-  signInWithoutPause,
+  signInSteadily,
 } from '../support/proxied.ts';
 
 /** Upgrade from this commit to this version; by default, from this version to one with a migration more. */
@@ -51,9 +51,9 @@ describe.skipIf(!hasNginx())('a rolling upgrade on PostgreSQL', () => {
 
         stream = new ProxiedStream(url, agent, '/api/legate/events/stream', ownerToken);
         await expect.poll(() => stream?.connections, { timeout: 60_000 }).toBe(1);
-        const clients = askWithoutPause(url, agent, token, 6);
-        const changes = revokeWithoutPause(url, agent, ownerToken, ownerId);
-        const people = signInWithoutPause(url, agent, pair);
+        const clients = askSteadily(url, agent, token, 6);
+        const changes = revokeSteadily(url, agent, ownerToken, ownerId);
+        const people = signInSteadily(url, agent, pair);
         const more = async (): Promise<void> => {
           const before = clients.answers.length;
           await expect.poll(() => clients.answers.length, { timeout: 60_000 }).toBeGreaterThan(before + 30);

@@ -29,7 +29,7 @@ import {
   workload,
 } from './matrix.scene.ts';
 
-/** What the row addresses: made anew for each caller, and always the owner's. */
+/** What the row addresses: always the owner's, and made anew after each request that may have changed something. */
 export interface Target {
   readonly path: string;
   /** URLSearchParams are sent as a form. */

@@ -167,7 +167,7 @@ function mediaTypesOf(route: Mounted['route'] | undefined, status: number): read
 
 const bareType = (response: Response): string => (response.headers.get('content-type') ?? '').split(';')[0] as string;
 
-/** Regular expressions of the patterns. Every request of every test is held against each of them. */
+/** Regular expressions of the paths with parameters. */
 const expressions = new Map<string, RegExp>();
 
 function expressionOf(pattern: string): RegExp {
@@ -182,12 +182,26 @@ function expressionOf(pattern: string): RegExp {
   return found;
 }
 
-/** Returns the routes of this path with any method. */
+interface Paths {
+  /** Routes without parameters, by their path. */
+  readonly literal: ReadonlyMap<string, Mounted[]>;
+  readonly withParameters: readonly Mounted[];
+}
+
+const pathsOf = new WeakMap<readonly Mounted[], Paths>();
+
+function sortedPaths(mounted: readonly Mounted[]): Paths {
+  const literal = new Map<string, Mounted[]>();
+  for (const m of mounted) if (!m.path.includes(':')) literal.set(m.path, [...(literal.get(m.path) ?? []), m]);
+  return { literal, withParameters: mounted.filter(({ path }) => path.includes(':')) };
+}
+
+/** Returns the routes of this path with any method. A path without parameters comes first. */
 function routesAt(mounted: readonly Mounted[], path: string): Mounted[] {
+  const paths = pathsOf.get(mounted) ?? sortedPaths(mounted);
+  pathsOf.set(mounted, paths);
   const decoded = decode(path);
-  const candidates = mounted.filter((m) => expressionOf(m.path).test(decoded));
-  const literal = candidates.filter((m) => !m.path.includes(':'));
-  return literal.length > 0 ? literal : candidates;
+  return paths.literal.get(decoded) ?? paths.withParameters.filter((m) => expressionOf(m.path).test(decoded));
 }
 
 function decode(path: string): string {

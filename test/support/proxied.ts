@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ClientRequest } from 'node:http';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { legate, PROGRAM, root, serve } from './cli.ts';
 import { runNginx } from './nginx.ts';
@@ -128,15 +129,18 @@ export async function agentBehind(
   return { token: made.token, ownerId: user.id, ownerToken: token };
 }
 
-/** What clients send without a pause until they are stopped. */
+/** What clients send until they are stopped. */
 export interface Load {
   readonly answers: Answer[];
   /** Stops the clients. Returns the answers that are wrong. */
   stop(): Promise<Answer[]>;
 }
 
+/** Between two rounds of a client, so that the load does not take the cores from what it tests. */
+const PAUSE_MS = 10;
+
 /** Clients that do `round` again and again. It returns an answer and whether that is right. */
-function withoutPause(count: number, round: (keep: (answer: Answer, isRight: boolean) => void) => Promise<void>): Load {
+function steadily(count: number, round: (keep: (answer: Answer, isRight: boolean) => void) => Promise<void>): Load {
   let isOver = false;
   const answers: Answer[] = [];
   const wrong: Answer[] = [];
@@ -145,7 +149,10 @@ function withoutPause(count: number, round: (keep: (answer: Answer, isRight: boo
     if (!isRight) wrong.push(answer);
   };
   const clients = Array.from({ length: count }, async () => {
-    while (!isOver) await round(keep);
+    while (!isOver) {
+      await round(keep);
+      await sleep(PAUSE_MS);
+    }
   });
   return {
     answers,
@@ -160,16 +167,16 @@ function withoutPause(count: number, round: (keep: (answer: Answer, isRight: boo
 const QUESTION = { action: 'read', resource: 'db:x' };
 const isAllowed = ({ status, text }: Answer): boolean => status === 200 && text.includes('"allowed":true');
 
-/** Clients that ask without a pause until they are stopped. Right is an allowed decision. */
-export const askWithoutPause = (url: string, agent: Agent, token: string, count: number): Load =>
-  withoutPause(count, async (keep) => {
+/** Clients that ask until they are stopped. Right is an allowed decision. */
+export const askSteadily = (url: string, agent: Agent, token: string, count: number): Load =>
+  steadily(count, async (keep) => {
     const answer = await send(url, agent, { path: '/authorize', token, body: QUESTION });
     keep(answer, isAllowed(answer));
   });
 
 /** Signs the administrator in, again and again until it is stopped. Right is a session. */
-export const signInWithoutPause = (url: string, agent: Agent, { env }: Pair): Load =>
-  withoutPause(1, async (keep) => {
+export const signInSteadily = (url: string, agent: Agent, { env }: Pair): Load =>
+  steadily(1, async (keep) => {
     const body = { email: env['LEGATE_ADMIN_EMAIL'], password: env['LEGATE_ADMIN_PASSWORD'] };
     const answer = await send(url, agent, { path: '/sign-in', body });
     keep(answer, answer.status === 200 && answer.text.includes('"token"'));
@@ -179,8 +186,8 @@ export const signInWithoutPause = (url: string, agent: Agent, { env }: Pair): Lo
  * Makes agents and ends them, one after the other until it is stopped. Right is an agent whose questions are allowed
  * until the answer that it is revoked, and none afterwards.
  */
-export const revokeWithoutPause = (url: string, agent: Agent, token: string, ownerId: string): Load =>
-  withoutPause(1, async (keep) => {
+export const revokeSteadily = (url: string, agent: Agent, token: string, ownerId: string): Load =>
+  steadily(1, async (keep) => {
     const permissions = [{ resource: 'db:*', actions: ['read'] }];
     const body = { ownerId, name: 'short', type: 'service', permissions };
     const made = await send(url, agent, { path: '/agents', token, body });
