@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { SECOND_MS } from '../../kernel/clock.ts';
+import { growingCache } from '../../kernel/growing-cache.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { readPosition } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
@@ -33,7 +33,7 @@ type Run = <T>(work: (db: Db) => Promise<T>) => Promise<T>;
  * missing in the table. After a start they are read from the ledger again, except those that a state already includes.
  */
 export class AgentStates {
-  readonly #unchanged = new LRUCache<string, Remembered>({ max: MAX_UNCHANGED });
+  readonly #unchanged = growingCache<string, Remembered>(MAX_UNCHANGED);
   /** In the order of the first change. */
   readonly #changed = new Map<string, Changed>();
   #saved = -1;

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { growingCache } from '../../kernel/growing-cache.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { ANSWER_MS, answerOf, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
@@ -127,7 +128,7 @@ export class Session {
 /** Those who hear of changes at one server: sessions, of which those unused for longest end first, and listeners. */
 export class ClientSessions {
   readonly listeners = new Set<Listener>();
-  readonly #open = new LRUCache<string, Session>({ max: MAX_SESSIONS, dispose: (session) => session.end() });
+  readonly #open = growingCache<string, Session>(MAX_SESSIONS, (session) => session.end());
 
   open(auth: McpAuth, given: Omit<ConstructorParameters<typeof Session>[0], 'caller'>): void {
     this.#open.set(given.id, new Session({ ...given, caller: callerOf(auth) }));

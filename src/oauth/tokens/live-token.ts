@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { isActive } from '../../authorization/agents/index.ts';
+import { growingCache } from '../../kernel/growing-cache.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -35,8 +35,8 @@ export async function checkLiveToken(
 /** Tokens whose state is cached. */
 const MAX_CACHED = 20_000;
 
-export const tokenStates = defineState(
-  () => new LRUCache<string, { readonly epoch: number; readonly state: TokenState }>({ max: MAX_CACHED }),
+export const tokenStates = defineState(() =>
+  growingCache<string, { readonly epoch: number; readonly state: TokenState }>(MAX_CACHED),
 );
 
 /**
