@@ -103,6 +103,28 @@ it('takes in a commit only when it joins on, and leaves the others to a slice', 
   expect([direct, read]).toEqual([[3], [1, 2, 1, 2, 3, 4]]);
 });
 
+it('goes as far as it may now, and further when it may', async () => {
+  const t = await createTestService();
+  const { database } = t.legate.platform;
+  await grow(t, 2 * PER_USER);
+  let end = 3;
+  const read: number[] = [];
+  const follower = new LedgerFollower({
+    database,
+    sliceSize: 2,
+    readStart: async () => 0,
+    readEnd: async () => end,
+    onSlice: async (from, upto) => {
+      for (let seq = from; seq <= upto; seq++) read.push(seq);
+      return upto;
+    },
+  });
+  expect(await follower.catchUp()).toBe(3);
+  end = 5;
+  expect(await follower.catchUp()).toBe(5);
+  expect(read).toEqual(upTo(5));
+});
+
 it('goes on after an error in the background, and begins nothing after it is stopped', async () => {
   const t = await createTestService();
   const { ledger } = t.legate.platform;

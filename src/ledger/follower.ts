@@ -11,6 +11,8 @@ export interface FollowerOptions {
    * {@link LedgerFollower.reset}.
    */
   readonly readStart: () => Promise<number>;
+  /** Returns the last row that may be processed now. By default the newest one. */
+  readonly readEnd?: () => Promise<number>;
   /**
    * Processes the rows from `from` to `upto`, both inclusive. Returns the last row processed, which may be earlier;
    * `from - 1` ends the catch-up. When it throws {@link Superseded}, the catch-up starts again from what is stored.
@@ -108,7 +110,7 @@ export class LedgerFollower {
     this.#position = position;
   }
 
-  /** Processes what is missing up to the end of the ledger, or until the deadline. Returns the position. */
+  /** Processes what is missing up to the end, or until the deadline. Returns the position. */
   async catchUp(deadline = Number.POSITIVE_INFINITY): Promise<number> {
     this.#catchUps++;
     try {
@@ -119,10 +121,10 @@ export class LedgerFollower {
   }
 
   async #catchUp(deadline: number): Promise<number> {
-    const { database, sliceSize, onSlice, afterSlice } = this.#o;
+    const { database, sliceSize, onSlice, afterSlice, readEnd = () => readHead(database.read) } = this.#o;
     for (;;) {
       this.#position ??= await this.#o.readStart();
-      const end = await readHead(database.read);
+      const end = await readEnd();
       if (this.#position >= end || this.#stopped) return this.#position;
       while (this.#position !== undefined && this.#position < end && !this.#stopped) {
         const from: number = this.#position + 1;

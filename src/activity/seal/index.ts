@@ -81,5 +81,8 @@ export const seal = defineModule({
     await pruneLedger(platform);
   },
   start: openSealedLog,
-  stop: (platform) => platform.stateOf(sealer).stop(),
+  stop: async (platform) => {
+    await platform.stateOf(pruning).follower.stop();
+    await platform.stateOf(sealer).stop();
+  },
 });

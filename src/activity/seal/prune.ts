@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
-import { movePosition, PRUNING, prunedUpTo, readPosition, Superseded, setPosition } from '../../ledger/index.ts';
+import { LedgerFollower, movePosition, PRUNING, prunedUpTo, readPosition, setPosition } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import { type ComparedRows, firstChanged } from './compare-rows.ts';
@@ -18,7 +18,37 @@ const SLICES_AT_ONCE = 50;
 /** The follower whose position is the sequence up to which the ledger says that rows are deleted. */
 const RECORDED = 'audit/retention/recorded';
 
-export const pruning = defineState(() => ({ dueAt: 0 }));
+/** Follows the ledger at a distance: up to the row up to which the ledger says that rows are deleted. */
+class Pruning {
+  readonly follower: LedgerFollower;
+  wasUnsealed: WasUnsealed;
+  dueAt = 0;
+  #slicesLeft = 0;
+
+  constructor(platform: Platform) {
+    const { database, ledger } = platform;
+    this.wasUnsealed = unsealedRows(database.read);
+    this.follower = new LedgerFollower({
+      database,
+      sliceSize: SLICE,
+      readStart: () => prunedUpTo(database.read),
+      readEnd: async () => (await readPosition(database.read, RECORDED)) ?? 0,
+      onSlice: async (from, upto) => {
+        if (this.#slicesLeft-- === 0) return from - 1;
+        await ledger.maintain((db) => prune(platform, db, from - 1, upto, this.wasUnsealed));
+        return upto;
+      },
+    });
+  }
+
+  async run(): Promise<void> {
+    this.#slicesLeft = SLICES_AT_ONCE;
+    this.follower.reset();
+    await this.follower.catchUp();
+  }
+}
+
+export const pruning = defineState((platform) => new Pruning(platform));
 
 /** Sequence up to which a `ledger.pruned` event says that rows are deleted. */
 export async function recordedPruning(db: Db): Promise<number> {
@@ -53,28 +83,24 @@ export async function permanentUpTo(db: Db, upto: number): Promise<number[]> {
  * that no other proof needs, and with copies. Events of the ledger itself stay. Throws {@link RowDiffers}, and deletes
  * nothing from there on, if a row is not the one that was sealed: it is evidence.
  */
-export async function pruneLedger(platform: Platform): Promise<void> {
-  const { config, clock, database, ledger } = platform;
+export function pruneLedger(platform: Platform): Promise<void> {
   const state = platform.stateOf(pruning);
+  return state.follower.exclusively(() => pruneWhatIsDue(platform, state));
+}
+
+async function pruneWhatIsDue(platform: Platform, state: Pruning): Promise<void> {
+  const { config, clock, database, ledger } = platform;
   if (config.audit.retentionDays === 0) return;
-  const wasUnsealed = unsealedRows(database.read);
-  let done = await prunedUpTo(database.read);
+  state.wasUnsealed = unsealedRows(database.read);
+  const done = await prunedUpTo(database.read);
   let end = (await readPosition(database.read, RECORDED)) ?? 0;
   if (end <= done) {
     if (clock.now() < state.dueAt) return;
     state.dueAt = clock.now() + HOUR_MS;
-    end = await record(platform, done, wasUnsealed);
+    end = await record(platform, done, state.wasUnsealed);
   }
   if (end <= done) return;
-  try {
-    for (let i = 0; i < SLICES_AT_ONCE && done < end; i++) {
-      const upto = Math.min(end, done + SLICE);
-      await ledger.maintain((db) => prune(platform, db, done, upto, wasUnsealed));
-      done = upto;
-    }
-  } catch (error) {
-    if (!(error instanceof Superseded)) throw error;
-  }
+  await state.run();
   await ledger.foldLog();
 }
 

@@ -1,7 +1,7 @@
 import { defineModule } from '../../platform.ts';
 import { EventErrors } from './errors.ts';
 import { eventHub } from './hub.ts';
-import { forgetOldEvents } from './retention.ts';
+import { forgetOldEvents, retention } from './retention.ts';
 import { eventRoutes } from './routes.ts';
 import { slotsOf, streamSlots } from './stream.ts';
 
@@ -24,7 +24,7 @@ export const events = defineModule({
   description: 'Events: a live stream, and pages of past events.',
   routes: eventRoutes,
   errors: EventErrors,
-  states: [eventHub, streamSlots],
+  states: [eventHub, streamSlots, retention],
   upkeep: forgetOldEvents,
   gauges: [
     {
@@ -34,5 +34,8 @@ export const events = defineModule({
     },
   ],
   drain: (platform) => slotsOf(platform).drain(),
-  stop: async (platform) => slotsOf(platform).close(),
+  stop: async (platform) => {
+    slotsOf(platform).close();
+    await platform.stateOf(retention).stop();
+  },
 });

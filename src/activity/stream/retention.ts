@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../kernel/clock.ts';
-import { prunedUpTo, readPosition, setPosition } from '../../ledger/index.ts';
-import type { Platform } from '../../platform.ts';
+import { LedgerFollower, movePosition, prunedUpTo, readPosition, Superseded, setPosition } from '../../ledger/index.ts';
+import { defineState, type Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { keepRemains, sealedUpTo } from '../seal/index.ts';
 
 const FOLLOWER = 'events/retention';
@@ -12,32 +13,79 @@ const SLICES_AT_ONCE = 10;
 export const forgottenUpTo = async ({ database }: Platform): Promise<number> =>
   Math.max((await readPosition(database.read, FOLLOWER)) ?? 0, await prunedUpTo(database.read));
 
+/** Follows the ledger at a distance: up to the rows that are younger than `events.retentionDays`, or not sealed. */
+class Retention {
+  readonly #platform: Platform;
+  readonly #follower: LedgerFollower;
+  /** The stored position that this instance knows. */
+  #stored: number | undefined;
+  #slicesLeft = 0;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+    const { reader, config, clock, database } = platform;
+    this.#follower = new LedgerFollower({
+      database,
+      sliceSize: SLICE,
+      readStart: async () => {
+        this.#stored = await readPosition(database.read, FOLLOWER);
+        return Math.max(this.#stored ?? 0, await prunedUpTo(database.read));
+      },
+      readEnd: async () => {
+        const old = (await reader.seqAt(clock.now() - config.events.retentionDays * DAY_MS)) - 1;
+        return Math.min(old, await sealedUpTo(platform));
+      },
+      onSlice: (from, upto) => this.#slice(from, upto),
+    });
+  }
+
+  run(): Promise<void> {
+    return this.#follower.exclusively(async () => {
+      this.#slicesLeft = SLICES_AT_ONCE;
+      // The rows may be deleted as a whole meanwhile.
+      this.#follower.reset();
+      await this.#follower.catchUp();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#follower.stop();
+  }
+
+  async #slice(from: number, upto: number): Promise<number> {
+    if (this.#slicesLeft-- === 0) return from - 1;
+    await this.#platform.ledger.maintain(async (db) => {
+      await this.#move(db, upto);
+      await keepRemains(this.#platform, db, from, upto);
+      await db
+        .deleteFrom('stream_events')
+        .where('seq', '>=', from)
+        .where('seq', '<=', upto)
+        .where('type', '<>', 'audit')
+        .where('type', '<>', 'audit.erased')
+        .where('type', 'not like', 'ledger.%')
+        .execute();
+    });
+    this.#stored = upto;
+    return upto;
+  }
+
+  async #move(db: Db, upto: number): Promise<void> {
+    if (this.#stored !== undefined) return movePosition(db, [FOLLOWER], this.#stored, upto);
+    if ((await readPosition(db, FOLLOWER)) !== undefined) throw new Superseded();
+    await setPosition(db, FOLLOWER, upto);
+  }
+}
+
+export const retention = defineState((platform) => new Retention(platform));
+
 /**
  * Deletes events older than `events.retentionDays`, once they are sealed. Audit entries, which are rows of the same
  * table, and events of the ledger itself stay, and so do type, number and time of what is deleted.
  */
 export async function forgetOldEvents(platform: Platform): Promise<void> {
-  const { reader, ledger, config, clock } = platform;
-  const old = (await reader.seqAt(clock.now() - config.events.retentionDays * DAY_MS)) - 1;
-  const end = Math.min(old, await sealedUpTo(platform));
-  let upto = await forgottenUpTo(platform);
-  for (let i = 0; i < SLICES_AT_ONCE && upto < end; i++) {
-    const next = Math.min(end, upto + SLICE);
-    await ledger.maintain(async (db) => {
-      await keepRemains(platform, db, upto + 1, next);
-      await db
-        .deleteFrom('stream_events')
-        .where('seq', '>', upto)
-        .where('seq', '<=', next)
-        .where('type', '<>', 'audit')
-        .where('type', '<>', 'audit.erased')
-        .where('type', 'not like', 'ledger.%')
-        .execute();
-      await setPosition(db, FOLLOWER, next);
-    });
-    upto = next;
-  }
-  await ledger.maintain(async (db) => {
-    await db.deleteFrom('stream_tickets').where('expires_at', '<', clock.now()).execute();
+  await platform.stateOf(retention).run();
+  await platform.ledger.maintain(async (db) => {
+    await db.deleteFrom('stream_tickets').where('expires_at', '<', platform.clock.now()).execute();
   });
 }
