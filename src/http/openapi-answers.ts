@@ -4,6 +4,7 @@ import type { Platform } from '../platform.ts';
 import { IdempotencyErrors } from './idempotency/errors.ts';
 import { takesIdempotencyKey } from './idempotency/request-key.ts';
 import type { Components, Json } from './openapi.ts';
+import { textOfAnswer } from './openapi-answer-texts.ts';
 import { Preview } from './preview/schema.ts';
 import type { Route } from './route.ts';
 
@@ -19,7 +20,7 @@ const TEXT = { type: 'string' } as const;
 export function answers(route: Route<Platform>, components: Components): Json {
   return Object.fromEntries(
     Object.entries(responsesOf(route)).map(([status, answer]) => {
-      const description = STATUS_TEXT[status] ?? 'The answer.';
+      const description = textOfAnswer(route, status, answer, isPaged(route));
       if (answer === null) return [status, { description }];
       if (answer instanceof z.ZodType)
         return [
@@ -81,8 +82,6 @@ const LINK = {
     schema: { type: 'string' },
   },
 };
-
-const STATUS_TEXT: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Done; no body.' };
 
 /** Returns the errors that the route declares and those of every route of its kind. */
 export function errors(route: Route<Platform>): Json {

@@ -76,7 +76,11 @@ export const managementRoutes = [
       'service or of mcp.consentPage.',
     access: 'user',
     body: ConsentDecision,
-    responses: { 200: z.object({ redirectTo: z.string() }) },
+    responses: {
+      200: z
+        .object({ redirectTo: z.string() })
+        .meta({ description: 'The address for the browser, at the application.' }),
+    },
     secrets: ['redirectTo'],
     errors: [
       ...authorizeErrors,

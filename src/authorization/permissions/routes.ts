@@ -216,7 +216,11 @@ export const permissionRoutes = [
     access: mayCheck,
     effect: 'none',
     body: z.strictObject({ requests: z.array(AuthorizeBody).min(1).max(100) }),
-    responses: { 200: z.object({ results: z.array(BatchResult) }) },
+    responses: {
+      200: z
+        .object({ results: z.array(BatchResult) })
+        .meta({ description: 'The decisions, in the order of the questions.' }),
+    },
     errors: [PolicyErrors.POLICY_TOO_LARGE, CommonErrors.AUDIT_UNAVAILABLE],
     handle: async (call, platform) => {
       call.body.requests.forEach((request, i) => {
@@ -246,7 +250,9 @@ export const permissionRoutes = [
     params: z.object({ id: z.string() }),
     body: FilterBody,
     responses: {
-      200: z.object({ resources: z.array(z.string()).meta({ description: 'In the order of the request.' }) }),
+      200: z
+        .object({ resources: z.array(z.string()).meta({ description: 'In the order of the request.' }) })
+        .meta({ description: 'The resources on which the agent may perform the action.' }),
     },
     errors: [AgentErrors.AGENT_NOT_FOUND],
     handle: async (call, platform) => {

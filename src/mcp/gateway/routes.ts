@@ -35,7 +35,10 @@ export const gatewayRoutes = [
       'MCP over Streamable HTTP, revisions 2025-03-26 to 2026-07-28. With an access token for this endpoint or the ' +
       "agent's own token. Each call of a tool is decided and recorded before it is passed on.",
     responses: {
-      200: { mediaTypes: ['application/json', 'text/event-stream'], json: z.unknown() },
+      200: {
+        mediaTypes: ['application/json', 'text/event-stream'],
+        json: z.unknown().meta({ description: 'The answer of the server.' }),
+      },
       202: null,
       ...refusals,
       413: Refusal,
