@@ -1,7 +1,7 @@
 import { canonicalJson, hashOf, refuse, Undecidable } from './canonical.ts';
 import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
 import { addedKeys, type Entry, entryOf, readEntry } from './entry.ts';
-import { sealedLater, type Turn, turnOf } from './sealed-later.ts';
+import { type SealingChange, sealedLater, sealingChange } from './sealed-later.ts';
 import { leafHash, rootOfInclusion, TreeFolder } from './tree.ts';
 
 /** What a sealed export proves. */
@@ -22,7 +22,7 @@ export interface ProvenExport {
   /** Ranges of decisions whose private fields are gone, and no entry of a complete file says why. */
   readonly unrecorded: readonly string[];
   /** Entries of the file with which sealing began, stopped or went on. */
-  readonly turns: readonly Turn[];
+  readonly sealingChanges: readonly SealingChange[];
   /** Verifier keys that `ledger.key-added` entries of the file add. */
   readonly addedKeys: readonly string[];
   /** Times of the first and the last entry, in ms. */
@@ -136,7 +136,7 @@ abstract class Check {
   readonly #deleted: Span[] = [];
   readonly #erased: Span[] = [];
   readonly #addedKeys: string[] = [];
-  readonly #turns: Turn[] = [];
+  readonly #sealingChanges: SealingChange[] = [];
   #entries = 0;
   #withheld = 0;
   #goneRows = 0;
@@ -181,14 +181,14 @@ abstract class Check {
     this.#deleted.push(...deletedRows(entry));
     this.#erased.push(...erasedRows(entry));
     this.#addedKeys.push(...addedKeys(entry));
-    const turn = turnOf(entry);
-    if (turn) this.#turns.push(turn);
+    const changed = sealingChange(entry);
+    if (changed) this.#sealingChanges.push(changed);
   }
 
   result(checkpoint: Checkpoint): ProvenExport {
     const unexplained = this.#gone.without(this.#deleted);
     const missing = unexplained.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-    const notYetSealed = sealedLater(this.#turns).map(({ from, to }): Span => [from, to]);
+    const notYetSealed = sealedLater(this.#sealingChanges).map(({ from, to }): Span => [from, to]);
     const absent = this.#absent.without([...notYetSealed, ...this.#deleted]);
     return {
       checkpoint,
@@ -198,7 +198,7 @@ abstract class Check {
       explained: this.#goneRows - missing,
       unexplained: shownSpans([...unexplained, ...absent].sort(([a], [b]) => a - b)),
       unrecorded: this.head.complete ? shownSpans(this.#withoutPrivate.without(this.#erased)) : [],
-      turns: this.#turns,
+      sealingChanges: this.#sealingChanges,
       addedKeys: this.#addedKeys,
       times: this.#firstTime === undefined ? undefined : [this.#firstTime, this.#lastTime],
     };

@@ -21,5 +21,5 @@ export {
 export { verifyExport } from './export.ts';
 export { verifyConsistency, verifyProof } from './proof.ts';
 export { runVerify, runVerifyOnline } from './run.ts';
-export { type SealedLater, sealedLater, turnOf } from './sealed-later.ts';
+export { type SealedLater, sealedLater, sealingChange } from './sealed-later.ts';
 export { assertConsistent } from './tree.ts';

@@ -12,7 +12,7 @@ import {
 import { addedKeys } from './entry.ts';
 import { assertExplained, type ProvenExport, verifyExport } from './export.ts';
 import { type ProvenEntry, verifyConsistency, verifyContinuation, verifyProof } from './proof.ts';
-import { type SealedLater, sealedLater, type Turn, turnOf } from './sealed-later.ts';
+import { type SealedLater, type SealingChange, sealedLater, sealingChange } from './sealed-later.ts';
 
 interface VerifyOptions {
   readonly files: readonly string[];
@@ -135,18 +135,18 @@ async function askForToday(url: string, { origin, size }: Checkpoint): Promise<s
 
 /** Adds to each finding which of its rows were sealed afterwards. */
 function withLater(findings: readonly Finding[]): Finding[] {
-  const turns = new Map<string, Turn[]>();
+  const sealingChanges = new Map<string, SealingChange[]>();
   for (const { checkpoint, proven, sealedExport } of findings) {
-    const turn = proven && turnOf(proven.entry);
-    const found = sealedExport?.turns ?? (turn ? [turn] : []);
-    if (checkpoint) turns.set(checkpoint.origin, [...(turns.get(checkpoint.origin) ?? []), ...found]);
+    const changed = proven && sealingChange(proven.entry);
+    const found = sealedExport?.sealingChanges ?? (changed ? [changed] : []);
+    if (checkpoint) sealingChanges.set(checkpoint.origin, [...(sealingChanges.get(checkpoint.origin) ?? []), ...found]);
   }
   return findings.map((finding) => {
     const { checkpoint, proven, sealedExport } = finding;
     const from = proven?.entry.seq ?? sealedExport?.from;
     const to = proven?.entry.seq ?? sealedExport?.to;
     if (!checkpoint || from === undefined || to === undefined) return finding;
-    const rows = sealedLater(turns.get(checkpoint.origin) ?? []);
+    const rows = sealedLater(sealingChanges.get(checkpoint.origin) ?? []);
     const later = rows.flatMap((row) =>
       row.from <= to && row.to >= from ? [{ ...row, from: Math.max(row.from, from), to: Math.min(row.to, to) }] : [],
     );

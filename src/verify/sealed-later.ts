@@ -2,7 +2,7 @@ import { canonicalJson } from './canonical.ts';
 import type { Entry } from './entry.ts';
 
 /** An entry with which sealing began, stopped or went on. */
-export interface Turn {
+export interface SealingChange {
   readonly kind: 'begun' | 'stopped' | 'resumed';
   readonly seq: number;
   /** As the ledger recorded it, in ms. */
@@ -19,14 +19,14 @@ export interface SealedLater {
   readonly at: number;
 }
 
-const KINDS: ReadonlyMap<string, Turn['kind']> = new Map([
+const KINDS: ReadonlyMap<string, SealingChange['kind']> = new Map([
   ['ledger.begun', 'begun'],
   ['ledger.restored', 'begun'],
   ['ledger.stopped', 'stopped'],
   ['ledger.resumed', 'resumed'],
 ]);
 
-export function turnOf({ type, seq, timestamp, fields }: Entry): Turn | undefined {
+export function sealingChange({ type, seq, timestamp, fields }: Entry): SealingChange | undefined {
   const kind = KINDS.get(type);
   if (!kind) return undefined;
   const { sealed } = canonicalJson(fields['data'] ?? '', `The data of ${type}`);
@@ -37,10 +37,10 @@ export function turnOf({ type, seq, timestamp, fields }: Entry): Turn | undefine
  * The rows that proven entries say were sealed only afterwards: those before the one with which the log began, and
  * those that were not sealed at a stop, up to the resumption.
  */
-export function sealedLater(turns: readonly Turn[]): SealedLater[] {
+export function sealedLater(sealingChanges: readonly SealingChange[]): SealedLater[] {
   const rows: SealedLater[] = [];
   let sealedBefore: number | undefined;
-  for (const { kind, seq, timestamp, sealed } of turns.toSorted((a, b) => a.seq - b.seq)) {
+  for (const { kind, seq, timestamp, sealed } of sealingChanges.toSorted((a, b) => a.seq - b.seq)) {
     const from = kind === 'begun' ? 1 : kind === 'resumed' && sealedBefore !== undefined ? sealedBefore + 1 : seq;
     if (from < seq) rows.push({ from, to: seq - 1, at: timestamp });
     sealedBefore = kind === 'stopped' ? sealed : undefined;

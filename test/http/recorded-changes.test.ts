@@ -107,7 +107,7 @@ describe('a webhook', () => {
     const { id } = (await t.call('POST', '/webhooks', { as: owner, body })).body;
     await t.agent(owner);
     await t.agent(owner);
-    await dispatcherOf(t.legate.platform).settle();
+    await dispatcherOf(t.legate.platform).runUntilIdle();
     expect(await eventsOf('webhook.updated', ({ webhookId }) => webhookId === id)).toEqual([
       {
         data: { webhookId: id, changed: ['enabled'] },
@@ -141,7 +141,7 @@ describe('a webhook', () => {
     await create('/first');
     t.clock.advance(1);
     const second = await create('/second');
-    await dispatcherOf(t.legate.platform).settle();
+    await dispatcherOf(t.legate.platform).runUntilIdle();
     expect(received.get('/first')).toMatchObject([{ type: 'webhook.created', data: { webhookId: second } }]);
     expect(received.get('/second')).toBeUndefined();
   });

@@ -23,7 +23,7 @@ export interface WebhookReceiver {
   readonly answers: Map<string, (req: IncomingMessage, res: ServerResponse) => void>;
   newPath(): string;
   make(o?: { as?: TestUser; path?: string; types?: string[] | null }): Promise<Json>;
-  settle(on?: TestService): Promise<void>;
+  deliverAll(on?: TestService): Promise<void>;
   at(path: string): readonly Received[];
   deliveries(webhook: Json, query?: string): Promise<Json[]>;
   pathOf(webhook: Json): string;
@@ -101,7 +101,7 @@ export function webhookReceiver(): WebhookReceiver {
       expect(r.status, r.text).toBe(201);
       return r.body;
     },
-    settle: (on = t) => dispatcherOf(on.legate.platform).settle(),
+    deliverAll: (on = t) => dispatcherOf(on.legate.platform).runUntilIdle(),
     at: (path) => received.filter((r) => r.path === path),
     deliveries: async (webhook, query = '') =>
       (await t.call('GET', `/webhooks/${webhook.id}/deliveries${query}`, { as: owner })).body,

@@ -194,10 +194,13 @@ describe('an existing ledger', () => {
     expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
     expect(verifyExport(await exported(t, begun.seq), policy)).toMatchObject({
       unexplained: [],
-      turns: [{ kind: 'begun', seq: begun.seq }],
+      sealingChanges: [{ kind: 'begun', seq: begun.seq }],
     });
     // The entry that says why the first row is not there comes after it.
-    expect(verifyExport(await exported(t, begun.seq - 1), policy)).toMatchObject({ unexplained: ['1'], turns: [] });
+    expect(verifyExport(await exported(t, begun.seq - 1), policy)).toMatchObject({
+      unexplained: ['1'],
+      sealingChanges: [],
+    });
   });
 
   it('records when sealing is switched off and on again', async () => {
@@ -220,7 +223,7 @@ describe('an existing ledger', () => {
     expect(verifyProof(await t.legate.ledger.proof(5), await policyOf(t)).entry.type).toBe('ledger.resumed');
     expect(verifyExport(await exported(t, 5), await policyOf(t))).toMatchObject({
       unexplained: [],
-      turns: [{ kind: 'begun' }, { kind: 'stopped', sealed: 1 }, { kind: 'resumed', seq: 5 }],
+      sealingChanges: [{ kind: 'begun' }, { kind: 'stopped', sealed: 1 }, { kind: 'resumed', seq: 5 }],
     });
     expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
   });

@@ -1,5 +1,5 @@
 import type { Db } from '../../storage/index.ts';
-import { Refuted, type SealedLater, sealedLater, turnOf } from '../../verify/index.ts';
+import { Refuted, type SealedLater, sealedLater, sealingChange } from '../../verify/index.ts';
 
 /** Whether a row was recorded while the ledger was not sealed, so that it may have been gone when it was. */
 export type WasUnsealed = (seq: number) => Promise<boolean>;
@@ -19,14 +19,14 @@ async function readSpans(db: Db): Promise<SealedLater[]> {
     .select(['type', 'seq', 'timestamp', 'data'])
     .where('type', 'in', ['ledger.begun', 'ledger.restored', 'ledger.stopped', 'ledger.resumed'])
     .execute();
-  const turns = rows.flatMap(({ data, ...row }) => {
+  const sealingChanges = rows.flatMap(({ data, ...row }) => {
     try {
-      return turnOf({ ...row, fields: { data: data ?? '' } }) ?? [];
+      return sealingChange({ ...row, fields: { data: data ?? '' } }) ?? [];
     } catch (error) {
       // The row is not the one that was sealed, so it says nothing.
       if (error instanceof Refuted) return [];
       throw error;
     }
   });
-  return sealedLater(turns);
+  return sealedLater(sealingChanges);
 }

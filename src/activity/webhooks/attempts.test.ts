@@ -29,7 +29,7 @@ async function endpoint(t: TestService, owner: TestUser): Promise<string> {
   expect(r.status).toBe(201);
   return r.body.id;
 }
-const settle = (t: TestService): Promise<void> => dispatcherOf(t.legate.platform).settle();
+const deliverAll = (t: TestService): Promise<void> => dispatcherOf(t.legate.platform).runUntilIdle();
 const deliveries = async (t: TestService, owner: TestUser, id: string): Promise<Json> =>
   (await t.call('GET', `/webhooks/${id}/deliveries`, { as: owner })).body;
 
@@ -40,10 +40,10 @@ describe('GET /webhooks/deliveries/:id', () => {
     const id = await endpoint(t, owner);
     answer = { status: 500, body: `a\u0000${'x'.repeat(3000)}` };
     const agent = await t.agent(owner);
-    await settle(t);
+    await deliverAll(t);
     t.clock.advance(60_000);
     answer = { status: 503, body: Buffer.from([0xff, 0x41]) };
-    await settle(t);
+    await deliverAll(t);
     const [delivery] = await deliveries(t, owner, id);
     expect(delivery).toMatchObject({ status: 'dropped', attempts: 2 });
     const r = await t.call('GET', `/webhooks/deliveries/${delivery.id}`, { as: owner });
@@ -58,7 +58,7 @@ describe('GET /webhooks/deliveries/:id', () => {
     expect((await t.call('GET', '/webhooks/deliveries/whd_x', { as: owner })).status).toBe(404);
     answer = { status: 200, body: 'fine' };
     await t.call('POST', `/webhooks/deliveries/${delivery.id}/redeliver`, { as: owner });
-    await settle(t);
+    await deliverAll(t);
     const again = (await t.call('GET', `/webhooks/deliveries/${delivery.id}`, { as: owner })).body;
     expect(again.log.map((a: Json) => [a.status, a.error])).toEqual([
       [500, 'answered 500'],
@@ -85,7 +85,7 @@ describe('POST /webhooks/:id/recover', () => {
     const fail = async (): Promise<void> => {
       await t.call('PATCH', `/webhooks/${id}`, { as: owner, body: { enabled: true } });
       await t.agent(owner);
-      await settle(t);
+      await deliverAll(t);
       t.clock.advance(10_000);
     };
     await fail();
@@ -103,7 +103,7 @@ describe('POST /webhooks/:id/recover', () => {
     expect((await recover(span, await t.user({ role: 'auditor' }))).status).toBe(403);
     const r = await recover(span);
     expect([r.status, r.body]).toEqual([200, { recovered: 2, more: false }]);
-    await settle(t);
+    await deliverAll(t);
     const after = await deliveries(t, owner, id);
     expect(after.map((d: Json) => d.status)).toEqual(['dropped', 'delivered', 'delivered']);
     expect(received.toSorted()).toEqual([after[1].eventId, after[2].eventId].toSorted());

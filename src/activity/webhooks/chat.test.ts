@@ -94,7 +94,7 @@ const received: { path: string; type: string | undefined; body: string }[] = [];
 const hooks = new Map<ChatFormat, Json>();
 let approvalIds: string[] = [];
 
-const settle = (): Promise<void> => dispatcherOf(t.legate.platform).settle();
+const deliverAll = (): Promise<void> => dispatcherOf(t.legate.platform).runUntilIdle();
 const post = async (path: string, body: Json, status = 201): Promise<Json> => {
   const r = await t.call('POST', path, { as: owner, body });
   expect(r.status, r.text).toBe(status);
@@ -150,7 +150,7 @@ beforeAll(async () => {
   await post('/costs', { agentId: agent.id, amount: 2, currency: 'USD' });
   await Promise.all(Array.from({ length: 20 }, () => t.authorize(agent, { action: 'read', resource: 'no' })));
   await t.call('GET', `/anomalies?agentId=${agent.id}`, { as: owner });
-  await settle();
+  await deliverAll();
 });
 afterAll(() => {
   receiver.closeAllConnections();

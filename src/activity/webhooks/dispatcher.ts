@@ -109,7 +109,7 @@ export class Dispatcher {
   }
 
   /** Repeats {@link run} until nothing is in progress or due. */
-  async settle(): Promise<void> {
+  async runUntilIdle(): Promise<void> {
     let begun: number;
     do {
       begun = await this.run();

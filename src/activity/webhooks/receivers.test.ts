@@ -123,7 +123,7 @@ afterAll(() => {
 });
 
 const addressOf = (each: Server): string => `http://127.0.0.1:${(each.address() as { port: number }).port}`;
-const settle = (): Promise<void> => dispatcherOf(t.legate.platform).settle();
+const deliverAll = (): Promise<void> => dispatcherOf(t.legate.platform).runUntilIdle();
 const deliveries = async (webhook: Json, as = owner): Promise<Json[]> =>
   (await t.call('GET', `/webhooks/${webhook.id}/deliveries?limit=1000`, { as })).body;
 
@@ -144,7 +144,7 @@ describe('receivers that do not do what they should', () => {
         expect([path, ids.get(path)]).toEqual([path, Array(attempts).fill(one.eventId)]);
       }
     };
-    await settle();
+    await deliverAll();
     await seen('pending', 1);
     for (const [path, { want }] of Object.entries(accepting))
       expect([path, await deliveries(hooks.get(path))]).toEqual([
@@ -153,15 +153,15 @@ describe('receivers that do not do what they should', () => {
       ]);
     for (const [i, wait] of RETRIES.entries()) {
       t.clock.advance(wait * 0.9 - 1);
-      await settle();
+      await deliverAll();
       await seen('pending', i + 1);
       t.clock.advance(wait * 0.2 + 2);
-      await settle();
+      await deliverAll();
       await seen(i === RETRIES.length - 1 ? 'dropped' : 'pending', i + 2);
     }
     // A day, since upkeep deletes old deliveries.
     t.clock.advance(86_400_000);
-    await settle();
+    await deliverAll();
     await seen('dropped', 4);
     expect(await deliveries(unheard)).toMatchObject([{ status: 'dropped', attempts: 4, ...silent('timeout') }]);
     expect(await deliveries(unheardOf)).toMatchObject([
@@ -181,7 +181,7 @@ describe('receivers that do not do what they should', () => {
         attempts: 0,
       });
     }
-    await settle();
+    await deliverAll();
     for (const path of Object.keys(failing)) {
       expect((await deliveries(hooks.get(path)))[0]).toMatchObject({
         status: 'delivered',
@@ -230,7 +230,7 @@ describe('the order of deliveries', () => {
     expect(await waiting()).toBe(400 - 5 - 1);
     await vi.waitUntil(() => ids.get('/quick')?.length === 1);
     for (const { id } of hooks) await t.call('DELETE', `/webhooks/${id}`, { as: crowded });
-    await settle();
+    await deliverAll();
   });
 
   it('an owner with many silent endpoints leaves room for the others', async () => {

@@ -4,7 +4,7 @@ import { webhookReceiver } from '../../../test/support/webhook-receiver.ts';
 import { dispatcherOf } from './dispatcher.ts';
 
 const receiving = webhookReceiver();
-const { answers, newPath, make, settle, at, deliveries, pathOf } = receiving;
+const { answers, newPath, make, deliverAll, at, deliveries, pathOf } = receiving;
 let t: TestService;
 let owner: TestUser;
 beforeAll(() => {
@@ -24,15 +24,15 @@ describe('receivers that are slow, dead or new', () => {
     const next = await createTestService({ sameDatabaseAs: t, config: { webhooks: { allowPrivateNetworks: true } } });
     Object.assign(next.legate.platform, { secrets: t.legate.platform.secrets });
     t.clock.advance(5900);
-    await settle(next);
+    await deliverAll(next);
     expect(at(pathOf(webhook)).length).toBe(1);
     t.clock.advance(100);
-    await settle(next);
+    await deliverAll(next);
     died.mockRestore();
     expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
     // The first one finally fails, which changes nothing.
     receiving.server.closeAllConnections();
-    await settle();
+    await deliverAll();
     expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
     expect(at(pathOf(webhook)).length).toBe(2);
   });
@@ -60,7 +60,7 @@ describe('receivers that are slow, dead or new', () => {
     await dispatcher.run();
     expect(at(pathOf(webhook)).length).toBe(1);
     fail();
-    await settle();
+    await deliverAll();
     expect(await deliveries(webhook)).toMatchObject([{ status: 'pending', attempts: 1, lastStatus: 500 }]);
   });
 
@@ -69,11 +69,11 @@ describe('receivers that are slow, dead or new', () => {
     const webhook = await make({ path, types: ['agent.created'] });
     answers.set(path, (_, res) => res.writeHead(500).end());
     await t.agent(owner);
-    await settle();
+    await deliverAll();
     const [{ id }] = await deliveries(webhook);
     for (const ms of [5500, 330_000]) {
       t.clock.advance(ms);
-      await settle();
+      await deliverAll();
     }
     t.clock.advance(1_980_000);
     answers.set(path, () => {});
@@ -85,10 +85,10 @@ describe('receivers that are slow, dead or new', () => {
     expect((await t.call('POST', `/webhooks/deliveries/${id}/redeliver`, { as: owner })).body).toMatchObject(waiting);
     answers.set(path, (_, res) => res.writeHead(204).end());
     receiving.server.closeAllConnections();
-    await settle();
+    await deliverAll();
     expect(await deliveries(webhook)).toMatchObject([waiting]);
     await enable(true);
-    await settle();
+    await deliverAll();
     expect(await deliveries(webhook)).toMatchObject([{ id, status: 'delivered', attempts: 1 }]);
   });
 
@@ -97,14 +97,14 @@ describe('receivers that are slow, dead or new', () => {
     answers.set(path, (_, res) => res.writeHead(503).end());
     const webhook = await make({ as: user, path, types: ['agent.created'] });
     for (let i = 0; i < 23; i++) await t.agent(user);
-    await settle();
+    await deliverAll();
     expect(at(path).length).toBe(20);
     t.clock.advance(29_999);
-    await settle();
+    await deliverAll();
     expect(at(path).length).toBe(20);
     answers.delete(path);
     t.clock.advance(1);
-    await settle();
+    await deliverAll();
     expect((await t.call('GET', `/webhooks/${webhook.id}/deliveries?status=delivered`, { as: user })).body.length).toBe(
       23,
     );
@@ -128,7 +128,7 @@ describe('receivers that are slow, dead or new', () => {
     t.clock.advance(1);
     const webhook = await make({ types: ['agent.created'] });
     const later = await t.agent(owner);
-    await settle();
+    await deliverAll();
     expect(at(pathOf(webhook)).map((r) => JSON.parse(r.body).agentId)).toEqual([later.id]);
   });
 
@@ -138,11 +138,11 @@ describe('receivers that are slow, dead or new', () => {
     answers.set(path, (_, res) => res.writeHead(500).end());
     const webhook = await make({ as: leaver, path, types: ['agent.created'] });
     await t.agent(leaver);
-    await settle();
+    await deliverAll();
     expect(at(path).length).toBe(1);
     expect((await t.call('DELETE', `/users/${leaver.id}`, { as: await t.admin() })).status).toBe(204);
     t.clock.advance(10_000);
-    await settle();
+    await deliverAll();
     expect(at(path).length).toBe(1);
     await expect(t.legate.webhooks.get(webhook.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
   });

@@ -12,7 +12,7 @@ import { dispatcherOf } from './dispatcher.ts';
 import { webhooks } from './index.ts';
 
 const receiving = webhookReceiver();
-const { answers, newPath, make, settle, at, deliveries, pathOf } = receiving;
+const { answers, newPath, make, deliverAll, at, deliveries, pathOf } = receiving;
 let t: TestService;
 let owner: TestUser;
 let stranger: TestUser;
@@ -27,7 +27,7 @@ describe('secrets', () => {
     const rotated = await t.call('POST', `/webhooks/${webhook.id}/rotate`, { as: owner });
     expect(rotated.status).toBe(200);
     await t.agent(owner);
-    await settle();
+    await deliverAll();
     const [one] = at(pathOf(webhook)) as [Received];
     for (const secret of [webhook.secret, rotated.body.secret])
       expect(() => new Verifier(secret).verify(one.body, one.headers)).not.toThrow();
@@ -48,7 +48,7 @@ describe('filters', () => {
     const decide = async (resource: string, by = agent) =>
       (await t.authorize(by, { action: 'read', resource })).body.auditId as string;
     const got = async (): Promise<string[]> => {
-      await settle();
+      await deliverAll();
       return at(pathOf(webhook)).map((r) => JSON.parse(r.body).data.id);
     };
     await decide('db:1');
@@ -93,7 +93,7 @@ describe('delivery', () => {
     const { auditId } = (await t.authorize(agent, { action: 'read', resource: 'x' })).body;
     await t.call('POST', `/agents/${agent.id}/rotate`, { as: owner });
     await t.agent(stranger);
-    await settle();
+    await deliverAll();
     const got = at(pathOf(webhook));
     const messages = got.map((r) => new Verifier(webhook.secret).verify(r.body, r.headers) as Json);
     expect(messages.map((m) => m.type).sort()).toEqual(['agent.created', 'audit']);
@@ -124,7 +124,7 @@ describe('delivery', () => {
     answers.set(path, (_, res) => res.writeHead(429, { 'retry-after': '600' }).end());
     const webhook = await make({ path, types: ['agent.created'] });
     await t.agent(owner);
-    await settle();
+    await deliverAll();
     const [delivery] = await deliveries(webhook);
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastStatus: 429 });
     expect(Date.parse(delivery.nextAttemptAt) - t.clock.now()).toBe(600_000);
@@ -135,20 +135,20 @@ describe('delivery', () => {
     answers.set(path, (_, res) => res.writeHead(410).end());
     const webhook = await make({ path, types: ['agent.created'] });
     await t.agent(owner);
-    await settle();
+    await deliverAll();
     expect((await t.call('GET', `/webhooks/${webhook.id}`, { as: owner })).body).toMatchObject({
       enabled: false,
       disabledReason: 'gone',
     });
     await t.agent(owner);
-    await settle();
+    await deliverAll();
     expect(at(path).length).toBe(1);
     answers.delete(path);
     expect(
       (await t.call('PATCH', `/webhooks/${webhook.id}`, { as: owner, body: { enabled: true } })).body,
     ).toMatchObject({ enabled: true, disabledReason: null });
     await t.agent(owner);
-    await settle();
+    await deliverAll();
     expect(at(path).length).toBe(2);
   });
 
@@ -168,7 +168,7 @@ describe('delivery', () => {
     expect(at(dead).length).toBeLessThanOrEqual(5);
     answers.set(dead, (_, res) => res.writeHead(204).end());
     receiving.server.closeAllConnections();
-    await settle();
+    await deliverAll();
   });
 
   it('an admin gets everything, and only as long as they are one', async () => {
@@ -176,11 +176,11 @@ describe('delivery', () => {
     await t.admin();
     const webhook = await make({ as: admin, types: ['agent.created'] });
     const seen = await t.agent(stranger);
-    await settle();
+    await deliverAll();
     expect(at(pathOf(webhook)).map((r) => JSON.parse(r.body).agentId)).toEqual([seen.id]);
     await t.call('PATCH', `/users/${admin.id}`, { as: admin, body: { role: 'user' } });
     await t.agent(stranger);
-    await settle();
+    await deliverAll();
     expect(at(pathOf(webhook)).length).toBe(1);
   });
 
@@ -201,7 +201,7 @@ describe('delivery', () => {
     const got = async (): Promise<string[]> => {
       receiving.received.length = 0;
       for (const user of [stranger, admin]) await t.agent(user, { name: user.id });
-      await settle();
+      await deliverAll();
       return receiving.received
         .filter((r) => !r.path.startsWith('/hook'))
         .map((r) => `${r.path} ${JSON.parse(r.body).data.ownerId === admin.id ? 'own' : 'all'}`)
@@ -223,9 +223,9 @@ describe('delivery', () => {
     // Both processes hold the same secrets.json, as instances of one service do.
     Object.assign(second.legate.platform, { secrets: t.legate.platform.secrets });
     // On one SQLite file two services of one process would wait for each other.
-    if (dialect === 'postgres') await Promise.all([settle(), settle(second), settle(), settle(second)]);
-    else await settle(second);
-    await settle();
+    if (dialect === 'postgres') await Promise.all([deliverAll(), deliverAll(second), deliverAll(), deliverAll(second)]);
+    else await deliverAll(second);
+    await deliverAll();
     expect(
       at(path)
         .map((r) => JSON.parse(r.body).agentId)
@@ -279,7 +279,7 @@ describe('refusals', () => {
   it('404 for webhooks and deliveries of others', async () => {
     const webhook = await make({ types: ['agent.created'] });
     await t.agent(owner);
-    await settle();
+    await deliverAll();
     const [delivery] = await deliveries(webhook);
     for (const [method, path, body] of [
       ['GET', ''],

@@ -14,11 +14,10 @@ import {
   liveDelegations,
   MAX_SOURCE_STEPS,
 } from '../permissions/index.ts';
-import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
 import { assertRoomForDelegation } from './limits.ts';
 import { type CreateDelegation, DEFAULT_MAX_DEPTH, type Delegation } from './schema.ts';
-import { toDelegation } from './store.ts';
+import { earliest, latest, toDelegation } from './store.ts';
 
 /**
  * Delegates a subset of what one agent holds to another (specification 3.2, contract 7). Emits `delegation.created`.

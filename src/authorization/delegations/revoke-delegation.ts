@@ -6,8 +6,8 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
 import { liveDelegations } from '../permissions/index.ts';
-import { earliest, latest } from './ends.ts';
 import { DelegationErrors } from './errors.ts';
+import { earliest, latest } from './store.ts';
 
 export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tenant-changed' | 'address-proved';
 

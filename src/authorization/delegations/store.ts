@@ -145,3 +145,10 @@ export const toDelegation = (row: DelegationRow): Delegation => ({
   expiresAt: row.expires_at === null ? null : isoTime(row.expires_at),
   createdAt: isoTime(row.created_at),
 });
+
+/** The earlier of two ends in milliseconds; null: never. */
+export const earliest = (a: number | null, b: number | null): number | null =>
+  a === null ? b : b === null ? a : Math.min(a, b);
+/** The later of two ends in milliseconds; null: never. */
+export const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? null : Math.max(a, b);
