@@ -161,7 +161,7 @@ export async function applyChange<T>(
     }
     if (appended > 0) {
       const firstSeq = head.seq + 1;
-      const committed: CommittedEvent[] = await append(db, records, events, firstSeq, now);
+      const committed: CommittedEvent[] = await append(database, db, records, events, firstSeq, now);
       commit = { firstSeq, records, events: committed, timestamp: now };
     }
     if (appended > 0 || invalidated) {

@@ -107,7 +107,9 @@ export class DecisionBatches {
       if (records.length > 0) {
         for (const write of writes) await write(this.#store.db());
         const committed =
-          events.length > 0 ? await append(this.#store.db(), [], events, firstSeq + records.length, now) : [];
+          events.length > 0
+            ? await append(this.#o.database, this.#store.db(), [], events, firstSeq + records.length, now)
+            : [];
         const lastSeq = head.seq + records.length + events.length;
         const writer = `${this.#o.instance}.${++this.#number}`;
         const written = this.#store.commit({

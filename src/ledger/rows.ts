@@ -1,6 +1,5 @@
-import { chunk } from '../kernel/chunk.ts';
 import { newId } from '../kernel/ids.ts';
-import type { ChangeRow, Db, StreamEventRow } from '../storage/index.ts';
+import { bulkInsert, type ChangeRow, type Database, type Db, type StreamEventRow } from '../storage/index.ts';
 import { changeRow, isChange, subjectsOf } from './changes.ts';
 import type { ActedEvent, AuditRecord, Commit, CommittedEvent } from './entry.ts';
 import type { EventType } from './event-types.ts';
@@ -66,10 +65,41 @@ export function rowAt({ firstSeq, records, events, timestamp }: Commit, index: n
     : eventRow(events[index - records.length] as CommittedEvent, firstSeq + index, timestamp);
 }
 
-const ROWS_AT_ONCE = 100;
+const EVENT_COLUMNS = {
+  seq: 'bigint',
+  id: 'text',
+  type: 'text',
+  timestamp: 'bigint',
+  agent_id: 'text',
+  user_id: 'text',
+  data: 'text',
+  change: 'text',
+} as const;
+
+const insertEvents = bulkInsert('stream_events', EVENT_COLUMNS);
+
+const insertRecords = bulkInsert('stream_events', {
+  ...EVENT_COLUMNS,
+  action: 'text',
+  resource: 'text',
+  result: 'text',
+  reason: 'text',
+  duration_ms: 'float8',
+  tokens_cost: 'float8',
+  parameters: 'text',
+  ip: 'text',
+  user_agent: 'text',
+  delegation_ids: 'text',
+  decided: 'text',
+});
+
+const insertChanges = bulkInsert('changes', { ...EVENT_COLUMNS, actor_id: 'text' });
+
+const insertSubjects = bulkInsert('change_subjects', { subject: 'text', seq: 'bigint' });
 
 /** Appends records, then events, to the end of the ledger. Returns the events with their ids. */
 export async function append(
+  database: Database,
   db: Db,
   records: readonly AuditRecord[],
   events: readonly ActedEvent[],
@@ -77,20 +107,20 @@ export async function append(
   now: number,
 ): Promise<CommittedEvent[]> {
   const committed = events.map((event) => ({ ...event, id: newId('event', now) }));
-  const insert = db.insertInto('stream_events');
-  for (const rows of chunk(
+  await insertRecords(
+    database,
+    db,
     records.map((record, i) => auditRow(record, firstSeq + i, now)),
-    ROWS_AT_ONCE,
-  ))
-    await insert.values(rows).execute();
+  );
   const rows = committed.map((event, i) => eventColumns(event, firstSeq + records.length + i, now));
-  for (const some of chunk(rows, ROWS_AT_ONCE)) await insert.values(some).execute();
-  await appendChanges(db, committed, rows);
+  await insertEvents(database, db, rows);
+  await appendChanges(database, db, committed, rows);
   return committed;
 }
 
 /** Keeps the events that are changes, and what they are about, for GET /changes. */
 async function appendChanges(
+  database: Database,
   db: Db,
   events: readonly CommittedEvent[],
   rows: readonly ReturnType<typeof eventColumns>[],
@@ -103,6 +133,6 @@ async function appendChanges(
     changes.push(changeRow(event, row, row.seq, row.timestamp));
     for (const subject of subjectsOf(event)) subjects.push({ subject, seq: row.seq });
   }
-  for (const some of chunk(changes, ROWS_AT_ONCE)) await db.insertInto('changes').values(some).execute();
-  for (const some of chunk(subjects, ROWS_AT_ONCE)) await db.insertInto('change_subjects').values(some).execute();
+  await insertChanges(database, db, changes);
+  await insertSubjects(database, db, subjects);
 }

@@ -9,6 +9,7 @@
  * how they came to be, and docs/storage.md who owns each and how long its rows live.
  */
 export { selectArrays } from './arrays.ts';
+export { bulkInsert } from './bulk-insert.ts';
 export {
   type Database,
   type Db,
@@ -22,7 +23,7 @@ export {
 export { DatabaseError } from './database-error.ts';
 export { asNamedToday, isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState } from './migrate.ts';
 export type { PostgresClient, PostgresListener } from './postgres-pool.ts';
-export { prepared } from './prepared.ts';
+export { prepared, preparedInsert, preparedRows } from './prepared.ts';
 export { serveAlone } from './serve-alone.ts';
 export { openSqlite, type SqliteHandle } from './sqlite-handle.ts';
 export type {

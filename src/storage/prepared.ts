@@ -1,22 +1,68 @@
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type Insertable, type Selectable } from 'kysely';
 import type { Database, Db } from './database.ts';
-import type { SqliteValue } from './sqlite-handle.ts';
+import type { SqliteStatement, SqliteValue } from './sqlite-handle.ts';
+import type { Tables } from './tables.ts';
 
-/** Runs a prepared statement on `database.read` or inside a change. Returns its row, if any. */
-export type Prepared<A extends readonly SqliteValue[], R> = (
-  database: Database,
-  db: Db,
-  ...args: A
-) => Promise<R | undefined> | R | undefined;
+/** Runs a prepared statement on `database.read` or inside a change. */
+type Run<A extends readonly SqliteValue[], T> = (database: Database, db: Db, ...args: A) => Promise<T> | T;
+
+/** Returns its row, if any. */
+export type Prepared<A extends readonly SqliteValue[], R> = Run<A, R | undefined>;
 
 /**
  * Prepares a statement of at most one row for queries that every request runs. It is compiled once per database, since
  * the text contains the prefix of its tables.
  * `build` must use each argument exactly once, in order, and nothing else that varies.
  */
-export function prepared<A extends readonly SqliteValue[], R>(
+export const prepared = <A extends readonly SqliteValue[], R>(
   build: (db: Db, ...args: A) => CompiledQuery<R>,
-): Prepared<A, R> {
+): Prepared<A, R> =>
+  prepare<A, R, R | undefined>(build, {
+    of: (statement, args) => statement.first(args) as R | undefined,
+    from: (rows) => rows[0],
+  });
+
+/** Prepares a statement that returns several rows, as {@link prepared} does. */
+export const preparedRows = <A extends readonly SqliteValue[], R>(
+  build: (db: Db, ...args: A) => CompiledQuery<R>,
+): Run<A, R[]> =>
+  prepare<A, R, R[]>(build, {
+    of: (statement, args) => statement.all(args) as R[],
+    from: (rows) => rows,
+  });
+
+type Insert<T extends keyof Tables> = (
+  database: Database,
+  db: Db,
+  row: Selectable<Tables[T]>,
+) => Promise<unknown> | unknown;
+
+/** Prepares the insertion of one row, whose columns are the same each time. */
+export function preparedInsert<T extends keyof Tables & string>(table: T): Insert<T> {
+  let columns: readonly string[] = [];
+  const insert = prepared((db, ...values: SqliteValue[]) =>
+    db
+      .insertInto(table)
+      .values(Object.fromEntries(columns.map((column, i) => [column, values[i]])) as Insertable<Tables[T]>)
+      .compile(),
+  );
+  return (database, db, row) => {
+    if (columns.length === 0) columns = Object.keys(row);
+    const values = row as Record<string, SqliteValue>;
+    return insert(database, db, ...columns.map((column) => values[column] as SqliteValue));
+  };
+}
+
+/** What is returned of the rows: `of` a statement of SQLite, `from` the answer of PostgreSQL. */
+interface Answer<R, T> {
+  readonly of: (statement: SqliteStatement, args: readonly SqliteValue[]) => T;
+  readonly from: (rows: R[]) => T;
+}
+
+function prepare<A extends readonly SqliteValue[], R, T>(
+  build: (db: Db, ...args: A) => CompiledQuery<R>,
+  answer: Answer<R, T>,
+): Run<A, T> {
   const texts = new WeakMap<Database, string>();
   return (database, db, ...args) => {
     let text = texts.get(database);
@@ -27,13 +73,14 @@ export function prepared<A extends readonly SqliteValue[], R>(
     if (database.dialect === 'sqlite') {
       // A change has the writer's only connection to itself, so no query builder is needed.
       const statement = (db === database.read ? database.reader : database.writer).prepare(text);
-      if (statement.reader) return statement.first(args) as R | undefined;
+      if (statement.reader) return answer.of(statement, args);
       statement.run(args);
-      return undefined;
+      return answer.from([]);
     }
     if (db === database.lockedRead)
-      return database.writePool.query(text, [...args]).then(({ rows }) => rows[0] as R | undefined);
-    if (db !== database.read) return db.executeQuery<R>(CompiledQuery.raw(text, [...args])).then(({ rows }) => rows[0]);
-    return database.pool.query(text, [...args]).then(({ rows }) => rows[0] as R | undefined);
+      return database.writePool.query(text, [...args]).then(({ rows }) => answer.from(rows as R[]));
+    if (db !== database.read)
+      return db.executeQuery<R>(CompiledQuery.raw(text, [...args])).then(({ rows }) => answer.from(rows));
+    return database.pool.query(text, [...args]).then(({ rows }) => answer.from(rows as R[]));
   };
 }

@@ -5,7 +5,7 @@ import { newId } from '../../kernel/ids.ts';
 import { newSecret, secretFrom, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { OAuthGrantRow } from '../../storage/index.ts';
+import { type OAuthGrantRow, preparedInsert } from '../../storage/index.ts';
 import type { Client } from '../clients/client.ts';
 import { type Act, newJti, signAccessToken } from '../tokens/access-token.ts';
 import type { RefreshToken } from './token-request.ts';
@@ -28,6 +28,8 @@ type NewGrant = Pick<OAuthGrantRow, 'client_id' | 'user_id' | 'agent_id' | 'kind
     >
   >;
 
+const insertRow = preparedInsert('oauth_grants');
+
 /** Inserts a grant and emits `grant.created`. */
 export async function insertGrant(platform: Platform, change: Change, grant: NewGrant): Promise<OAuthGrantRow> {
   const { now } = change;
@@ -46,7 +48,7 @@ export async function insertGrant(platform: Platform, change: Change, grant: New
     revoked_at: null,
     reason: null,
   };
-  await change.db.insertInto('oauth_grants').values(row).execute();
+  await insertRow(platform.database, change.db, row);
   change.emit({
     type: 'grant.created',
     agentId: row.agent_id,

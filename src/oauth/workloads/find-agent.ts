@@ -1,8 +1,16 @@
+import { sql } from 'kysely';
 import { mayAct } from '../../authorization/agents/index.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { AssertionClaims, Issuer } from '../../people/federation/index.ts';
-import { type AgentRow, type AgentTrustRow, type Database, type Db, prepared } from '../../storage/index.ts';
+import {
+  type AgentRow,
+  type AgentTrustRow,
+  type Database,
+  type Db,
+  prepared,
+  preparedRows,
+} from '../../storage/index.ts';
 import { matchesPattern } from './subject-pattern.ts';
 
 interface Workload {
@@ -27,6 +35,29 @@ const findAgentRow = prepared((db, id: string) =>
     .compile(),
 );
 
+const matchingSubject = (db: Db, issuer: string, exact: string, prefixed: string) =>
+  db
+    .selectFrom('agent_trust')
+    .selectAll()
+    .where('issuer', '=', issuer)
+    .where(({ eb, or, ref }) =>
+      or([
+        eb('subject', '=', exact),
+        eb('subject_prefix', '=', sql<string>`substr(${prefixed}, 1, length(${ref('subject_prefix')}))`),
+      ]),
+    )
+    .orderBy('id');
+
+const findTrust = preparedRows((db, issuer: string, exact: string, prefixed: string) =>
+  matchingSubject(db, issuer, exact, prefixed).compile(),
+);
+
+const findTrustOfAgent = preparedRows((db, issuer: string, exact: string, prefixed: string, agentId: string) =>
+  matchingSubject(db, issuer, exact, prefixed)
+    .where('agent_id', '=', agentId as AgentRow['id'])
+    .compile(),
+);
+
 /** Returns the one active agent that trusts a workload, or why there is none. */
 export async function findAgentOfWorkload(
   database: Database,
@@ -36,22 +67,12 @@ export async function findAgentOfWorkload(
 ): Promise<Found | RefusalReason> {
   const { claims, agentId } = workload;
   if (agentId !== undefined && !isId('agent', agentId)) return 'workload-untrusted';
-  let query = db
-    .selectFrom('agent_trust')
-    .selectAll()
-    .where('issuer', '=', claims.iss)
-    .where(({ eb, or, fn, val, ref }) =>
-      or([
-        eb('subject', '=', claims.sub),
-        eb(
-          'subject_prefix',
-          '=',
-          fn<string>('substr', [val(claims.sub), val(1), fn<number>('length', [ref('subject_prefix')])]),
-        ),
-      ]),
-    );
-  if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
-  const named = (await query.orderBy('id').execute()).filter((trust) => hasClaims(trust, claims));
+  const { iss, sub } = claims;
+  const matching =
+    agentId === undefined
+      ? await findTrust(database, db, iss, sub, sub)
+      : await findTrustOfAgent(database, db, iss, sub, sub, agentId);
+  const named = matching.filter((trust) => hasClaims(trust, claims));
   const trusting = named.filter((trust) => isForUs(trust, workload));
   const ids = [...new Set(trusting.map((trust) => trust.agent_id))];
   if (ids.length === 0) return named.length > 0 ? 'assertion-audience' : 'workload-untrusted';

@@ -6,7 +6,7 @@ import type { RefusalReason } from '../../../kernel/refusals.ts';
 import { secretHash } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
-import { type OAuthGrantRow, prepared } from '../../../storage/index.ts';
+import { type OAuthGrantRow, prepared, preparedInsert } from '../../../storage/index.ts';
 import type { Client } from '../../clients/client.ts';
 import { endGrants } from '../../consent/grants.ts';
 import { OAuthErrors } from '../../errors.ts';
@@ -116,19 +116,7 @@ const markTokenUsed = prepared<[number, string], { token_hash: string }>((db, no
     .compile(),
 );
 
-const insertToken = prepared(
-  (db, hash: string, grant: string, createdAt: number, expiresAt: number, previous: string | null) =>
-    db
-      .insertInto('oauth_refresh_tokens')
-      .values({
-        token_hash: hash,
-        grant_id: grant,
-        created_at: createdAt,
-        expires_at: expiresAt,
-        previous_hash: previous,
-      })
-      .compile(),
-);
+const insertToken = preparedInsert('oauth_refresh_tokens');
 
 const touchGrant = prepared((db, now: number, id: string) =>
   db.updateTable('oauth_grants').set({ last_used_at: now }).where('id', '=', id).compile(),
@@ -159,7 +147,7 @@ async function rotate(
   if (!(await markTokenUsed(database, db, now, token.token_hash)))
     throw new Error('a refresh token was used by a concurrent change');
   const { token: successor, row } = newRefreshToken(platform, now, token, presented);
-  await insertToken(database, db, row.token_hash, row.grant_id, row.created_at, row.expires_at, row.previous_hash);
+  await insertToken(database, db, row);
   await touchGrant(database, db, now, token.id);
   return successor;
 }

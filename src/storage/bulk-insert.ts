@@ -1,0 +1,58 @@
+import { CompiledQuery, type Selectable } from 'kysely';
+import type { Database, Db } from './database.ts';
+import type { SqliteValue } from './sqlite-handle.ts';
+import type { Tables } from './tables.ts';
+
+type TableName = keyof Tables & string;
+
+/** The inserted columns of a table and their types in PostgreSQL. */
+type Columns<T extends TableName> = {
+  readonly [C in keyof Selectable<Tables[T]> & string]?: 'text' | 'bigint' | 'int' | 'float8';
+};
+
+type Rows<T extends TableName, C> = readonly {
+  readonly [K in keyof C & keyof Selectable<Tables[T]>]: Selectable<Tables[T]>[K];
+}[];
+
+/** SQLite: one statement for eight rows costs a quarter less per row than eight statements. */
+const ROWS_AT_ONCE = 8;
+
+/**
+ * Prepares the insertion of many rows at once, inside a change. Its text does not depend on how many they are: a query
+ * builder would compile every value of every row.
+ *
+ * @param conflict what follows the values, such as `on conflict (id) do nothing`
+ */
+export function bulkInsert<T extends TableName, const C extends Columns<T>>(
+  table: T,
+  columns: C,
+  conflict = '',
+): (database: Database, db: Db, rows: Rows<T, C>) => Promise<void> {
+  const names = Object.keys(columns);
+  const into = ({ prefix }: Database) => `insert into "${prefix}${table}" (${names.map((name) => `"${name}"`).join()})`;
+  const valuesOf = (row: Rows<T, C>[number]) => names.map((name) => (row as Record<string, SqliteValue>)[name] ?? null);
+  const placeholders = `(${names.map(() => '?').join()})`;
+  const arrays = Object.values(columns).map((type, i) => `$${i + 1}::${type}[]`);
+
+  return async (database, db, rows) => {
+    if (rows.length === 0) return;
+    const all = rows.map(valuesOf);
+    if (database.dialect === 'postgres') {
+      const text = `${into(database)} select * from unnest(${arrays.join()}) ${conflict}`;
+      await db.executeQuery(
+        CompiledQuery.raw(
+          text,
+          names.map((_, i) => all.map((values) => values[i])),
+        ),
+      );
+      return;
+    }
+    // A change has the writer's only connection to itself.
+    const insert = (count: number) =>
+      database.writer.prepare(`${into(database)} values ${Array(count).fill(placeholders).join()} ${conflict}`);
+    let at = 0;
+    for (; at + ROWS_AT_ONCE <= all.length; at += ROWS_AT_ONCE)
+      insert(ROWS_AT_ONCE).run(all.slice(at, at + ROWS_AT_ONCE).flat());
+    for (; at < all.length; at++) insert(1).run(all[at] ?? []);
+  };
+}
