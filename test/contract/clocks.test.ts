@@ -3,6 +3,7 @@ import { SYSTEM } from '../../src/access/actor.ts';
 import { PostgresBatchStore } from '../../src/ledger/postgres-store.ts';
 import type { Log } from '../../src/platform.ts';
 import { createTestService, dialect, FakeClock, type TestAgent, type TestService } from '../support/service.ts';
+import { MAY_READ, newWorld, type World } from '../support/world.ts';
 
 const ask = (t: TestService, agent: TestAgent) => t.authorize(agent, { action: 'read', resource: 'db:x' });
 
@@ -11,24 +12,22 @@ const timesOf = async (t: TestService): Promise<number[]> =>
     (row) => row.timestamp,
   );
 
-interface World {
+interface TwoClocks extends Pick<World, 'agent'> {
   /** The clock of the database. */
   readonly right: FakeClock;
   /** The clock of the second instance. */
   readonly own: FakeClock;
   readonly a: TestService;
   readonly b: TestService;
-  readonly agent: TestAgent;
   readonly warnings: string[];
 }
 
-async function world(): Promise<World> {
+async function world(): Promise<TwoClocks> {
   const [right, own] = [new FakeClock(), new FakeClock()];
   const warnings: string[] = [];
   const log: Log = { debug: () => {}, info: () => {}, error: () => {}, warn: (_, text) => warnings.push(text) };
-  const a = await createTestService({ clock: right });
+  const { t: a, agent } = await newWorld(MAY_READ, { clock: right });
   const b = await createTestService({ sameDatabaseAs: a, clock: own, databaseClock: right, log });
-  const agent = await a.agent(await a.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] });
   return { right, own, a, b, agent, warnings };
 }
 

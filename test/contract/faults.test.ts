@@ -2,25 +2,14 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSqlite } from '../../src/storage/sqlite-handle.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres-server.ts';
-import { createTestService, dialect, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
+import { createTestService, dialect } from '../support/service.ts';
+import { newWorld, type World } from '../support/world.ts';
 
-interface World {
-  t: TestService;
-  owner: TestUser;
-  agent: TestAgent;
-}
-
-async function world(databaseUrl?: string): Promise<World> {
-  const t = await createTestService(databaseUrl ? { databaseUrl } : {});
-  const owner = await t.user();
-  return {
-    t,
-    owner,
-    agent: await t.agent(owner, {
-      permissions: [{ resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 1000 } }],
-    }),
-  };
-}
+const world = (databaseUrl?: string): Promise<World> =>
+  newWorld(
+    { permissions: [{ resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 1000 } }] },
+    databaseUrl ? { databaseUrl } : {},
+  );
 const ask = ({ t, agent }: World) => t.authorize(agent, { action: 'read', resource: 'db:x' });
 
 /** The only acceptable responses while nothing can be recorded. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inputSchema, mutants } from '../support/mutants.ts';
 import type { Answered } from '../support/service.ts';
-import { bodyOf, expectRefused, hostileScene, JSON_TYPE, parsed, send, type World } from './hostile.scene.ts';
+import { bodyOf, expectRefused, type HostileWorld, hostileScene, JSON_TYPE, parsed, send } from './hostile.scene.ts';
 
 const { refused } = hostileScene();
 
@@ -110,7 +110,7 @@ describe('a body of another kind or size', () => {
 });
 
 /** A body without an end: the reader has to stop by itself. */
-async function chunk(w: World, limit: number): Promise<Answered> {
+async function chunk(w: HostileWorld, limit: number): Promise<Answered> {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {

@@ -14,7 +14,7 @@ import { bodies, queries } from './hostile.cases.ts';
 import { matrix } from './matrix.cases.ts';
 import { newScene, type Scene } from './matrix.scene.ts';
 
-export interface World extends Scene {
+export interface HostileWorld extends Scene {
   readonly admin: TestUser;
   readonly method: string;
   /** Address of something that is there, without a query. */
@@ -63,11 +63,11 @@ export const withQuery = endpoints.filter(
 const WHY = 'a ticket asked for it';
 const takesReason = (schema: unknown): boolean => 'reason' in ((schema as { shape?: object }).shape ?? {});
 /** The sample of an endpoint, with a reason where it takes one. */
-export const bodyOf = (endpoint: string, route: Mounted['route'], w: World): unknown => {
+export const bodyOf = (endpoint: string, route: Mounted['route'], w: HostileWorld): unknown => {
   const sample = bodies[endpoint]?.(w);
   return takesReason(route.body) ? { ...(sample as object | undefined), reason: WHY } : sample;
 };
-export const queryOf = (endpoint: string, route: Mounted['route'], w: World): Record<string, string> => ({
+export const queryOf = (endpoint: string, route: Mounted['route'], w: HostileWorld): Record<string, string> => ({
   ...(queries[endpoint]?.(w) as Record<string, string> | undefined),
   ...(takesReason(route.query) ? { reason: WHY } : {}),
 });
@@ -76,7 +76,7 @@ export const queried = withQuery.filter((_, i) => dialect === 'sqlite' || i % 4 
 export const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 
 type Sent = Parameters<TestService['call']>[2];
-export const send = (w: World, o: Sent = {}, path = w.path): Promise<Answered> =>
+export const send = (w: HostileWorld, o: Sent = {}, path = w.path): Promise<Answered> =>
   w.t.call(w.method, path, { as: w.admin, ...o });
 export const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -99,7 +99,7 @@ const DERIVED: readonly string[] = [
 ];
 
 /** Everything that is stored. */
-export async function stored({ t }: World): Promise<unknown> {
+export async function stored({ t }: HostileWorld): Promise<unknown> {
   // What became of deliveries is noted at any time.
   const plain = (key: string, v: unknown): unknown =>
     key === 'failures' || key === 'paused_until' ? undefined : typeof v === 'bigint' ? String(v) : v;
@@ -162,7 +162,7 @@ export function hostileScene() {
   /**
    * Things for an endpoint to work on, and an admin, who may do everything: what is refused is refused for its form.
    */
-  async function world(endpoint: string): Promise<World> {
+  async function world(endpoint: string): Promise<HostileWorld> {
     const t = await serviceWithRoom();
     const s = await newScene(t);
     const row = matrix[endpoint];
@@ -178,7 +178,7 @@ export function hostileScene() {
   }
 
   /** Runs what must be refused, and looks whether anything is stored differently for it. */
-  async function refused(endpoint: string, work: (w: World) => Promise<void>): Promise<void> {
+  async function refused(endpoint: string, work: (w: HostileWorld) => Promise<void>): Promise<void> {
     const w = await world(endpoint);
     const before = await stored(w);
     await work(w);

@@ -3,7 +3,8 @@ import { newDelivery } from '../../src/activity/webhooks/dispatcher.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import { passkeyOf } from '../support/authenticator.ts';
-import type { TestAgent, TestService, TestUser } from '../support/service.ts';
+import type { TestService } from '../support/service.ts';
+import type { World } from '../support/world.ts';
 import type { Statuses } from './matrix.cases.ts';
 
 /** Every kind of caller, with the field of a row that has its status. */
@@ -27,12 +28,7 @@ export const CALLERS = {
   'an auditor': 'auditor',
 } as const satisfies Record<string, keyof Statuses>;
 
-export interface Scene {
-  readonly t: TestService;
-  readonly owner: TestUser;
-  readonly agent: TestAgent;
-  readonly other: TestAgent;
-}
+export type Scene = World<'agent' | 'other'>;
 
 /** An owner with two agents, the first of which holds something. */
 export async function newScene(t: TestService): Promise<Scene> {

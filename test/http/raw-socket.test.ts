@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Listening, listen } from '../../src/http/node.ts';
-import { createTestService, type TestAgent, type TestService } from '../support/service.ts';
+import { newWorld, type World } from '../support/world.ts';
 
 interface Parsed {
   readonly status: number;
@@ -17,9 +17,7 @@ interface Wire {
   readonly ended: Promise<string>;
 }
 
-interface World {
-  readonly t: TestService;
-  readonly agent: TestAgent;
+interface Sockets extends World {
   readonly server: Listening;
   open(): Promise<Wire>;
   request(body: string, more?: string): string;
@@ -51,10 +49,9 @@ function parse(text: string): Parsed[] {
   }
 }
 
-async function world(): Promise<World> {
-  const t = await createTestService();
-  const owner = await t.user();
-  const agent = await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'] }] });
+async function world(): Promise<Sockets> {
+  const made = await newWorld();
+  const { t, agent } = made;
   const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
   const open = (): Promise<Wire> =>
     new Promise((resolve, reject) => {
@@ -98,8 +95,7 @@ async function world(): Promise<World> {
       );
     });
   return {
-    t,
-    agent,
+    ...made,
     server,
     open,
     request: (body, more = '') =>

@@ -1,4 +1,4 @@
-import { createTestService, type TestAgent, type TestService, type TestUser } from './service.ts';
+import { newWorld, type World } from './world.ts';
 
 export const ask = {
   action: 'pay',
@@ -6,20 +6,11 @@ export const ask = {
   arguments: { to: 'acme', amount: 10, password: 'hunter2-very-secret' },
 };
 
-export interface World {
-  t: TestService;
-  owner: TestUser;
-  agent: TestAgent;
-}
-
-export async function world(constraints: object = {}): Promise<World> {
-  const t = await createTestService({ config: { approvals: { maxWaitingPerAgent: 1000 } } });
-  const owner = await t.user();
-  const agent = await t.agent(owner, {
-    permissions: [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true, ...constraints } }],
-  });
-  return { t, owner, agent };
-}
+export const world = (constraints: object = {}): Promise<World> =>
+  newWorld(
+    { permissions: [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true, ...constraints } }] },
+    { config: { approvals: { maxWaitingPerAgent: 1000 } } },
+  );
 
 export const request = async ({ t, agent }: World, body: object = ask) =>
   (await t.authorize(agent, body as Record<string, unknown>)).body;

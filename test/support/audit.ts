@@ -1,33 +1,26 @@
 import { newId } from '../../src/kernel/ids.ts';
-import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from './service.ts';
+import type { Json } from './service.ts';
+import { newWorldOf, type World } from './world.ts';
 
-export interface World {
-  t: TestService;
-  alice: TestUser;
-  bob: TestUser;
-  a: TestAgent;
-  b: TestAgent;
-}
+export type AuditWorld = World<'a' | 'b', 'alice' | 'bob'>;
 
-export async function world(): Promise<World> {
-  const t = await createTestService();
-  const [alice, bob] = [await t.user(), await t.user()];
+export function world(): Promise<AuditWorld> {
   const permissions = [
     { resource: 'db:*', actions: ['read'] },
     { resource: 'capped', actions: ['read'], constraints: { maxCallsPerHour: 0 } },
   ];
-  return { t, alice, bob, a: await t.agent(alice, { permissions }), b: await t.agent(bob, { permissions }) };
+  return newWorldOf({ alice: {}, bob: {} }, { a: { permissions }, b: { owner: 'bob', permissions } });
 }
 
-export const list = (w: World, query: string, as: { token: string } = w.alice) =>
+export const list = (w: AuditWorld, query: string, as: { token: string } = w.alice) =>
   w.t.call('GET', `/audit${query}`, { as });
 
-export const ids = async (w: World, query: string, as?: { token: string }) =>
+export const ids = async (w: AuditWorld, query: string, as?: { token: string }) =>
   (await list(w, query, as)).body.map((e: Json) => e.id);
 
 /** Rows straight into the ledger: what would take long over HTTP. */
 export async function fill(
-  w: World,
+  w: AuditWorld,
   rows: number,
   make: (i: number) => Partial<Record<string, unknown>> = () => ({}),
 ): Promise<void> {

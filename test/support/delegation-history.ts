@@ -1,12 +1,12 @@
 import { isoTime } from '../../src/kernel/clock.ts';
 import { type As, type Command, describeAgents, describeCommand, type History, NAMES, OWNERS } from './histories.ts';
 import { Model, type ModelAgent, type ModelDelegation, matches } from './model.ts';
-import type { Json, TestService, TestUser } from './service.ts';
+import type { Json, TestUser } from './service.ts';
+import type { World } from './world.ts';
 
 export const MINUTE = 60_000;
 
-export interface World {
-  readonly t: TestService;
+export interface HistoryWorld extends Pick<World, 't'> {
   readonly users: Readonly<Record<'alice' | 'bob' | 'carol' | 'admin', TestUser>>;
   /** Counts of what happened over all histories, to check that they cover enough. */
   readonly seen: Map<string, number>;
@@ -14,14 +14,14 @@ export interface World {
 
 /** Runs one history on the service and on the model, which must agree after every step. */
 export class Run {
-  readonly #w: World;
+  readonly #w: HistoryWorld;
   readonly #h: History;
   readonly #model: Model;
   readonly #tokens = new Map<ModelAgent, string>();
   readonly #log: string[] = [];
   #seq = 0;
 
-  constructor(w: World, h: History) {
+  constructor(w: HistoryWorld, h: History) {
     this.#w = w;
     this.#h = h;
     // Each history starts at ten past ten on the next day, so histories do not share clock hours.

@@ -1,33 +1,16 @@
 import { expect } from 'vitest';
-import { createTestService, type TestAgent, type TestService, type TestUser } from './service.ts';
+import type { TestAgent } from './service.ts';
+import { newWorldOf, type World } from './world.ts';
 
 export const gh = (actions = ['read', 'write']) => [{ resource: 'mcp:gh:*', actions }];
 
-export interface World {
-  t: TestService;
-  owner: TestUser;
-  a: TestAgent;
-  b: TestAgent;
-  c: TestAgent;
-  d: TestAgent;
-  e: TestAgent;
-}
+export type DelegationWorld = World<'a' | 'b' | 'c' | 'd' | 'e'>;
 
-export async function world(): Promise<World> {
-  const t = await createTestService();
-  const owner = await t.user();
-  const [a, b, c, d, e] = [
-    await t.agent(owner, { permissions: gh() }),
-    await t.agent(owner),
-    await t.agent(owner),
-    await t.agent(owner),
-    await t.agent(owner),
-  ];
-  return { t, owner, a, b, c, d, e };
-}
+export const world = (): Promise<DelegationWorld> =>
+  newWorldOf({ owner: {} }, { a: { permissions: gh() }, b: {}, c: {}, d: {}, e: {} });
 
 export const delegate = (
-  w: World,
+  w: DelegationWorld,
   from: TestAgent,
   to: TestAgent,
   more: Record<string, unknown> = {},
@@ -38,7 +21,7 @@ export const delegate = (
     body: { fromAgent: from.id, toAgent: to.id, permissions: gh(['read']), ...more },
   });
 
-export const may = async (w: World, agent: TestAgent, action = 'read', resource = 'mcp:gh:x') => {
+export const may = async (w: DelegationWorld, agent: TestAgent, action = 'read', resource = 'mcp:gh:x') => {
   const r = await w.t.authorize(agent, { action, resource });
   expect(r.status).toBe(200);
   return r.body.allowed || r.body.reason;

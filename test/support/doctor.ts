@@ -17,7 +17,7 @@ export interface Reply {
 }
 
 /** A server and an issuer that are as they should be; a mutant changes one thing. */
-export interface World {
+export interface Deployment {
   refusal: Reply;
   prm: Reply;
   issuer: Reply;
@@ -44,7 +44,7 @@ export const json = (body: unknown, status = 200, headers: Record<string, string
 
 export const CHALLENGE = `Bearer scope="mcp:read", resource_metadata="${PRM}"`;
 
-export const world = (): World => ({
+export const deployment = (): Deployment => ({
   refusal: json({ error: 'unauthorized' }, 401, { 'www-authenticate': CHALLENGE }),
   prm: json({
     resource: SERVER,
@@ -99,7 +99,7 @@ export const world = (): World => ({
 export const respond = ({ status, headers, body }: Reply): Response =>
   new Response(typeof body === 'string' ? body || null : JSON.stringify(body), { status, headers });
 
-export function fetchOf(w: World): typeof fetch {
+export function fetchOf(w: Deployment): typeof fetch {
   return async (input, init) => {
     const url = new URL(String(input));
     const address = url.origin + url.pathname;
@@ -128,7 +128,7 @@ export function fetchOf(w: World): typeof fetch {
 }
 
 /** What a person and a browser do: the request comes back to the loopback address. */
-export const person = (w: World) => async (address: string) => {
+export const person = (w: Deployment) => async (address: string) => {
   const asked = new URL(address).searchParams;
   expect(asked.get('code_challenge_method')).toBe('S256');
   const back = new URLSearchParams({ code: 'c', state: asked.get('state') ?? '', iss: ISSUER });
@@ -136,7 +136,7 @@ export const person = (w: World) => async (address: string) => {
   return back;
 };
 
-export const examined = (w: World, more: Partial<Parameters<typeof examine>[0]> = {}): Promise<StepReport[]> =>
+export const examined = (w: Deployment, more: Partial<Parameters<typeof examine>[0]> = {}): Promise<StepReport[]> =>
   examine({ server: SERVER, fetch: fetchOf(w), redirectUri: CALLBACK, login: person(w), say: () => {}, ...more });
 
 export const outcomes = (reports: readonly StepReport[]): string =>

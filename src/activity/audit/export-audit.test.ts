@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it, vi } from 'vitest';
-import { fill, list, type World, world } from '../../../test/support/audit.ts';
+import { type AuditWorld, fill, list, world } from '../../../test/support/audit.ts';
 import type { Json } from '../../../test/support/service.ts';
 import { listen } from '../../http/node.ts';
 
@@ -121,7 +121,7 @@ describe('GET /audit/export', () => {
 });
 
 /** Makes reads of the ledger fail after some pieces of an export. */
-function failAfter(w: World, pieces: number): void {
+function failAfter(w: AuditWorld, pieces: number): void {
   const { reader } = w.t.legate.platform;
   const slices = reader.slices.bind(reader);
   reader.slices = async function* (filter) {
@@ -159,7 +159,7 @@ function naiveCsv(text: string): string[][] {
 }
 
 describe('an export over a socket', () => {
-  const overSocket = async (w: World, path: string, method = 'GET') => {
+  const overSocket = async (w: AuditWorld, path: string, method = 'GET') => {
     const { port, stop } = await listen(w.t.legate, { port: 0, host: '127.0.0.1' });
     try {
       return await new Promise<{ status: number; type: string | undefined; text: string; whole: boolean }>(

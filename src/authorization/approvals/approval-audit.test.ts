@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { approve, ask, request, type World, world } from '../../../test/support/approvals.ts';
+import { approve, ask, request, world } from '../../../test/support/approvals.ts';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService, dialect, type Json, type TestService } from '../../../test/support/service.ts';
+import type { World } from '../../../test/support/world.ts';
 import { approvals } from './index.ts';
 
 describe('the audit log of an approval', () => {

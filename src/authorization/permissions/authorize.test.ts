@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
-
-interface World {
-  t: TestService;
-  owner: TestUser;
-  agent: TestAgent;
-}
+import { createTestService, type TestAgent, type TestService } from '../../../test/support/service.ts';
+import { newWorld, type World } from '../../../test/support/world.ts';
 
 const capped = (maxCallsPerHour: number, resource = 'mcp:gh:*', actions = ['read']) => ({
   resource,
@@ -13,11 +8,7 @@ const capped = (maxCallsPerHour: number, resource = 'mcp:gh:*', actions = ['read
   constraints: { maxCallsPerHour },
 });
 
-async function world(permissions: object[] = [{ resource: 'db:*', actions: ['read'] }]): Promise<World> {
-  const t = await createTestService();
-  const owner = await t.user();
-  return { t, owner, agent: await t.agent(owner, { permissions }) };
-}
+const world = (permissions?: object[]): Promise<World> => newWorld(permissions && { permissions });
 const records = (t: TestService) =>
   t.legate.platform.database.read
     .selectFrom('stream_events')

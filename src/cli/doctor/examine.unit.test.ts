@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import {
   CALLBACK,
   CHALLENGE,
+  type Deployment,
+  deployment,
   examined,
   fetchOf,
   ISSUER,
@@ -12,12 +14,10 @@ import {
   person,
   type Reply,
   SERVER,
-  type World,
-  world,
 } from '../../../test/support/doctor.ts';
 import { renderStep, STEPS, type StepName, type StepReport } from './report.ts';
 
-type Mutant = [what: string, step: StepName, field: string, change: (w: World) => void];
+type Mutant = [what: string, step: StepName, field: string, change: (w: Deployment) => void];
 
 const set = (reply: Reply, changes: Record<string, unknown>): void => {
   reply.body = JSON.parse(JSON.stringify({ ...(reply.body as object), ...changes })) as unknown;
@@ -251,7 +251,7 @@ const mutants: readonly Mutant[] = [
 
 describe('the doctor', () => {
   it('finds nothing to say about a server that is as it should be, over event streams too', async () => {
-    const w = world();
+    const w = deployment();
     expect((await examined(w)).map(({ outcome, findings }) => ({ outcome, findings }))).toEqual(
       Object.keys(STEPS).map(() => ({ outcome: 'fine', findings: [] })),
     );
@@ -264,7 +264,7 @@ describe('the doctor', () => {
   });
 
   it.each(mutants)('%s: at %s it names %s', async (_what, step, field, change) => {
-    const w = world();
+    const w = deployment();
     change(w);
     const reports = await examined(w);
     expect(reports.map((r) => r.step)).toEqual(Object.keys(STEPS));
@@ -278,14 +278,14 @@ describe('the doctor', () => {
   });
 
   it('goes on behind a field that others can do without', async () => {
-    const w = world();
+    const w = deployment();
     w.refusal.headers['www-authenticate'] = 'Bearer';
     set(w.prm, { resource: `${SERVER}/` });
     expect(outcomes(await examined(w))).toBe('+xx+++++');
   });
 
   it('gives advice without calling it broken', async () => {
-    const w = world();
+    const w = deployment();
     set(w.issuer, {
       client_id_metadata_document_supported: gone,
       authorization_response_iss_parameter_supported: gone,
@@ -303,14 +303,14 @@ describe('the doctor', () => {
   });
 
   it('skips steps that need a person, for a given token or client, or without a login', async () => {
-    const w = world();
+    const w = deployment();
     expect(outcomes(await examined(w, { login: undefined }))).toBe('+++++---');
     expect(outcomes(await examined(w, { token: 'aaaaaaaaaaaa.bbbbbbbbbbbb' }))).toBe('++++---+');
     expect(outcomes(await examined(w, { clientId: 'cli_2' }))).toBe('++++-+++');
   });
 
   it('sends PKCE whose challenge is the hash of the verifier, the resource, and the scope of the challenge', async () => {
-    const w = world();
+    const w = deployment();
     let challenge: string | null = null;
     let form: URLSearchParams | undefined;
     const inner = fetchOf(w);
