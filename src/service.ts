@@ -194,7 +194,7 @@ async function open(
     clock,
     policy,
     reactions,
-    keepVersions: keepVersions(redactedKeys(values.audit.redact)),
+    keepVersions: keepVersions(database, redactedKeys(values.audit.redact)),
     instance: instance.id,
     databaseClock: options.databaseClock ?? options.clock,
     onError: (message, error) => log.error({ err: error }, message),

@@ -1,7 +1,8 @@
+import { sql } from 'kysely';
 import type { Actor } from '../../access/actor.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { KeepVersions, NewEvent } from '../../ledger/index.ts';
-import type { Db } from '../../storage/index.ts';
+import { bulkInsert, type Database, type Db } from '../../storage/index.ts';
 import { agentSnapshot, delegationSnapshot } from './snapshot.ts';
 
 /** The change of one subject: its last event in the commit, if it has one. */
@@ -17,13 +18,33 @@ function subjectOf({ type, agentId, data }: NewEvent): string | undefined {
   return type.startsWith('delegation.') ? String(data['delegationId']) : undefined;
 }
 
+const insertVersions = bulkInsert(
+  'versions',
+  {
+    subject: 'text',
+    seq: 'bigint',
+    version: 'bigint',
+    timestamp: 'bigint',
+    type: 'text',
+    actor: 'text',
+    state: 'text',
+  },
+  'on conflict (subject, seq) do update set state = excluded.state',
+);
+
+/** Whether a column is one of the ids, which are one value: a query builder would compile each. */
+const isOneOf = ({ dialect }: Database, column: string, ids: readonly string[]) =>
+  dialect === 'postgres'
+    ? sql<boolean>`${sql.ref(column)} = any(${ids}::text[])`
+    : sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(ids)}))`;
+
 /**
  * Keeps a version of each agent and delegation that a change touches: those that its events are about, and those whose
  * rows it wrote, such as a delegation that ends earlier because another one was revoked. So the versions hold
  * everything that decisions read.
  */
 export const keepVersions =
-  (redactedKeys: ReadonlySet<string>): KeepVersions =>
+  (database: Database, redactedKeys: ReadonlySet<string>): KeepVersions =>
   async (change, events, { firstEventSeq, lastSeq, invalidated }) => {
     const { db, epoch } = change;
     const touched = new Map<string, Touch>();
@@ -36,8 +57,8 @@ export const keepVersions =
         for (const { id } of await db.selectFrom(table).select('id').where('policy_epoch', '=', epoch).execute())
           if (!touched.has(id)) touched.set(id, { seq: lastSeq, type: null, actor: change.actor });
     for (const ids of chunk([...touched.keys()])) {
-      const states = await readStates(db, ids, redactedKeys);
-      const newest = await readNewest(db, ids);
+      const states = await readStates(database, db, ids, redactedKeys);
+      const newest = await readNewest(database, db, ids);
       const rows = [...states].flatMap(([subject, state]) => {
         const { seq, type, actor } = touched.get(subject) as Touch;
         const before = newest.get(subject);
@@ -45,16 +66,12 @@ export const keepVersions =
         const version = (before?.version ?? 0) + 1;
         return [{ subject, seq, version, timestamp: change.now, type, actor: JSON.stringify(actor), state }];
       });
-      if (rows.length > 0)
-        await db
-          .insertInto('versions')
-          .values(rows)
-          .onConflict((c) => c.columns(['subject', 'seq']).doUpdateSet((eb) => ({ state: eb.ref('excluded.state') })))
-          .execute();
+      await insertVersions(database, db, rows);
     }
   };
 
 async function readStates(
+  database: Database,
   db: Db,
   ids: readonly string[],
   redactedKeys: ReadonlySet<string>,
@@ -63,22 +80,31 @@ async function readStates(
   const agentIds = ids.filter((id) => id.startsWith('agt_'));
   const others = ids.filter((id) => !id.startsWith('agt_'));
   if (agentIds.length > 0)
-    for (const row of await db.selectFrom('agents').selectAll().where('id', 'in', agentIds).execute())
+    for (const row of await db
+      .selectFrom('agents')
+      .selectAll()
+      .where(isOneOf(database, 'id', agentIds))
+      .execute())
       states.set(row.id, JSON.stringify(agentSnapshot(row, redactedKeys)));
   if (others.length > 0)
-    for (const row of await db.selectFrom('delegations').selectAll().where('id', 'in', others).execute())
+    for (const row of await db
+      .selectFrom('delegations')
+      .selectAll()
+      .where(isOneOf(database, 'id', others))
+      .execute())
       states.set(row.id, JSON.stringify(delegationSnapshot(row)));
   return states;
 }
 
 async function readNewest(
+  database: Database,
   db: Db,
   subjects: readonly string[],
 ): Promise<Map<string, { readonly version: number; readonly state: string }>> {
   const rows = await db
     .selectFrom('versions as v')
     .select(['v.subject', 'v.version', 'v.state'])
-    .where('v.subject', 'in', subjects)
+    .where(isOneOf(database, 'v.subject', subjects))
     .where('v.seq', '=', (eb) =>
       eb
         .selectFrom('versions as w')
