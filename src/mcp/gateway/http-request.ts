@@ -1,12 +1,22 @@
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Readable } from 'node:stream';
+import { constants, createBrotliDecompress, createUnzip } from 'node:zlib';
+import { packageVersion } from '../../kernel/version.ts';
 import { OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
-/** Errors of a connection on which nothing was sent yet. */
-const NOT_SENT = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
-  ...['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'ERR_TLS_CERT_ALTNAME_INVALID'],
-  ...['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-]);
+/** Connections are kept for so long without a request, which is less than servers do. */
+const KEPT_MS = 4000;
+const CONNECT_MS = 10_000;
+const USER_AGENT = `legate/${packageVersion()}`;
+/** Servers end an answer at once when all was sent. */
+const END_MS = 200;
+
+const agents = {
+  http: new HttpAgent({ keepAlive: true, timeout: KEPT_MS }),
+  https: new HttpsAgent({ keepAlive: true, timeout: KEPT_MS }),
+};
 
 /** Returns the token to send; after a refusal, another one than the refused. Throws {@link ServerUnavailable}. */
 export type Bearer = (refused?: string) => Promise<string>;
@@ -14,9 +24,63 @@ export type Bearer = (refused?: string) => Promise<string>;
 interface Sent {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: string;
-  readonly headers: Record<string, string>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly message?: unknown;
-  readonly signal: AbortSignal;
+  readonly end: RequestEnd;
+}
+
+/** The answer of a server. Its body has to be read, or discarded. */
+export class ServerAnswer {
+  readonly status: number;
+  readonly #message: IncomingMessage;
+
+  constructor(message: IncomingMessage) {
+    this.#message = message;
+    this.status = message.statusCode ?? 0;
+    message.on('error', () => {});
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  /** The value of a header, whose name is in lower case. */
+  header(name: string): string | undefined {
+    const value = this.#message.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  isOf(type: string): boolean {
+    return this.header('content-type')?.startsWith(type) ?? false;
+  }
+
+  /** The body, decoded (RFC 9110, section 8.4). */
+  body(): Readable {
+    const encoding = this.header('content-encoding') ?? 'identity';
+    if (encoding === 'identity') return this.#message;
+    // Each event of a stream is passed on when it arrives.
+    const decoder =
+      encoding === 'br'
+        ? createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH })
+        : createUnzip({ flush: constants.Z_SYNC_FLUSH });
+    this.#message.once('close', () => {
+      if (!this.#message.complete) decoder.destroy(new Error('the connection broke'));
+    });
+    return this.#message.pipe(decoder);
+  }
+
+  discard(): void {
+    endSoon(this.#message);
+  }
+}
+
+/** Lets a server end its answer, so that the connection can be used again, and ends it if more comes. */
+export function endSoon(body: Readable): void {
+  const end = (): void => {
+    body.destroy();
+  };
+  const timer = setTimeout(end, END_MS).unref();
+  body.once('data', end).once('close', () => clearTimeout(timer));
 }
 
 /**
@@ -24,44 +88,103 @@ interface Sent {
  * Redirects are not followed, since headers may have secrets. Throws {@link ServerUnavailable} and {@link
  * OutcomeUnknown}.
  */
-export const senderTo =
-  ({ headers: configured }: GatewayServer, bearer?: Bearer) =>
-  async (sent: Sent): Promise<Response> => {
-    const once = async (token: string | undefined): Promise<Response> => {
-      const headers = new Headers(configured);
-      if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
-      for (const [name, value] of Object.entries(sent.headers)) headers.set(name, value);
-      if (sent.message) headers.set('content-type', 'application/json');
-      const body = sent.message ? JSON.stringify(sent.message) : null;
-      try {
-        return await fetch(sent.url, { method: sent.method, headers, body, signal: sent.signal, redirect: 'manual' });
-      } catch (error) {
-        const { code } = ((error as Error).cause ?? {}) as { code?: string };
-        if (code !== undefined && NOT_SENT.has(code)) throw new ServerUnavailable(`it cannot be reached: ${code}`);
-        throw new OutcomeUnknown('the connection broke');
-      }
+export function senderTo({ headers: configured }: GatewayServer, bearer?: Bearer) {
+  const common = Object.fromEntries(Object.entries(configured).map(([name, value]) => [name.toLowerCase(), value]));
+  return async (sent: Sent): Promise<ServerAnswer> => {
+    const body = sent.message ? JSON.stringify(sent.message) : undefined;
+    const once = (token: string | undefined): Promise<ServerAnswer> => {
+      const headers = {
+        'user-agent': USER_AGENT,
+        'accept-encoding': 'identity',
+        ...common,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...sent.headers,
+        ...(body !== undefined && {
+          'content-type': 'application/json',
+          'content-length': String(Buffer.byteLength(body)),
+        }),
+      };
+      return send(sent, headers, body);
     };
     const token = await bearer?.();
-    const response = await once(token);
-    if (!bearer || response.status !== 401) return response;
+    const answer = await once(token);
+    if (!bearer || answer.status !== 401) return answer;
     // A request that was refused for its token did not run.
-    await response.body?.cancel();
+    answer.discard();
     return once(await bearer(token));
   };
+}
 
 export type Send = ReturnType<typeof senderTo>;
 
-/**
- * The HTTP requests of one connection that are in progress. Each has a signal of its own: with one for all, every
- * request would leave a listener on it until the garbage collector runs.
- */
+function send({ method, url, end }: Sent, headers: Record<string, string>, body?: string): Promise<ServerAnswer> {
+  return new Promise((resolve, reject) => {
+    let isConnected = false;
+    let isAnswered = false;
+    const fail = (error?: NodeJS.ErrnoException): void => {
+      if (isAnswered) return;
+      reject(
+        isConnected
+          ? new OutcomeUnknown('the connection broke')
+          : new ServerUnavailable(`it cannot be reached: ${error?.code ?? 'no connection'}`),
+      );
+    };
+    const receive = (message: IncomingMessage): void => {
+      isAnswered = true;
+      resolve(new ServerAnswer(message));
+    };
+    let request: ClientRequest;
+    try {
+      const isTls = url.startsWith('https:');
+      const options = { method, headers, agent: isTls ? agents.https : agents.http };
+      request = (isTls ? httpsRequest : httpRequest)(url, options, receive);
+    } catch (error) {
+      fail(error as NodeJS.ErrnoException);
+      return;
+    }
+    request.once('socket', (socket) => {
+      isConnected = request.reusedSocket;
+      if (isConnected) return;
+      const tooLate = setTimeout(() => request.destroy(), CONNECT_MS);
+      request.once('close', () => clearTimeout(tooLate));
+      socket.once(url.startsWith('https:') ? 'secureConnect' : 'connect', () => {
+        isConnected = true;
+        clearTimeout(tooLate);
+      });
+    });
+    request.on('error', fail);
+    // A request that is destroyed before its answer may have no error.
+    request.once('close', () => fail());
+    end.is(() => request.destroy());
+    request.end(body);
+  });
+}
+
+/** Ends one request, at most once. Cheaper than an AbortController, of which each request would need one. */
+export class RequestEnd {
+  #isEnded = false;
+  #ends: (() => void) | undefined;
+
+  /** Says how the request is ended now. */
+  is(end: () => void): void {
+    this.#ends = end;
+    if (this.#isEnded) end();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#ends?.();
+  }
+}
+
+/** The HTTP requests of one connection that are in progress. */
 export class OpenRequests {
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Set<RequestEnd>();
   #ended = false;
 
-  async during<T>(work: (own: AbortController) => Promise<T>): Promise<T> {
-    const own = new AbortController();
-    if (this.#ended) own.abort();
+  async during<T>(work: (own: RequestEnd) => Promise<T>): Promise<T> {
+    const own = new RequestEnd();
+    if (this.#ended) own.end();
     this.#open.add(own);
     try {
       return await work(own);
@@ -72,13 +195,13 @@ export class OpenRequests {
 
   end(): void {
     this.#ended = true;
-    for (const own of this.#open) own.abort();
+    for (const own of this.#open) own.end();
   }
 }
 
 /** Throws the failure that a status stands for. */
-export async function failWith(response: Response): Promise<never> {
-  if (!response.bodyUsed) await response.body?.cancel();
-  const message = `it answered with status ${response.status}`;
-  throw response.status < 500 ? new ServerUnavailable(message) : new OutcomeUnknown(message);
+export function failWith(answer: ServerAnswer): never {
+  answer.discard();
+  const message = `it answered with status ${answer.status}`;
+  throw answer.status < 500 ? new ServerUnavailable(message) : new OutcomeUnknown(message);
 }

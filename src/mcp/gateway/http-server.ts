@@ -1,6 +1,6 @@
 import { isObject, type Message, revisionOf } from '../guard/json-rpc.ts';
 import { mirroredHeaders } from '../guard/mirrored-headers.ts';
-import { type Bearer, failWith, OpenRequests, senderTo } from './http-request.ts';
+import { type Bearer, failWith, OpenRequests, RequestEnd, type ServerAnswer, senderTo } from './http-request.ts';
 import { type Channel, type OpenChannel, OutcomeUnknown } from './peer.ts';
 import { readMessages } from './read-events.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -9,6 +9,9 @@ import { openSse } from './sse-server.ts';
 /** Answers to `initialize` of servers that have HTTP with SSE only (MCP 2025-03-26, backwards compatibility). */
 const PERHAPS_SSE: ReadonlySet<number> = new Set([400, 404, 405]);
 
+/** The first requests wait at most so long for the stream of notifications, which a server may open late. */
+const OPENING_MS = 250;
+
 /** Connects to a server over Streamable HTTP, or over HTTP with SSE if it is configured or offers nothing else. */
 export const openHttp =
   (server: GatewayServer, url: string, bearer?: Bearer): OpenChannel =>
@@ -16,54 +19,66 @@ export const openHttp =
     const open = new OpenRequests();
     const maxChars = server.legate.limits.resultBytes;
     const sendTo = senderTo(server, bearer);
-    let session: string | null = null;
+    let session: string | undefined;
     let version: string | undefined;
+    /** Servers drop what they send before this stream is open, so the first requests wait for it. */
+    let opening: Promise<void> | undefined;
     let older: Channel | undefined = server.type === 'sse' ? openSse(url, maxChars, sendTo, events) : undefined;
-    /** Requests of 2026-07-28 in progress, which are cancelled by closing the response. */
-    const running = new Map<unknown, AbortController>();
+    /** Requests of 2026-07-28 in progress, which are cancelled by closing the connection. */
+    const running = new Map<unknown, RequestEnd>();
 
-    const send = (method: 'GET' | 'POST' | 'DELETE', signal: AbortSignal, message?: Message, more = {}) => {
+    const send = (method: 'GET' | 'POST' | 'DELETE', end: RequestEnd, message?: Message, more = {}) => {
       const headers = {
         accept: 'application/json, text/event-stream',
-        ...(session !== null && { 'mcp-session-id': session }),
+        ...(session !== undefined && { 'mcp-session-id': session }),
         ...(version !== undefined && { 'mcp-protocol-version': version }),
         ...more,
       };
-      return sendTo({ method, url, headers, message, signal });
+      return sendTo({ method, url, headers, message, end });
     };
     /** Notifications that belong to no request arrive here, if the server offers such a stream. */
-    const listen = async ({ signal }: AbortController): Promise<void> => {
-      const response = await send('GET', signal);
+    const listen = async (end: RequestEnd, opened: () => void): Promise<void> => {
+      const answer = await send('GET', end);
+      opened();
       // Answers come on the response to their request only.
       const receive = (received: Message): void => {
         if ('method' in received) events.message(received);
       };
-      if (response.ok) await readMessages(response, maxChars, receive, () => false);
-      else await response.body?.cancel();
+      if (answer.ok) await readMessages(answer, maxChars, receive, () => false);
+      else answer.discard();
+    };
+    /** Resolves when the stream is open, or will not be soon. */
+    const openStream = async (notified: Promise<void>): Promise<void> => {
+      await notified.catch(() => {});
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, OPENING_MS).unref();
+        open.during((end) => listen(end, resolve)).then(resolve, () => resolve());
+      });
+      opening = undefined;
     };
     /** Passes on an error that came with a status of its own. Returns false if the body is not such an error. */
-    const receiveError = async (response: Response, { id }: Message): Promise<boolean> => {
-      if (!response.headers.get('content-type')?.startsWith('application/json')) return false;
+    const receiveError = async (answer: ServerAnswer, { id }: Message): Promise<boolean> => {
+      if (!answer.isOf('application/json')) return false;
       const receive = ({ error }: Message): void => events.message({ jsonrpc: '2.0', id, error }, id);
-      return readMessages(response, maxChars, receive, ({ error }) => isObject(error)).catch(() => false);
+      return readMessages(answer, maxChars, receive, ({ error }) => isObject(error)).catch(() => false);
     };
-    const request = async (message: Message, headers: Record<string, string>, signal: AbortSignal): Promise<void> => {
+    const request = async (message: Message, headers: Record<string, string>, end: RequestEnd): Promise<void> => {
       const { id, method } = message;
-      const response = await send('POST', signal, message, headers);
-      if (!response.ok) {
+      const answer = await send('POST', end, message, headers);
+      if (!answer.ok) {
         // The session has ended, so the next request needs another one.
-        if (response.status === 404 && session !== null) events.ended(new Error('its session ended'));
-        else if (session === null && response.status < 500 && (await receiveError(response, message))) return;
-        if (method !== 'initialize' || !PERHAPS_SSE.has(response.status)) return failWith(response);
-        if (!response.bodyUsed) await response.body?.cancel();
+        if (answer.status === 404 && session !== undefined) events.ended(new Error('its session ended'));
+        else if (session === undefined && answer.status < 500 && (await receiveError(answer, message))) return;
+        if (method !== 'initialize' || !PERHAPS_SSE.has(answer.status)) return failWith(answer);
+        answer.discard();
         older = openSse(url, maxChars, sendTo, events);
         return older.send(message);
       }
-      session ??= response.headers.get('mcp-session-id');
+      session ??= answer.header('mcp-session-id');
       const receive = (received: Message): void => {
         if ('method' in received || received['id'] === id) events.message(received, id);
       };
-      const answered = await readMessages(response, maxChars, receive, (received) => {
+      const answered = await readMessages(answer, maxChars, receive, (received) => {
         if (received['id'] !== id || 'method' in received) return false;
         const { result } = received;
         if (method === 'initialize' && isObject(result)) version = String(result['protocolVersion']);
@@ -77,22 +92,24 @@ export const openHttp =
         const { id, method } = message;
         if (method === 'notifications/cancelled' && isObject(message['params'])) {
           const own = running.get(message['params']['requestId']);
-          if (own) return own.abort();
+          if (own) return own.end();
         }
         if (id === undefined || method === undefined) {
-          await open.during(async ({ signal }) => {
-            const response = await send('POST', signal, message);
-            if (!response.ok) return failWith(response);
-            return response.body?.cancel();
+          const notified = open.during(async (end) => {
+            const answer = await send('POST', end, message);
+            if (!answer.ok) return failWith(answer);
+            return answer.discard();
           });
-          if (method === 'notifications/initialized') open.during(listen).catch(() => {});
+          if (method === 'notifications/initialized') opening = openStream(notified);
+          await notified;
           return;
         }
+        if (opening && method !== 'initialize') await opening;
         await open.during(async (own) => {
-          if (revisionOf(message) === undefined) return request(message, {}, own.signal);
+          if (revisionOf(message) === undefined) return request(message, {}, own);
           running.set(id, own);
           try {
-            return await request(message, { ...mirroredHeaders(message), ...headers }, own.signal);
+            return await request(message, { ...mirroredHeaders(message), ...headers }, own);
           } finally {
             running.delete(id);
           }
@@ -101,12 +118,15 @@ export const openHttp =
       close: async () => {
         open.end();
         await older?.close();
-        if (session === null) return;
+        if (session === undefined) return;
         // The server ends the session itself if this fails.
-        await send('DELETE', AbortSignal.timeout(2000)).then(
-          (response) => response.body?.cancel(),
+        const own = new RequestEnd();
+        const tooLate = setTimeout(() => own.end(), 2000);
+        await send('DELETE', own).then(
+          (answer) => answer.discard(),
           () => {},
         );
+        clearTimeout(tooLate);
       },
     };
   };

@@ -1,12 +1,14 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { channelOf } from './list-tools.ts';
-import { Peer } from './peer.ts';
+import { OutcomeUnknown, Peer, ServerUnavailable } from './peer.ts';
 import { type GatewayServer, parseServers } from './servers-file.ts';
 
-it('a connection over HTTP leaves nothing of a finished request, and ends the ones in progress with itself', async () => {
+it('requests over HTTP share a connection to the server, and those in progress end with the channel', async () => {
   let hanging = 0;
+  let connections = 0;
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     let body = '';
     for await (const chunk of req) body += chunk;
@@ -16,22 +18,95 @@ it('a connection over HTTP leaves nothing of a finished request, and ends the on
     res.once('close', () => hanging--);
   };
   const http = createServer((req, res) => void answer(req, res));
+  http.on('connection', () => connections++);
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void http.close());
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const [server] = parseServers({ mcpServers: { x: { url } } }, {});
-  const fetched = vi.spyOn(globalThis, 'fetch');
-  onTestFinished(() => fetched.mockRestore());
 
   const peer = new Peer(channelOf(server as GatewayServer));
   for (let n = 0; n < 50; n++) expect(await peer.request('ping', {}, { timeoutMs: 10_000 })).toEqual({ result: {} });
-  // A request adds a listener to its signal, which stays until the garbage collector runs.
-  const signals = new Set(fetched.mock.calls.map(([, init]) => init?.signal));
-  expect(signals.size).toBe(50);
+  expect(connections).toBe(1);
 
   const waiting = expect(peer.request('hang', {}, { timeoutMs: 10_000 })).rejects.toThrow('it was closed');
   await vi.waitUntil(() => hanging === 1);
   await peer.close();
   await waiting;
   await vi.waitUntil(() => hanging === 0);
+});
+
+describe('an answer over HTTP', () => {
+  const peerTo = async (listener: RequestListener): Promise<Peer> => {
+    const http = createServer(listener);
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void http.close());
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const [server] = parseServers({ mcpServers: { x: { url, legate: { limits: { resultBytes: 1024 } } } } }, {});
+    const peer = new Peer(channelOf(server as GatewayServer));
+    onTestFinished(() => peer.close());
+    return peer;
+  };
+  const text = (answer: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer });
+  const ask = (peer: Peer) => peer.request('ping', {}, { timeoutMs: 10_000 });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ])('may be compressed with %s, although it was not asked for', async (encoding, compress) => {
+    const peer = await peerTo((_, res) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding });
+      res.end(compress(text({ grüße: 'ß' })));
+    });
+    expect(await ask(peer)).toEqual({ result: { grüße: 'ß' } });
+  });
+
+  it('is limited in length after it was decompressed', async () => {
+    const peer = await peerTo((_, res) => {
+      res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text({ filler: 'x'.repeat(1_000_000) })));
+    });
+    await expect(ask(peer)).rejects.toThrow('its answer is too long');
+  });
+
+  it('that breaks off leaves the outcome unknown, and a refused connection means that nothing was sent', async () => {
+    const peer = await peerTo((_, res) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      res.write('{"jsonrpc"', () => res.destroy());
+    });
+    await expect(ask(peer)).rejects.toThrow(OutcomeUnknown);
+    const [nowhere] = parseServers({ mcpServers: { x: { url: 'http://127.0.0.1:1' } } }, {});
+    const none = new Peer(channelOf(nowhere as GatewayServer));
+    await expect(ask(none)).rejects.toThrow(ServerUnavailable);
+    await none.close();
+  });
+});
+
+it('the first request waits for the stream of notifications, before which servers drop what they send', async () => {
+  const order: string[] = [];
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    let body = '';
+    for await (const chunk of req) body += chunk;
+    const { id, method } = req.method === 'GET' ? { id: undefined, method: 'stream' } : JSON.parse(body);
+    order.push(method);
+    if (method === 'stream') {
+      for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
+      order.push('opened');
+      return void res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    }
+    if (id === undefined) return void res.writeHead(202).end();
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: {} }));
+  };
+  const http = createServer((req, res) => void answer(req, res));
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const [server] = parseServers({ mcpServers: { x: { url } } }, {});
+  const peer = new Peer(channelOf(server as GatewayServer));
+  await peer.request('initialize', {}, { timeoutMs: 10_000 });
+  peer.notify('notifications/initialized', {});
+  await peer.request('tools/list', {}, { timeoutMs: 10_000 });
+  expect(order).toEqual(['initialize', 'notifications/initialized', 'stream', 'opened', 'tools/list']);
+  await peer.close();
 });

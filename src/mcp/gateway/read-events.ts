@@ -1,4 +1,6 @@
+import { StringDecoder } from 'node:string_decoder';
 import { isObject, type Message } from '../guard/json-rpc.ts';
+import { endSoon, type ServerAnswer } from './http-request.ts';
 import { OutcomeUnknown } from './peer.ts';
 
 interface ServerEvent {
@@ -11,33 +13,38 @@ interface ServerEvent {
  * Reads the events of a stream (HTML, section 9.2.6), or a JSON body as one event, until `take` returns true. Returns
  * whether it did. Throws {@link OutcomeUnknown}.
  */
-export async function readEvents(
-  response: Response,
+export function readEvents(
+  answer: ServerAnswer,
   maxChars: number,
   take: (event: ServerEvent) => boolean,
 ): Promise<boolean> {
-  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
-  const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
+  const isStream = answer.isOf('text/event-stream');
+  const body = answer.body();
+  const decoder = new StringDecoder('utf8');
   let text = '';
-  for (;;) {
-    const { done, value } = (await reader?.read().catch(() => {
-      throw new OutcomeUnknown('the connection broke');
-    })) ?? { done: true, value: undefined };
-    text += decoder.decode(value, { stream: !done });
-    if (text.length > maxChars) {
-      await reader?.cancel();
-      throw new OutcomeUnknown('its answer is too long');
-    }
-    const parts = isStream ? text.split(/\r?\n\r?\n/) : [text];
-    if (isStream) text = parts.pop() as string;
-    for (const event of isStream ? parts.map(eventOf) : done ? [{ name: undefined, data: text }] : []) {
-      if (!take(event)) continue;
-      if (!done) await reader?.cancel();
-      return true;
-    }
-    if (done) return false;
-  }
+  return new Promise((resolve, reject) => {
+    const receive = (piece: string, isEnd: boolean): boolean => {
+      text += piece;
+      if (text.length > maxChars) {
+        body.destroy();
+        reject(new OutcomeUnknown('its answer is too long'));
+        return false;
+      }
+      const parts = isStream ? text.split(/\r?\n\r?\n/) : [text];
+      if (isStream) text = parts.pop() as string;
+      return (isStream ? parts.map(eventOf) : isEnd ? [{ name: undefined, data: text }] : []).some(take);
+    };
+    const onData = (chunk: Buffer): void => {
+      if (!receive(decoder.write(chunk), false)) return;
+      body.off('data', onData).off('end', onEnd);
+      endSoon(body);
+      resolve(true);
+    };
+    const onEnd = (): void => resolve(receive(decoder.end(), true));
+    body.on('data', onData).once('end', onEnd);
+    body.on('error', () => reject(new OutcomeUnknown('the connection broke')));
+    body.once('close', () => reject(new OutcomeUnknown('the connection broke')));
+  });
 }
 
 function eventOf(event: string): ServerEvent {
@@ -59,12 +66,12 @@ export function messagesIn({ data }: ServerEvent): Message[] {
 
 /** Reads messages up to and including the last one. Returns whether it came. */
 export const readMessages = (
-  response: Response,
+  answer: ServerAnswer,
   maxChars: number,
   receive: (message: Message) => void,
   isLast: (message: Message) => boolean,
 ): Promise<boolean> =>
-  readEvents(response, maxChars, (event) => {
+  readEvents(answer, maxChars, (event) => {
     for (const message of messagesIn(event)) {
       const last = isLast(message);
       receive(message);

@@ -93,7 +93,7 @@ export class Relay {
       header,
       origin: from,
       body: async () => {
-        const read = await readBody(this.#guard, request, undefined);
+        const read = await readBody(this.#guard, request, { copy: false });
         if (!read) return null;
         body = parseBody(read.bytes);
         return { parsed: body };

@@ -1,4 +1,4 @@
-import { failWith, OpenRequests, type Send } from './http-request.ts';
+import { failWith, OpenRequests, type RequestEnd, type Send } from './http-request.ts';
 import { type Channel, type ChannelEvents, OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import { messagesIn, readEvents } from './read-events.ts';
 
@@ -17,15 +17,15 @@ export function openSse(url: string, maxChars: number, send: Send, events: Chann
       } else for (const message of messagesIn({ name, data })) events.message(message);
       return false;
     };
-    const listen = async ({ signal }: AbortController): Promise<void> => {
+    const listen = async (end: RequestEnd): Promise<void> => {
       const headers = { accept: 'text/event-stream' };
-      const response = await send({ method: 'GET', url, headers, signal });
-      if (!response.ok) return failWith(response);
-      if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-        await response.body?.cancel();
+      const answer = await send({ method: 'GET', url, headers, end });
+      if (!answer.ok) return failWith(answer);
+      if (!answer.isOf('text/event-stream')) {
+        answer.discard();
         throw new ServerUnavailable('it offers neither Streamable HTTP nor SSE');
       }
-      await readEvents(response, maxChars, take);
+      await readEvents(answer, maxChars, take);
       throw new OutcomeUnknown('its stream ended');
     };
     open.during(listen).catch((error: Error) => {
@@ -38,10 +38,10 @@ export function openSse(url: string, maxChars: number, send: Send, events: Chann
     send: async (message) => {
       const headers = { accept: 'application/json, text/event-stream' };
       const address = await connect;
-      await open.during(async ({ signal }) => {
-        const response = await send({ method: 'POST', url: address, headers, message, signal });
-        if (!response.ok) return failWith(response);
-        return response.body?.cancel();
+      await open.during(async (end) => {
+        const answer = await send({ method: 'POST', url: address, headers, message, end });
+        if (!answer.ok) return failWith(answer);
+        return answer.discard();
       });
     },
     close: async () => open.end(),
