@@ -10,23 +10,33 @@ const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const ENDPOINT = 'http://127.0.0.1:9/notes/mcp';
 
 it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stopped by the directory at once', async () => {
+  const ignored = () => {};
+  const refusals: unknown[] = [];
   const t = await createTestService({
     config: {
       federation: { allowPrivateNetworks: true },
       mcp: { signingSecret: 'a secret of this test that is long', extraScopes: ['authorize'] },
+      users: { scimGroups: ['Acme staff=tenant:acme'] },
     },
+    log: { debug: ignored, info: (fields: Json) => refusals.push(fields['reason']), warn: ignored, error: ignored },
   });
   // The provider has the clock of the machine.
   t.clock.set(new Date().toISOString());
   const admin = await t.admin();
-  const [provider, company, ci] = [
+  const [provider, ci] = [
     await openRealProvider([`${t.legate.baseUrl}/auth/oidc/company/callback`]),
     await openIssuer(),
-    await openIssuer(),
   ];
+  const tenant = await t.call('POST', '/tenants', { as: admin, body: { name: 'Acme', slug: 'acme' } });
   const issuers = [
-    { name: 'company', issuer: provider.address, uses: ['signIn'], ...CLIENT, domains: ['example.com'] },
-    { name: 'company-clients', issuer: company.address, uses: ['enterprise'], domains: ['example.com'] },
+    {
+      name: 'company',
+      issuer: provider.address,
+      uses: ['signIn', 'enterprise'],
+      ...CLIENT,
+      domains: ['example.com'],
+      enterprise: { required: true },
+    },
     { name: 'ci', issuer: ci.address, uses: ['workload'] },
   ];
   for (const body of issuers) expect((await t.call('POST', '/issuers', { as: admin, body })).status).toBe(201);
@@ -43,18 +53,21 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
       raw: JSON.stringify(body),
     });
 
-  // The directory creates the account.
+  // The directory creates the account, in the tenant of the company.
   const email = 'ada@example.com';
   const joined = await scim('POST', '/Users', { userName: email, displayName: 'Ada', active: true });
   expect(joined.status, joined.text).toBe(201);
   const userId = joined.body.id as string;
+  const group = await scim('POST', '/Groups', { displayName: 'Acme staff', members: [{ value: userId }] });
+  expect(group.status, group.text).toBe(201);
 
   // The person signs in with the provider, as the user of the directory.
   provider.person = { sub: 'employee-1', email, email_verified: true, name: 'Ada' };
   const browser = new FormClient(t);
   const path = await throughProvider(t, (await begin(browser, 'company')).href);
   expect((await browser.get(path)).status).toBe(303);
-  expect((await browser.get('/auth/session')).body.user.id).toBe(userId);
+  expect((await browser.get('/auth/session')).body.user).toMatchObject({ id: userId, tenantId: tenant.body.id });
+  const apiToken = await t.apiToken(userId);
 
   // A client acts for the person by an ID-JAG, without a consent; a job of the CI system acts as an agent.
   const now = () => Math.floor(t.clock.now() / 1000);
@@ -62,16 +75,14 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
   const clientToken = async () =>
     form(t, '/oauth/token', {
       grant_type: GRANT,
-      assertion: await company.sign(
+      assertion: await provider.sign(
         claims({
           sub: 'employee-1',
           aud: t.legate.platform.issuer,
           client_id: client['client_id'],
-          email,
-          email_verified: true,
           scope: 'mcp:read mcp:execute authorize',
         }),
-        { typ: 'oauth-id-jag+jwt' },
+        'oauth-id-jag+jwt',
       ),
       client_id: client['client_id'],
       client_secret: client['client_secret'],
@@ -96,14 +107,24 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
     });
   const job = await jobToken();
   expect(job.status, job.text).toBe(200);
-  const decide = (as: string | { token: string }) =>
-    t.call('POST', '/authorize', { as, body: { agentId: agent.id, action: 'read', resource: 'db:x' } });
+  const decide = (as: string | { token: string }, agentId: string = agent.id) =>
+    t.call('POST', '/authorize', { as, body: { agentId, action: 'read', resource: 'db:x' } });
   expect((await decide(job.body.access_token)).body.allowed).toBe(true);
   expect((await decide(agent)).body.allowed).toBe(true);
+  const ofClient = claimsOf(vouched.body.access_token).sub;
+  const service = await t.agent(admin, { ownerId: userId, type: 'service', permissions });
+  const serviceToken = () =>
+    form(t, '/oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: service.id,
+      client_secret: service.token,
+    });
+  expect((await serviceToken()).status).toBe(200);
   const isValid = async (token: string) => (await t.legate.mcp.validateToken(token)).valid;
-  expect([await isValid(vouched.body.access_token), await isValid(job.body.access_token)]).toEqual([true, true]);
-  const stream = await openStream(t, { as: agent });
-  expect(stream.ended).toBe(false);
+  const accessTokens = [vouched, job, await serviceToken()].map(({ body }) => body.access_token as string);
+  expect(await Promise.all(accessTokens.map(isValid))).toEqual([true, true, true]);
+  const streams = [await openStream(t, { as: agent }), await openStream(t, { as: apiToken })];
+  expect(streams.map(({ ended }) => ended)).toEqual([false, false]);
 
   // The directory switches the person off: nothing of theirs goes on.
   const off = await scim('PATCH', `/Users/${userId}`, {
@@ -111,20 +132,41 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
     Operations: [{ op: 'replace', value: { active: false } }],
   });
   expect([off.status, off.body.active]).toEqual([200, false]);
-  for (const asker of [agent, admin]) {
-    const { allowed, reason } = (await decide(asker)).body;
+  for (const [asker, agentId] of [
+    [agent, agent.id],
+    [admin, agent.id],
+    [service, service.id],
+    [admin, ofClient],
+  ] as const) {
+    const { allowed, reason, auditId } = (await decide(asker, agentId)).body;
     expect([allowed, reason]).toEqual([false, 'OWNER_SUSPENDED']);
+    const recorded = (await t.call('GET', `/audit/${auditId}`, { as: admin })).body;
+    expect(recorded).toMatchObject({ agentId, result: 'denied', reason: 'OWNER_SUSPENDED' });
   }
-  expect((await decide(job.body.access_token)).status).toBe(401);
-  expect([await isValid(vouched.body.access_token), await isValid(job.body.access_token)]).toEqual([false, false]);
-  await stream.end();
-  expect(stream.ended).toBe(true);
-  for (const refused of [await clientToken(), await jobToken()])
-    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
+  for (const token of accessTokens.slice(0, 2)) expect((await decide(token)).status).toBe(401);
+  expect(await Promise.all(accessTokens.map(isValid))).toEqual([false, false, false]);
+  for (const stream of streams) await stream.end();
+  expect((await t.call('GET', '/agents', { as: apiToken })).status).toBe(401);
+  for (const [refused, error] of [
+    [await clientToken(), 'invalid_grant'],
+    [await jobToken(), 'invalid_grant'],
+    [await serviceToken(), 'invalid_client'],
+  ] as const) {
+    expect(refused.body.error).toBe(error);
+    expect(refusals.at(-1)).toBe('owner-suspended');
+  }
   expect((await browser.get('/auth/session')).status).toBe(401);
   const again = new FormClient(t);
   const callback = await throughProvider(t, (await begin(again, 'company')).href);
   expect((await again.get(callback)).status).not.toBe(303);
-  const [entry] = (await t.call('GET', `/audit?agentId=${agent.id}&limit=1`, { as: admin })).body;
-  expect(entry).toMatchObject({ agentId: agent.id, reason: 'OWNER_SUSPENDED' });
+
+  // The audit log has the reason of each end, and the directory as its cause.
+  const changes = async (type: string) =>
+    ((await t.call('GET', `/changes?type=${type}&limit=100`, { as: admin })).body as Json[]).map(({ actor, data }) => [
+      actor.kind,
+      data.reason,
+    ]);
+  const granted = ((await t.call('GET', '/changes?type=grant.created&limit=100', { as: admin })).body as Json[]).length;
+  expect(await changes('grant.revoked')).toEqual(Array(granted).fill(['apiToken', 'owner-suspended']));
+  expect(await changes('session.ended')).toEqual([['apiToken', 'user-suspended']]);
 });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { exportJWK, generateKeyPair } from 'jose';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterAll } from 'vitest';
 import type { FormClient } from './browser-like.ts';
 import { openIssuer, type TestIssuer } from './issuer.ts';
@@ -27,6 +27,8 @@ export interface RealProvider {
   person: Somebody;
   /** Sends the logout token of a person and a session of the provider to the service. */
   logout(sub: string, sid: string): Promise<void>;
+  /** Signs other claims with the key of its ID tokens. */
+  sign(claims: JWTPayload, typ: string): Promise<string>;
 }
 
 /** @param send sends logout tokens, by default over the network. */
@@ -36,6 +38,7 @@ export async function openRealProvider(
 ): Promise<RealProvider> {
   const server = createServer();
   const address = await listen(server);
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
   const real: RealProvider = {
     address,
     person: { sub: 'nobody' },
@@ -43,8 +46,9 @@ export async function openRealProvider(
       const client = await (provider as Json).Client.find(CLIENT.clientId);
       await client.backchannelLogout(sub, sid);
     },
+    sign: (claims, typ) =>
+      new SignJWT({ iss: address, ...claims }).setProtectedHeader({ alg: 'ES256', kid: 'one', typ }).sign(privateKey),
   };
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
   const { Provider } = await import('oidc-provider');
   const provider = new Provider(address, {
     clients: [

@@ -16,7 +16,7 @@ import { endAgentTokens } from './rotate-agent.ts';
 import { agentRoutes } from './routes.ts';
 
 export { permissionColumns } from './agent.ts';
-export { agentStatus, agentsOfStatus, isActive, mayAct } from './agent-state.ts';
+export { agentStatus, agentsOfStatus, isActive, mayAct, whyInactive } from './agent-state.ts';
 export { type AgentsApi, agentsApi } from './api.ts';
 export { insertAgent } from './create-agent.ts';
 export { AgentErrors } from './errors.ts';

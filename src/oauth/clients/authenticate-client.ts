@@ -1,4 +1,4 @@
-import { mayAct } from '../../authorization/agents/index.ts';
+import { whyInactive } from '../../authorization/agents/index.ts';
 import type { LegateError } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
@@ -170,7 +170,7 @@ export async function authenticateAgent(
   // The keys may have been replaced since the assertion was checked.
   if (proof && (proof.agent_id !== id || (await findAgentKeys(db, id))?.keys !== proof.keys))
     return 'assertion-signature';
-  return mayAct(row, now) ? row : 'agent-inactive';
+  return whyInactive(row, now) ?? row;
 }
 
 /** A client, or an agent with tokens of its own. */

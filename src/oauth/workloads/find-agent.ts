@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { mayAct } from '../../authorization/agents/index.ts';
+import { whyInactive } from '../../authorization/agents/index.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { AssertionClaims, Issuer } from '../../people/federation/index.ts';
@@ -77,13 +77,16 @@ export async function findAgentOfWorkload(
   const ids = [...new Set(trusting.map((trust) => trust.agent_id))];
   if (ids.length === 0) return named.length > 0 ? 'assertion-audience' : 'workload-untrusted';
   const agents: AgentRow[] = [];
+  let why: RefusalReason = 'agent-inactive';
   for (const id of ids) {
     const agent = await findAgentRow(database, db, id);
-    if (agent && mayAct(agent, now)) agents.push(agent);
+    const inactive = agent ? whyInactive(agent, now) : 'agent-inactive';
+    if (agent && inactive === undefined) agents.push(agent);
+    else if (inactive === 'owner-suspended') why = inactive;
     if (agents.length > 1) break;
   }
   const [agent, another] = agents;
-  if (!agent) return 'agent-inactive';
+  if (!agent) return why;
   if (another) return 'workload-ambiguous';
   return { agent, trust: trusting.find((trust) => trust.agent_id === agent.id) as AgentTrustRow };
 }

@@ -268,6 +268,7 @@ describe('a workload', () => {
     await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { status: 'suspended' } });
     expect(await valid(b)).toBe(false);
     expect((await show(await issuer.sign(claims({ sub: 'b:1' })))).body.error).toBe('invalid_grant');
+    expect(lastReason()).toBe('owner-suspended');
     await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { status: 'active' } });
     const c = { access_token: (await show(await issuer.sign(claims({ sub: 'b:1' })))).body.access_token };
     expect(await valid(c)).toBe(true);
