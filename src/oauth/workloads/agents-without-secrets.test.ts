@@ -20,6 +20,9 @@ let admin: TestUser;
 let owner: TestUser;
 let signer: TestIssuer;
 const reasons: unknown[] = [];
+/** The setting, and the request for a decision, in the guide. */
+const extraScopes = [/`LEGATE_MCP_EXTRA_SCOPES=(\w+)`/.exec(guide)?.[1] as string];
+const [, askedAt, question] = /\$LEGATE_URL(\/authorize)"[^']*--json '([^']+)'/.exec(guide) as unknown as string[];
 
 beforeAll(async () => {
   const ignored = () => {};
@@ -27,16 +30,16 @@ beforeAll(async () => {
   t = await createTestService({
     lasting: true,
     log: { debug: ignored, info, warn: ignored, error: ignored },
-    config: { federation: { allowPrivateNetworks: true } },
+    config: { federation: { allowPrivateNetworks: true }, mcp: { extraScopes } },
   });
   [admin, owner, signer] = [await t.admin(), await t.user(), await openIssuer('RS256')];
 });
 
-const exchange = async (claims: Json) => {
+const exchange = async (claims: Json, more: Json = {}) => {
   const now = Math.floor(t.clock.now() / 1000);
   const assertion = await signer.sign({ iat: now, exp: now + 300, jti: crypto.randomUUID(), ...claims });
   const filled = fields.map(([name, value]) => [name, value === '$PLATFORM_TOKEN' ? assertion : value]);
-  return form(t, '/oauth/token', Object.fromEntries(filled));
+  return form(t, '/oauth/token', { ...Object.fromEntries(filled), ...more });
 };
 
 describe('docs/guides/agents-without-secrets.md', () => {
@@ -83,4 +86,19 @@ describe('docs/guides/agents-without-secrets.md', () => {
       }
     },
   );
+
+  it('the access token asks for decisions with the scope and the setting of the guide', async () => {
+    const asked = JSON.parse(question as string) as { action: string; resource: string };
+    const agent = await t.agent(owner, { permissions: [{ resource: asked.resource, actions: [asked.action] }] });
+    const issuer = { name: 'decisions', issuer: signer.address, uses: ['workload'] };
+    expect((await t.call('POST', '/issuers', { as: admin, body: issuer })).status).toBe(201);
+    const trust = { issuer: signer.address, subject: 'job:1' };
+    expect((await t.call('POST', `/agents/${agent.id}/trust`, { as: owner, body: trust })).status).toBe(201);
+    const claims = { sub: 'job:1', aud: t.legate.baseUrl };
+    const as = (await exchange(claims, { scope: extraScopes.join() })).body.access_token as string;
+    const decided = await t.call('POST', askedAt as string, { as, body: asked });
+    expect([decided.status, decided.body.allowed]).toEqual([200, true]);
+    const without = (await exchange(claims)).body.access_token as string;
+    expect((await t.call('POST', askedAt as string, { as: without, body: asked })).status).toBe(403);
+  });
 });
