@@ -101,12 +101,20 @@ async function schedule({ faults, seed }: RunOptions, happen: Happen): Promise<v
   }
 }
 
+/**
+ * Returns the owner with an API token that does not expire. The developer token ends after an hour, and 5 minutes
+ * earlier at an instance whose clock is wrong.
+ */
 async function ownerOf({ env, instances }: Cluster, cwd: string): Promise<{ id: string; token: string }> {
   const { stdout, stderr } = await legate(['developer-token'], { cwd, env });
-  const token = stdout.trim();
-  const answer = await fetch(`${instances[0]?.url}/auth/session`, { headers: { authorization: `Bearer ${token}` } });
-  if (!answer.ok) throw new Error(`GET /auth/session answered ${answer.status}: ${stderr}`);
-  const { user } = (await answer.json()) as { user: { id: string } };
+  const headers = { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' };
+  const url = instances[0]?.url;
+  const session = await fetch(`${url}/auth/session`, { headers });
+  if (!session.ok) throw new Error(`GET /auth/session answered ${session.status}: ${stderr}`);
+  const { user } = (await session.json()) as { user: { id: string } };
+  const made = await fetch(`${url}/api-tokens`, { method: 'POST', headers, body: '{"name":"faults"}' });
+  if (!made.ok) throw new Error(`POST /api-tokens answered ${made.status}: ${await made.text()}`);
+  const { token } = (await made.json()) as { token: string };
   return { id: user.id, token };
 }
 

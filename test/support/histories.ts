@@ -117,7 +117,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke agent' as const), agent }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('permit' as const), agent, permissions: permissions(held, 0) }) },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({ do: fc.constant('expire' as const), agent, minutes: fc.oneof(fc.constant(null), minutes) }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), minutes }) },
@@ -218,6 +218,12 @@ const passOn = (from: number, to: number, more: { minutes?: number; as?: As } = 
   ...more,
 });
 
+const permitBetween = (start: string, end: string): Command => ({
+  do: 'permit',
+  agent: 0,
+  permissions: [{ resource: 'db:*', actions: ['read'], constraints: { timeWindow: { start, end } } }],
+});
+
 /** A fixed history of cases that random ones rarely contain. */
 export const SELDOM: History = {
   agents: [[{ resource: 'db:*', actions: ['*'] }], [], [], [], []],
@@ -236,6 +242,10 @@ export const SELDOM: History = {
     { do: 'revoke', nth: 0, as: 'owner' },
     { do: 'revoke agent', agent: 2 },
     passOn(0, 2),
+    { do: 'expire', agent: 3, minutes: 10 },
+    { do: 'wait', minutes: 20 },
+    permitBetween('22:00', '22:01'),
+    permitBetween('10:00', '10:01'),
   ],
 };
 
