@@ -68,8 +68,6 @@ export interface Cluster {
   readonly postgres: PostgresPair;
   /** Undefined if there is no Redis on this machine. */
   readonly redis: Wire | undefined;
-  /** The environment for commands that use the database directly. */
-  readonly env: Record<string, string>;
   close(): Promise<void>;
 }
 
@@ -104,7 +102,6 @@ export async function startCluster(cwd: string): Promise<Cluster> {
     instances,
     postgres,
     redis,
-    env: { ...shared, LEGATE_DATABASE_URL: urlOf(postgres.ports), LEGATE_DATA_DIR: join(cwd, 'commands') },
     close: async () => {
       for (const instance of instances) await instance.close();
       await redis?.close();

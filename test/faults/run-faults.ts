@@ -1,5 +1,4 @@
 import { openDatabase } from '../../src/storage/index.ts';
-import { legate } from '../support/cli.ts';
 import { type Random, random } from '../support/random.ts';
 import { checkHistory } from './check-history.ts';
 import { type Cluster, startCluster } from './cluster.ts';
@@ -41,7 +40,7 @@ export async function runFaults(options: RunOptions): Promise<Report> {
   const cluster = await startCluster(cwd);
   const recorder = new Recorder(cluster.instances);
   try {
-    const owner = await ownerOf(cluster, cwd);
+    const owner = await ownerOf(cluster);
     let isOver = false;
     const clients = Array.from({ length: options.clients }, (_, i) =>
       new Client(recorder, random(seed + i), owner, `${i}`, () => isOver).run(),
@@ -102,20 +101,23 @@ async function schedule({ faults, seed }: RunOptions, happen: Happen): Promise<v
 }
 
 /**
- * Returns the owner with an API token that does not expire. The developer token ends after an hour, and 5 minutes
- * earlier at an instance whose clock is wrong.
+ * Returns a new person with an API token that does not expire. A session ends with time, and a developer token can
+ * create no token that outlives it.
  */
-async function ownerOf({ env, instances }: Cluster, cwd: string): Promise<{ id: string; token: string }> {
-  const { stdout, stderr } = await legate(['developer-token'], { cwd, env });
-  const headers = { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' };
-  const url = instances[0]?.url;
-  const session = await fetch(`${url}/auth/session`, { headers });
-  if (!session.ok) throw new Error(`GET /auth/session answered ${session.status}: ${stderr}`);
-  const { user } = (await session.json()) as { user: { id: string } };
-  const made = await fetch(`${url}/api-tokens`, { method: 'POST', headers, body: '{"name":"faults"}' });
-  if (!made.ok) throw new Error(`POST /api-tokens answered ${made.status}: ${await made.text()}`);
-  const { token } = (await made.json()) as { token: string };
-  return { id: user.id, token };
+async function ownerOf({ instances }: Cluster): Promise<{ id: string; token: string }> {
+  const post = async (path: string, body: object, bearer?: string): Promise<unknown> => {
+    const headers = {
+      'content-type': 'application/json',
+      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+    };
+    const answer = await fetch(`${instances[0]?.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`POST ${path} answered ${answer.status}: ${await answer.text()}`);
+    return answer.json();
+  };
+  const person = { email: 'owner@example.com', password: 'four faults at a time' };
+  const session = (await post('/sign-up', person)) as { token: string; user: { id: string } };
+  const { token } = (await post('/api-tokens', { name: 'faults' }, session.token)) as { token: string };
+  return { id: session.user.id, token };
 }
 
 /** Waits until every instance is ready again, without a restart. */
