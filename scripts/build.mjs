@@ -120,7 +120,7 @@ function describeApi() {
 }
 
 /** Builds, or ends the process with 1. */
-export async function build() {
+async function build() {
   try {
     const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
     const { status } = spawnSync(
@@ -153,4 +153,4 @@ export async function build() {
   }
 }
 
-if (process.argv[1] === import.meta.filename) await build();
+await build();

@@ -1,6 +1,9 @@
 // npm start: builds if dist/ is missing or older than src/, then serves in this same process. package.json calls it by
 // `exec`, so that no shell stays between npm and this process and keeps npm's signals. cmd.exe has no `exec` and runs
-// what follows `||`.
+// what follows `||`. The build is a process of its own: Vite sets NODE_ENV to production, with which the service does
+// not start.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -31,7 +34,8 @@ const sources = Math.max(
 );
 if (changedAt(cli) < sources) {
   console.log('Building ...');
-  await (await import('./build.mjs')).build();
+  const [status] = await once(spawn(process.execPath, [join(root, 'scripts/build.mjs')], { stdio: 'inherit' }), 'exit');
+  if (status !== 0) process.exit(1);
 }
 process.argv.splice(1, 1, cli, 'serve');
 await import(cli);

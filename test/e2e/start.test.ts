@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/storage/index.ts';
+import { copySources } from '../support/builds.ts';
 import { legate, PROGRAM, root, run, scratchFolder, serve } from '../support/cli.ts';
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -121,6 +122,16 @@ import { createHash } from 'node:crypto';
 });
 
 describe('npm start', () => {
+  it('builds in a new clone, then serves as in development', async () => {
+    const clone = scratchFolder();
+    copySources(clone);
+    const running = await serve({ cwd: clone, command: ['npm', 'start'] });
+    expect(running.output()).toContain('Building ...');
+    expect(running.output()).toMatch(/Legate \S+ {2}development/);
+    expect(existsSync(join(clone, 'dist/console-assets/manifest.json'))).toBe(true);
+    expect(await running.stop()).toBe(0);
+  });
+
   it('serves from the folder it is called in, without building again', async () => {
     const cwd = scratchFolder();
     const built = statSync(join(root, 'dist/cli.js')).mtimeMs;

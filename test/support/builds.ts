@@ -20,9 +20,15 @@ export const next = ({ prefix }: MigrationContext): Migration => ({
 `;
 export const NEXT_VERSION = '99.0.0';
 
+/** Copies the sources of this version to a folder, where they are not built yet. */
+export function copySources(folder: string): void {
+  for (const name of SOURCES) cpSync(join(root, name), join(folder, name), { recursive: true });
+  linkPackages(folder);
+}
+
 /** Builds the source of this version with another version number and one more migration. Returns the program. */
 export function buildNext(folder: string): string {
-  for (const name of SOURCES) cpSync(join(root, name), join(folder, name), { recursive: true });
+  copySources(folder);
   replaceIn(join(folder, 'package.json'), /^ {2}"version": ".*"/m, `  "version": "${NEXT_VERSION}"`);
   writeFileSync(join(folder, 'src/storage/migrations/9999-next.ts'), NEXT_MIGRATION);
   const migrate = join(folder, 'src/storage/migrate.ts');
@@ -36,6 +42,7 @@ export function buildCommit(folder: string, commit: string): string {
   mkdirSync(folder, { recursive: true });
   const archive = execFileSync('git', ['archive', commit, ...SOURCES], { cwd: root, maxBuffer: 2 ** 28 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  linkPackages(folder);
   return built(folder);
 }
 
@@ -45,8 +52,10 @@ function replaceIn(path: string, from: RegExp, to: string): void {
   writeFileSync(path, text.replace(from, to));
 }
 
-function built(folder: string): string {
+const linkPackages = (folder: string): void =>
   symlinkSync(realpathSync(join(root, 'node_modules')), join(folder, 'node_modules'));
+
+function built(folder: string): string {
   execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: folder, stdio: 'pipe' });
   return join(folder, 'dist/cli.js');
 }
