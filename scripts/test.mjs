@@ -2,7 +2,7 @@
 // house itself. Arguments go to vitest: npm test -- src/agents. What cannot run here is said, and is an error when
 // CI=true.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -37,6 +37,9 @@ const noSumdb = whyNoPackages(
   ['golang-go', 'golang-golang-x-mod-dev'],
 );
 if (noSumdb) notRun.push(`the verifier of golang.org/x/mod/sumdb: ${noSumdb}`);
+
+const noFrameworks = whyNoFrameworks();
+if (noFrameworks) notRun.push(`the adapters of AI SDK 7 and Mastra: ${noFrameworks}`);
 
 if (run('scripts/build.mjs', []) !== 0) {
   console.log('the build failed\n0 passed, 1 failed');
@@ -100,6 +103,18 @@ function whyNoPackages(isThere, packages, why = `Debian's ${packages.join(' and 
   const install = () => apt('install', '-y', '--no-install-recommends', ...packages);
   if (!install()) apt('update') && install();
   return isThere() ? undefined : `Debian's ${packages.join(' and ')} could not be installed`;
+}
+
+/** test/frameworks has packages that declare a later Node than Legate: npm ci would warn of them in every clone. */
+function whyNoFrameworks() {
+  const folder = join(root, 'test/frameworks');
+  const changedAt = (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return undefined;
+  const npm = process.env.npm_execpath;
+  if (npm === undefined) return 'npm test installs them, not node scripts/test.mjs';
+  const args = [npm, 'ci', '--ignore-scripts', '--prefer-offline', '--loglevel=error'];
+  const installed = spawnSync(process.execPath, args, { cwd: folder, stdio: 'ignore', timeout: 300_000 });
+  return installed.status === 0 ? undefined : 'npm could not install test/frameworks';
 }
 
 function read(file) {

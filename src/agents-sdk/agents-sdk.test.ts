@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { type Model, type ModelResponse, setTracingDisabled, Usage } from '@openai/agents-core';
@@ -205,15 +205,16 @@ describe('docs/guides/guard-the-tools-of-your-agent.md', () => {
   });
 });
 
-describe('packages that support Node 22 or later, and work on Node 20 with a model that plays a script', () => {
+/** They declare Node 22 or later, so npm test installs them apart: npm ci has nothing to warn about. */
+const FRAMEWORKS = resolve(import.meta.dirname, '../../test/frameworks');
+const areInstalled = existsSync(resolve(FRAMEWORKS, 'node_modules'));
+describe.skipIf(!areInstalled)('frameworks that work on Node 20 too, with a model that plays a script', () => {
   const guard = (): ReturnType<typeof guardFor> => guardFor(client, { agent: agent.id, app: 'notes' });
-  const load = (name: string) => import(/* @vite-ignore */ name);
+  const load = () => import(/* @vite-ignore */ resolve(FRAMEWORKS, 'load.mjs'));
   const inputSchema = z.object({ name: z.string() });
 
   it('AI SDK 7: toolApproval', async () => {
-    const [{ generateText, isStepCount, tool }, { MockLanguageModelV4 }] = await Promise.all(
-      ['ai-7', 'ai-7/test'].map(load),
-    );
+    const { generateText, isStepCount, MockLanguageModelV4, tool } = await load();
     const tools = {
       readNote: tool({ inputSchema, execute: readNote }),
       deleteNote: tool({ inputSchema, execute: deleteNote }),
@@ -237,7 +238,7 @@ describe('packages that support Node 22 or later, and work on Node 20 with a mod
     onTestFinished(() => {
       vi.unstubAllEnvs();
     });
-    const [{ Agent }, { createTool }] = await Promise.all(['@mastra/core/agent', '@mastra/core/tools'].map(load));
+    const { Agent, createTool } = await load();
     const tools = {
       readNote: createTool({ id: 'readNote', description: 'Reads a note', inputSchema, execute: readNote }),
       deleteNote: createTool({ id: 'deleteNote', description: 'Deletes a note', inputSchema, execute: deleteNote }),

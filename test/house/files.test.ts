@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -69,4 +69,12 @@ it('each area of src/ says in its index.ts what it is for, and names its folders
     return header === '' ? [`${area}/index.ts`] : unnamed.map((name) => `${area}/${name}`);
   });
   expect(missing).toEqual([]);
+});
+
+it('npm ci has nothing to warn about on this Node', () => {
+  const { status, stderr } = spawnSync('npm', ['ci', '--dry-run', '--ignore-scripts', '--offline'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([0, '']);
 });
