@@ -144,18 +144,25 @@ export class DecisionBatches {
   }
 
   /**
-   * Rejects decisions that were made before with their kept answer, if the caller may still ask, and returns the
-   * others.
+   * Rejects decisions that were made before, or whose key was used for another request, with what is kept of that, if
+   * the caller may still ask. Returns the others.
    */
   async #withoutRepeated(batch: readonly QueuedDecision[], context: BatchContext): Promise<readonly QueuedDecision[]> {
     const scopes = new Set(batch.flatMap(({ key }) => key?.scope ?? []));
-    const rows = new Map<string, IdempotencyKeyRow>();
-    for (const row of await this.#store.kept([...scopes], context.now)) rows.set(`${row.scope} ${row.part}`, row);
-    if (rows.size === 0) return batch;
+    const kept = await this.#store.kept([...scopes], context.now);
+    if (kept.length === 0) return batch;
+    const rows = new Map(kept.map((row) => [`${row.scope} ${row.part}`, row]));
+    const anyOf = new Map(kept.map((row) => [row.scope, row]));
+    const madeBefore = ({ scope, part, fingerprint }: DecisionKey): IdempotencyKeyRow | undefined => {
+      const found = rows.get(`${scope} ${WHOLE_REQUEST}`) ?? rows.get(`${scope} ${part}`) ?? anyOf.get(scope);
+      return found && (found.part === part || found.part === WHOLE_REQUEST || found.fingerprint !== fingerprint)
+        ? found
+        : undefined;
+    };
     const fresh: QueuedDecision[] = [];
     for (const queued of batch) {
       const { key, decision } = queued;
-      const row = key && (rows.get(`${key.scope} ${WHOLE_REQUEST}`) ?? rows.get(`${key.scope} ${key.part}`));
+      const row = key && madeBefore(key);
       if (!row) {
         fresh.push(queued);
         continue;

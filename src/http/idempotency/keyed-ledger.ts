@@ -11,7 +11,7 @@ import {
   WHOLE_REQUEST,
 } from '../../ledger/index.ts';
 import type { Db, IdempotencyKeyRow } from '../../storage/index.ts';
-import { deleteAnswer, findAnswer, insertAnswer, updateAnswer } from './store.ts';
+import { deleteAnswer, findAnswer, insertAnswer, insertUnlessUsed, updateAnswer } from './store.ts';
 
 /** What a request with a key leaves in its row; undefined: it may be carried out again. */
 export interface Settled {
@@ -163,7 +163,7 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
 
   /**
    * The request has its answer: writes it, and resolves when everything that the request did is durable. Throws what
-   * prevented that.
+   * prevented that. If the request had no effect and the key was used before, `found` is set afterwards.
    */
   async settle(settled: Settled | undefined): Promise<void> {
     this.#settled = settled;
@@ -173,8 +173,7 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
     if (this.#failure) throw this.#failure.error;
     if (this.#written === 'unfinished') await this.ledger.maintain((db) => this.#complete(db));
     else if (settled && !this.#written && !this.#isKeptByDecisions)
-      // Without an effect, an answer that another request has written first is as good.
-      await this.ledger.maintain((db) => insertAnswer(db, this.#keptWith(settled)));
+      this.#found = await this.ledger.maintain((db) => insertUnlessUsed(db, this.#keptWith(settled), this.#now()));
   }
 
   #keptWith({ kind, answer }: Settled): IdempotencyKeyRow {

@@ -73,11 +73,8 @@ export class RepeatableRequests {
       if (!(error instanceof AlreadyAnswered)) answer = await request.fail(error);
       else answer = new Response(null);
     }
-    if (keyed.found) {
-      await keyed.settle(undefined);
-      return this.#replay(request, keyed.found);
-    }
-    await keyed.settle(settledBy(request, answer));
+    await keyed.settle(keyed.found ? undefined : settledBy(request, answer));
+    if (keyed.found) return this.#replay(request, keyed.found);
     return keyed.repeated ? marked(answer) : answer;
   }
 

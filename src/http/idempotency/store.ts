@@ -27,6 +27,28 @@ export async function insertAnswer(db: Db, row: IdempotencyKeyRow): Promise<bool
   return numInsertedOrUpdatedRows === 1n;
 }
 
+/**
+ * Writes the answer of a request that had no effect. Returns the row of an earlier request instead if there is one: its
+ * answer, or a decision that it made with another body.
+ */
+export async function insertUnlessUsed(
+  db: Db,
+  row: IdempotencyKeyRow,
+  now: number,
+): Promise<IdempotencyKeyRow | undefined> {
+  const earlier = await db
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('scope', '=', row.scope)
+    .where('expires_at', '>', now)
+    .where((eb) => eb.or([eb('part', '=', WHOLE_REQUEST), eb('fingerprint', '<>', row.fingerprint)]))
+    .orderBy('part')
+    .limit(1)
+    .executeTakeFirst();
+  if (earlier || (await insertAnswer(db, row))) return earlier;
+  return findAnswer(db, row.scope, now);
+}
+
 export async function updateAnswer(db: Db, { kind, answer, scope, part }: IdempotencyKeyRow): Promise<void> {
   await db
     .updateTable('idempotency_keys')
