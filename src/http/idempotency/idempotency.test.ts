@@ -100,7 +100,14 @@ describe('a request that is sent again with its Idempotency-Key', () => {
     const resource = { type: 'files', id: 'a' };
     const recorded = await audited(agent.id);
     for (const [path, body, others] of [
-      ['/authorize', ask, [{ ...ask, agentId: 'agt_unknown' }, { ...ask, action: 5 }]],
+      [
+        '/authorize',
+        ask,
+        [
+          { ...ask, agentId: 'agt_unknown' },
+          { ...ask, action: 5 },
+        ],
+      ],
       [
         '/authorize/batch',
         { requests: [ask] },
