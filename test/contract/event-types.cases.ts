@@ -8,6 +8,38 @@ export const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3
 const agentId = id('agt');
 const approval = { approvalId: id('apr'), agentId, action: 'pay', resource: 'bank:transfer' };
 
+/** Types that report an occurrence, or the change of a secret: they have neither `before` nor `after`. */
+export const WITHOUT_FIELDS =
+  /^(audit|auth\..*|anomaly\.detected|budget\.exceeded|cost\.recorded|device\.answered|gateway\..*|\w+\.rotated)$/;
+
+const grant = { clientId: text, agentId, scope: text, resource: text };
+const pending = { status: 'pending', expiresAt: time };
+/** `before` and `after` of types whose events concern a status, or something that is created or ends. */
+export const FIELDS: Partial<Record<EventType, readonly [before: Json, after: Json]>> = {
+  'agent.revoked': [{ status: 'active' }, { status: 'revoked' }],
+  'approval.requested': [undefined, pending],
+  'approval.resolved': [
+    { status: 'pending', resolvedAt: null, resolvedBy: null },
+    { status: 'approved', resolvedAt: time, resolvedBy: text },
+  ],
+  'consent.remembered': [undefined, grant],
+  'delegation.created': [
+    undefined,
+    {
+      fromAgent: agentId,
+      toAgent: agentId,
+      permissions: [{ resource: 'db:x', actions: ['read'] }],
+      depth: 1,
+      maxDepth: 3,
+      expiresAt: null,
+    },
+  ],
+  'delegation.revoked': [{ status: 'active' }, { status: 'revoked' }],
+  'grant.created': [undefined, grant],
+  'grant.revoked': [grant, undefined],
+  'session.ended': [{ createdAt: time, expiresAt: time }, undefined],
+};
+
 /** Contract 13: the exact fields of each event type. */
 export const PAYLOADS: Record<EventType, Json> = {
   audit: expect.objectContaining({

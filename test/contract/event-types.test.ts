@@ -7,7 +7,7 @@ import { answerDevice, deviceClient, startDevice } from '../support/device.ts';
 import { register, signUp, tokens } from '../support/oauth.ts';
 import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
 import { openStream, type Stream } from '../support/stream.ts';
-import { PAYLOADS, text, time } from './event-types.cases.ts';
+import { FIELDS, PAYLOADS, text, time, WITHOUT_FIELDS } from './event-types.cases.ts';
 
 /** Events of the start of a service and of its upkeep, which src/activity/seal tests. */
 const SEALING: ReadonlySet<string> = new Set([
@@ -263,7 +263,9 @@ describe('every type of event', () => {
         const { actor, before, after, ...rest } = record;
         expect(rest).toEqual({ id, type, timestamp: time, data: record.data, ...about, userId: owner.id });
         expect(actor, type).toEqual(type === 'audit' ? undefined : expect.objectContaining({ kind: text }));
-        if (type === 'audit') expect([before, after]).toEqual([undefined, undefined]);
+        expect([type, before !== undefined || after !== undefined]).toEqual([type, !WITHOUT_FIELDS.test(type)]);
+        const fields = FIELDS[type];
+        if (fields) expect([type, before, after]).toEqual([type, ...fields]);
         expect(listed.find((e) => e.id === id)).toEqual(record);
         if (type === 'audit') expect(await ok('GET', `/audit/${record.data.id}`, owner)).toEqual(record.data);
       }

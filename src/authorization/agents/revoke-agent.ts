@@ -3,6 +3,7 @@ import { chunk } from '../../kernel/chunk.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { toAgent } from './agent.ts';
+import { agentStatus } from './agent-state.ts';
 import { getAgentRow } from './store.ts';
 
 /**
@@ -25,10 +26,17 @@ export async function revokeAgents(change: Change, ids: readonly string[], reaso
       .set({ revoked_at: change.now, updated_at: change.now, policy_epoch: change.epoch })
       .where('id', 'in', some)
       .where('revoked_at', 'is', null)
-      .returning(['id', 'owner_id'])
+      .returning(['id', 'owner_id', 'expires_at'])
       .execute();
     if (revoked.length > 0) change.invalidate();
-    for (const { id, owner_id } of revoked)
-      change.emit({ type: 'agent.revoked', agentId: id, userId: owner_id, data: { agentId: id, reason } });
+    for (const { id, owner_id, expires_at } of revoked)
+      change.emit({
+        type: 'agent.revoked',
+        agentId: id,
+        userId: owner_id,
+        data: { agentId: id, reason },
+        before: { status: agentStatus({ revoked_at: null, expires_at }, change.now) },
+        after: { status: 'revoked' },
+      });
   }
 }

@@ -28,7 +28,7 @@ export async function expireApprovals(platform: Platform): Promise<void> {
         .orderBy('id')
         .limit(AT_ONCE)
         .execute();
-      for (const row of rows) await recordResolution(platform, change, row, 'expired');
+      for (const row of rows) await recordResolution(platform, change, row, { status: 'expired' });
     });
   }
 }

@@ -23,12 +23,12 @@ export async function resolveApproval(
     const row = await getApproval(db, await caller.reauthorize(db), id);
     if (row.status !== 'pending' || now >= row.expires_at) throw ApprovalErrors.APPROVAL_NOT_PENDING();
     const resolved = {
-      ...row,
+      status,
       resolved_at: now,
       resolved_by: caller.principal.kind === 'user' ? caller.principal.userId : null,
       note: note ?? null,
       expires_at: status === 'approved' ? now + platform.config.approvals.ttl * SECOND_MS : row.expires_at,
     };
-    return toApproval(await recordResolution(platform, change, resolved, status), now);
+    return toApproval(await recordResolution(platform, change, row, resolved), now);
   });
 }

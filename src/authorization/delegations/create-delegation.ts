@@ -79,18 +79,19 @@ export async function createDelegation(
         .insertInto('delegation_parents')
         .values(parents.map((parent_id) => ({ delegation_id: row.id, parent_id })))
         .execute();
+    const made = {
+      fromAgent: from.id,
+      toAgent: to.id,
+      permissions: input.permissions,
+      depth: row.depth,
+      expiresAt: expiresAt === null ? null : isoTime(expiresAt),
+    };
     change.emit({
       type: 'delegation.created',
       agentId: from.id,
       userId: from.owner_id,
-      data: {
-        delegationId: row.id,
-        fromAgent: from.id,
-        toAgent: to.id,
-        permissions: input.permissions,
-        depth: row.depth,
-        expiresAt: expiresAt === null ? null : isoTime(expiresAt),
-      },
+      data: { delegationId: row.id, ...made },
+      after: { ...made, maxDepth },
     });
     return toDelegation(row);
   });

@@ -96,6 +96,8 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
         agentId: d.from_agent,
         userId: d.from_owner,
         data: { delegationId: d.id, fromAgent: d.from_agent, toAgent: d.to_agent, reason: why },
+        before: { status: 'active' },
+        after: { status: 'revoked' },
       });
     }
     const affected = await dependents(change.db, [...ended.map((d) => d.id), ...shortened], change.now);

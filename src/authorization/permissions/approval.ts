@@ -175,4 +175,5 @@ export const approvalRequested = (row: ApprovalRow): NewEvent => ({
     status: row.status,
     expiresAt: isoTime(row.expires_at),
   },
+  after: { status: row.status, expiresAt: isoTime(row.expires_at) },
 });

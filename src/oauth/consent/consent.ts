@@ -124,6 +124,7 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
         agentId,
         userId: approval.userId,
         data: { clientId: client.id, agentId, scope: consent.scope, resource: consent.resource },
+        after: { clientId: client.id, agentId, scope: consent.scope, resource: consent.resource },
       });
     await change.db
       .insertInto('oauth_codes')

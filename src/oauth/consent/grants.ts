@@ -8,6 +8,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, OAuthGrantRow } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
+import { grantFields } from '../token/issue-tokens.ts';
 import { CONSENT_KINDS, revokeUnusedAgents } from './consent-agent.ts';
 
 export type EndReason =
@@ -59,16 +60,17 @@ export async function endGrants(
       .where('revoked_at', 'is', null)
       .where(column, 'in', batch);
     const ended = await (kind ? live.where('kind', '=', kind) : live)
-      .returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id'])
+      .returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id', 'scope', 'resource'])
       .execute();
     if (ended.length === 0) continue;
     change.invalidate();
-    for (const { id, client_id, agent_id, user_id } of ended)
+    for (const grant of ended)
       change.emit({
         type: 'grant.revoked',
-        agentId: agent_id,
-        userId: user_id,
-        data: { grantId: id, clientId: client_id, agentId: agent_id, reason },
+        agentId: grant.agent_id,
+        userId: grant.user_id,
+        data: { grantId: grant.id, clientId: grant.client_id, agentId: grant.agent_id, reason },
+        before: grantFields(grant),
       });
     const delegations = ended.flatMap((grant) => grant.delegation_id ?? []);
     if (delegations.length > 0) await endDelegations(change, delegations, 'revoked');

@@ -30,6 +30,19 @@ type NewGrant = Pick<OAuthGrantRow, 'client_id' | 'user_id' | 'agent_id' | 'kind
 
 const insertRow = preparedInsert('oauth_grants');
 
+/** What a grant gives, as its events show it. */
+export const grantFields = ({
+  client_id,
+  agent_id,
+  scope,
+  resource,
+}: Pick<OAuthGrantRow, 'client_id' | 'agent_id' | 'scope' | 'resource'>) => ({
+  clientId: client_id,
+  agentId: agent_id,
+  scope,
+  resource,
+});
+
 /** Inserts a grant and emits `grant.created`. */
 export async function insertGrant(platform: Platform, change: Change, grant: NewGrant): Promise<OAuthGrantRow> {
   const { now } = change;
@@ -61,6 +74,7 @@ export async function insertGrant(platform: Platform, change: Change, grant: New
       scope: row.scope,
       resource: row.resource,
     },
+    after: grantFields(row),
   });
   return row;
 }

@@ -1,4 +1,5 @@
 import { chunk } from '../../kernel/chunk.ts';
+import { isoTime } from '../../kernel/clock.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 
@@ -41,15 +42,21 @@ export async function endSessions(
   let query = change.db.deleteFrom('sessions').where('user_id', '=', userId);
   if (only) query = query.where('id', 'in', only);
   if (typeof except === 'string') query = query.where('id', '<>', except);
-  const ended = (await query.returning(['id', 'expires_at']).execute()).filter((row) => row.expires_at > change.now);
+  const ended = (await query.returning(['id', 'created_at', 'expires_at']).execute()).filter(
+    (row) => row.expires_at > change.now,
+  );
   if (ended.length > 0) change.invalidate();
   const ipAddress = config.multiSession.trackIp ? (ip ?? null) : null;
   for (const { id } of ended)
     change.emit({ type: 'auth.signout', userId, data: { userId, sessionId: id, reason, ipAddress } });
-  const ids = ended.map(({ id }) => id);
-  for (const sessionId of ids.slice(0, MAX_EACH))
-    change.emit({ type: 'session.ended', userId, data: { userId, sessionId, reason } });
-  for (const sessionIds of chunk(ids.slice(MAX_EACH)))
-    change.emit({ type: 'session.ended', userId, data: { userId, sessionIds, reason } });
+  for (const { id, created_at, expires_at } of ended.slice(0, MAX_EACH))
+    change.emit({
+      type: 'session.ended',
+      userId,
+      data: { userId, sessionId: id, reason },
+      before: { createdAt: isoTime(created_at), expiresAt: isoTime(expires_at) },
+    });
+  for (const some of chunk(ended.slice(MAX_EACH)))
+    change.emit({ type: 'session.ended', userId, data: { userId, sessionIds: some.map(({ id }) => id), reason } });
   return ended.length;
 }
