@@ -1391,7 +1391,7 @@ export interface RegisterMcpServerRequest {
 export interface Replay {
   /** Recorded decisions that were made again. */
   readonly examined: number;
-  /** false: the range has more decisions than `limit`, or than fit into the time of one request. */
+  /** false: the range has more decisions than `limit`, or than one request may read or make again. The decisions that were made again are then the newest, or the oldest of these. */
   readonly complete: boolean;
   readonly changed: readonly ({
     readonly auditId: string;

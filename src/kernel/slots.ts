@@ -39,6 +39,33 @@ export class SlotShares {
   }
 }
 
+/** Slots for costly work of one service, in which no caller and no owner can take all. */
+export class SharedSlots {
+  readonly #max: number;
+  readonly #reserved: number;
+  readonly #shares: SlotShares;
+  #taken = 0;
+
+  /** @param reserved slots that only administrators get, who have no holder */
+  constructor(max: number, reserved: number, perPrincipal: number, perOwner: number) {
+    this.#max = max;
+    this.#reserved = reserved;
+    this.#shares = new SlotShares(perPrincipal, perOwner);
+  }
+
+  /** Takes a slot and returns a function that frees it, to be called once. undefined: none is free for this holder. */
+  take(holder: SlotHolder | undefined): (() => void) | undefined {
+    const free = this.#max - (holder ? this.#reserved : 0) - this.#taken;
+    if (free <= 0 || (holder && !this.#shares.hasRoomFor(holder))) return undefined;
+    this.#taken++;
+    if (holder) this.#shares.add(holder);
+    return () => {
+      this.#taken--;
+      if (holder) this.#shares.delete(holder);
+    };
+  }
+}
+
 class ShareCounter {
   readonly share: number;
   /** How many keys are above the share. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
-import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
+import { SharedSlots, type SlotHolder } from '../../kernel/slots.ts';
 import { type Order, prunedUpTo, readHead } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
@@ -20,26 +20,19 @@ const MAX_EXPORTS_OF_ADMINISTRATORS = 1;
 const MAX_EXPORTS_OF_A_PRINCIPAL = 3;
 const MAX_EXPORTS_OF_AN_OWNER = 4;
 
-export const runningExports = defineState(() => ({
-  count: 0,
-  shares: new SlotShares(MAX_EXPORTS_OF_A_PRINCIPAL, MAX_EXPORTS_OF_AN_OWNER),
-}));
+export const runningExports = defineState(
+  () =>
+    new SharedSlots(MAX_EXPORTS, MAX_EXPORTS_OF_ADMINISTRATORS, MAX_EXPORTS_OF_A_PRINCIPAL, MAX_EXPORTS_OF_AN_OWNER),
+);
 
 /**
  * Takes a slot for an export and returns a function that frees it. Administrators have no holder. Throws 503
  * TOO_MANY_EXPORTS.
  */
 function takeSlot(platform: Platform, holder: SlotHolder | undefined): () => void {
-  const own = platform.stateOf(runningExports);
-  const free = MAX_EXPORTS - (holder ? MAX_EXPORTS_OF_ADMINISTRATORS : 0) - own.count;
-  if (free <= 0 || (holder && !own.shares.hasRoomFor(holder)))
-    throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
-  own.count++;
-  if (holder) own.shares.add(holder);
-  return () => {
-    own.count--;
-    if (holder) own.shares.delete(holder);
-  };
+  const release = platform.stateOf(runningExports).take(holder);
+  if (!release) throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
+  return release;
 }
 
 /** A reader that accepts nothing for this long loses its slot. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { slotHolderOf } from '../../access/principal.ts';
 import { defineRoute } from '../../platform.ts';
 import { AgentErrors, getAgentRow } from '../agents/index.ts';
 import { assertPolicyWeight, PolicyErrors, ReplayAnswer, ReplayBody, replay } from '../permissions/index.ts';
@@ -21,7 +22,7 @@ export const replayRoutes = [
     handle: async (call, platform) => {
       const { id } = await getAgentRow(platform.database.read, call.visibility, call.params.id);
       assertPolicyWeight(call.body.permissions);
-      return { status: 200, body: await replay(platform, id, call.body) };
+      return { status: 200, body: await replay(platform, id, call.body, slotHolderOf(call.principal)) };
     },
   }),
 ];

@@ -27,7 +27,9 @@ export const ReplayAnswer = z
   .object({
     examined: z.int().meta({ description: 'Recorded decisions that were made again.' }),
     complete: z.boolean().meta({
-      description: 'false: the range has more decisions than `limit`, or than fit into the time of one request.',
+      description:
+        'false: the range has more decisions than `limit`, or than one request may read or make again. The decisions ' +
+        'that were made again are then the newest, or the oldest of these.',
     }),
     changed: z.array(
       z.object({

@@ -1,5 +1,6 @@
 import { clockHour, HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
+import { SharedSlots, type SlotHolder } from '../../kernel/slots.ts';
 import { type EntryFilter, Yielder } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
@@ -8,13 +9,21 @@ import { PolicyErrors } from './errors.ts';
 import { type ReplayedDecision, Simulation } from './replay-simulation.ts';
 import type { Permission } from './schema.ts';
 
-/** Replays that run at the same time in one instance, and how long each may read. */
-const MAX_RUNNING = 2;
+/** Replays that run at the same time in one instance, and those reserved for administrators. */
+const MAX_RUNNING = 3;
+const MAX_RUNNING_OF_ADMINISTRATORS = 1;
+/** Maximum per caller, and per owner with all agents. */
+const MAX_RUNNING_OF_AN_OWNER = 1;
+/** How long a replay may read, and how long it may then make decisions, pauses not counted. */
 const MAX_MS = 5000;
-/** Entries that one query reads. */
+/** Entries that one query reads at most, and at first: their arguments may be large. */
 const PAGE = 2000;
-/** Decisions that are made again between two moments in which other work runs. */
-const SLICE = 500;
+const FIRST_PAGE = 50;
+/** Arguments that one query reads, and all that a replay keeps in memory, in characters. */
+const PAGE_CHARS = 4_194_304;
+const MAX_CHARS = 67_108_864;
+/** Work between two moments in which other work runs: one decision can take milliseconds. */
+const TURN_MS = 5;
 /** Pause while the service makes other decisions. */
 const PAUSE_MS = 5;
 /** Earlier decisions of the first clock hour that are counted under the limits of the draft. */
@@ -40,21 +49,27 @@ export interface Replay {
   readonly changed: ReplayedDecision[];
 }
 
-export const runningReplays = defineState(() => ({ count: 0 }));
+export const runningReplays = defineState(
+  () => new SharedSlots(MAX_RUNNING, MAX_RUNNING_OF_ADMINISTRATORS, MAX_RUNNING_OF_AN_OWNER, MAX_RUNNING_OF_AN_OWNER),
+);
 
 /**
  * Makes recorded decisions of an agent again, with a draft in place of its own permissions and everything else as it
  * was: delegations, agents above, approvals, and refusals by budgets and servers. Counts calls under limits per clock
  * hour in the recorded order. Records nothing. Throws 503 TOO_MANY_REPLAYS.
  */
-export async function replay(platform: Platform, agentId: Id<'agent'>, input: ReplayInput): Promise<Replay> {
-  const running = platform.stateOf(runningReplays);
-  if (running.count >= MAX_RUNNING) throw PolicyErrors.TOO_MANY_REPLAYS({ headers: { 'retry-after': '5' } });
-  running.count++;
+export async function replay(
+  platform: Platform,
+  agentId: Id<'agent'>,
+  input: ReplayInput,
+  holder?: SlotHolder,
+): Promise<Replay> {
+  const release = platform.stateOf(runningReplays).take(holder);
+  if (!release) throw PolicyErrors.TOO_MANY_REPLAYS({ headers: { 'retry-after': '5' } });
   try {
     return await run(platform, agentId, input);
   } finally {
-    running.count--;
+    release();
   }
 }
 
@@ -70,21 +85,43 @@ async function run(platform: Platform, agentId: Id<'agent'>, input: ReplayInput)
   const first = rows[0];
   if (!first) return { examined: 0, complete: isAll, changed: [] };
   const simulation = new Simulation(platform.database.read, agentId, input.permissions);
+  const turns = new Turns(yielder);
   if (input.permissions.some(({ constraints }) => constraints?.maxCallsPerHour !== undefined)) {
     const hour = { ...filter, sinceMs: clockHour(first.timestamp) * HOUR_MS, beforeSeq: first.seq };
     const earlier = await readNewest(platform, hour, MAX_EARLIER, deadline, yielder);
-    for (const [i, row] of earlier.rows.entries()) {
+    for (const row of earlier.rows) {
       await simulation.decide(row);
-      if (i % SLICE === SLICE - 1) await yielder.pause();
+      if (!(await turns.next())) return { examined: 0, complete: false, changed: [] };
     }
   }
   const changed: ReplayedDecision[] = [];
   for (const [i, row] of rows.entries()) {
     const change = await simulation.compare(row);
     if (change) changed.push(change);
-    if (i % SLICE === SLICE - 1) await yielder.pause();
+    if (!(await turns.next()) && i < rows.length - 1) return { examined: i + 1, complete: false, changed };
   }
   return { examined: rows.length, complete: isAll, changed };
+}
+
+/** Makes the decisions of a replay in short turns, and no longer than {@link MAX_MS} in all. */
+class Turns {
+  readonly #yielder: Yielder;
+  #began = performance.now();
+  #worked = 0;
+
+  constructor(yielder: Yielder) {
+    this.#yielder = yielder;
+  }
+
+  /** Called after each decision. Returns false if no time is left. */
+  async next(): Promise<boolean> {
+    const turn = performance.now() - this.#began;
+    if (turn < TURN_MS) return true;
+    this.#worked += turn;
+    await this.#yielder.pause();
+    this.#began = performance.now();
+    return this.#worked < MAX_MS;
+  }
 }
 
 /** The columns that a replay keeps in memory. */
@@ -102,18 +139,24 @@ async function readNewest(
   yielder: Yielder,
 ): Promise<{ readonly rows: ReplayedRow[]; readonly isAll: boolean }> {
   const rows: ReplayedRow[] = [];
+  let chars = 0;
+  let size = FIRST_PAGE;
   for (let beforeSeq = filter.beforeSeq; ; ) {
-    const page = await reader.page({ ...filter, beforeSeq }, PAGE);
+    const page = await reader.page({ ...filter, beforeSeq }, size);
+    const before = chars;
     for (const row of page) {
       if (isApprovalStep(row.reason)) continue;
-      if (rows.length === limit) return { rows: rows.reverse(), isAll: false };
+      if (rows.length === limit || chars > MAX_CHARS) return { rows: rows.reverse(), isAll: false };
       const { seq, id, timestamp, action, resource, result, reason, ip, parameters, decided } = row;
       rows.push({ seq, id, timestamp, action, resource, result, reason, ip, parameters, decided });
+      chars += parameters?.length ?? 0;
     }
     const last = page.at(-1);
-    if (page.length < PAGE || !last) return { rows: rows.reverse(), isAll: true };
+    if (page.length < size || !last) return { rows: rows.reverse(), isAll: true };
     if (performance.now() > deadline) return { rows: rows.reverse(), isAll: false };
     beforeSeq = last.seq;
+    const mean = Math.max(1, (chars - before) / page.length);
+    size = Math.max(FIRST_PAGE, Math.min(PAGE, Math.floor(PAGE_CHARS / mean)));
     await yielder.pause();
   }
 }
