@@ -281,6 +281,8 @@ export interface Module {
   readonly start?: (platform: Platform) => void | Promise<void>;
   /** Called when the service is about to stop, while it goes on to answer requests. */
   readonly drain?: (platform: Platform) => void;
+  /** Ends responses that have no end of their own, which would delay a stop. Called after the port has closed. */
+  readonly endStreams?: (platform: Platform) => void;
   /** Ends background work of the module. Called once, before the ledger closes. */
   readonly stop?: (platform: Platform) => Promise<void>;
   /** Code that runs in the same change when any module emits an event of a type. */

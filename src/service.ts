@@ -95,6 +95,11 @@ export interface Legate extends LegateApi {
    * streams are notified. Requests are answered until {@link close}.
    */
   readonly drain: () => void;
+  /**
+   * Ends open streams: of events, and of MCP clients at the gateway. Calls in progress there have three seconds more.
+   * An HTTP server calls it when it accepts no connections any more, so that clients connect again elsewhere.
+   */
+  readonly endStreams: () => void;
   close(): Promise<void>;
 }
 
@@ -314,6 +319,9 @@ async function open(
     drain: () => {
       instance.draining = true;
       for (const { drain } of modules) drain?.(platform);
+    },
+    endStreams: () => {
+      for (const { endStreams } of modules) endStreams?.(platform);
     },
     close: () => opened.close(),
   };

@@ -19,7 +19,7 @@ export interface Served {
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
   readonly baseUrl: string;
   readonly platform: Platform;
-  readonly events: { close(): void };
+  readonly endStreams: () => void;
 }
 
 export interface Listening {
@@ -121,7 +121,7 @@ export async function listen(legate: Served, options: { port: number; host: stri
       if (legate.platform.instance.draining) await Promise.race([closed, wait(LINGER_MS)]);
       // Open streams would delay the stop. Their clients reconnect, at another instance: a proxy that kept connections
       // to this one learns of their end with that of the stream.
-      legate.events.close();
+      legate.endStreams();
       closeIdle();
       const idle = setInterval(closeIdle, 50);
       await closed;

@@ -2,24 +2,27 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { scratchFolder, serve } from '../support/cli.ts';
+import type { Json } from '../support/service.ts';
 
-/** An MCP server that goes on after its input ended and ignores TERM. Its only tool returns its process id. */
+/** An MCP server that goes on after its input ended and ignores TERM. One tool returns its process id, one nothing. */
 const SERVER = `
 const results = {
   initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
-  'tools/list': { tools: [{ name: 'pid', inputSchema: { type: 'object' } }] },
-  'tools/call': { content: [{ type: 'text', text: String(process.pid) }] },
+  'tools/list': { tools: ['pid', 'hang'].map((name) => ({ name, inputSchema: { type: 'object' } })) },
 };
+const pid = { content: [{ type: 'text', text: String(process.pid) }] };
 process.on('SIGTERM', () => {});
 setInterval(() => {}, 1000);
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method } = JSON.parse(line);
-  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }));
+  const { id, method, params } = JSON.parse(line);
+  const result = method === 'tools/call' && params.name === 'pid' ? pid : results[method];
+  if (id !== undefined && result) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
 });
 `;
 const ADMIN = { email: 'root@example.com', password: 'correct horse battery staple' };
 
-it('a process of an MCP server ends when the gateway is killed', async () => {
+/** Starts the service with this server, and an agent that may call its tools. */
+async function start() {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'server.cjs'), SERVER);
   const servers = { stubborn: { command: process.execPath, args: [join(cwd, 'server.cjs')] } };
@@ -31,21 +34,45 @@ it('a process of an MCP server ends when the gateway is killed', async () => {
       LEGATE_ADMIN_PASSWORD: ADMIN.password,
     },
   });
-  const post = async (path: string, body: object, token?: string) => {
-    const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
-    const response = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    return JSON.parse(await response.text());
-  };
+  const fetchFrom = (method: string, path: string, as?: string, body?: object, more: object = {}): Promise<Response> =>
+    fetch(service.url + path, {
+      method,
+      headers: { 'content-type': 'application/json', ...(as && { authorization: `Bearer ${as}` }), ...more },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const post = async (path: string, body: object, as?: string): Promise<Json> =>
+    (await fetchFrom('POST', path, as, body)).json();
   const { token, user } = await post('/sign-in', ADMIN);
-  const permissions = [{ resource: 'mcp:stubborn:pid', actions: ['execute'] }];
+  const permissions = [{ resource: 'mcp:stubborn:*', actions: ['execute'] }];
   const agent = await post('/agents', { ownerId: user.id, name: 'a', type: 'autonomous', permissions }, token);
-  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pid' } };
-  const { result } = await post('/gateway/stubborn/mcp', call, agent.token);
-  const pid = Number(result.content[0].text);
-  expect(process.kill(pid, 0)).toBe(true);
+  const send = (method: string, body?: object, more: object = {}): Promise<Response> =>
+    fetchFrom(method, '/gateway/stubborn/mcp', agent.token, body && { jsonrpc: '2.0', id: 1, ...body }, more);
+  const call = async (name: string): Promise<Json> =>
+    ((await (await send('POST', { method: 'tools/call', params: { name } })).json()) as Json).result;
+  const pid = Number((await call('pid')).content[0].text);
+  expect(isAlive(pid)).toBe(true);
+  return { service, send, call, pid, audit: () => fetchFrom('GET', '/audit?limit=1', token) };
+}
+
+it('a process of an MCP server ends when the gateway is killed', async () => {
+  const { service, pid } = await start();
   service.process.kill('SIGKILL');
   await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
 });
+
+it('a stop ends streams of clients, calls and processes in time', async () => {
+  const { service, send, call, pid, audit } = await start();
+  const opened = await send('POST', { method: 'initialize', params: { protocolVersion: '2025-11-25' } });
+  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') as string, accept: 'text/event-stream' };
+  const stream = await send('GET', undefined, session);
+  const hanging = call('hang');
+  await expect.poll(async () => ((await (await audit()).json()) as Json)[0].resource).toBe('mcp:stubborn:hang');
+  const stopped = service.stop();
+  expect(await stream.text()).toBe('');
+  expect(await hanging).toMatchObject({ isError: true, _meta: { reason: 'OUTCOME_UNKNOWN' } });
+  expect(await stopped).toBe(0);
+  expect(isAlive(pid)).toBe(false);
+}, 60_000);
 
 function isAlive(pid: number): boolean {
   try {

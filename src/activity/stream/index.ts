@@ -34,6 +34,7 @@ export const events = defineModule({
     },
   ],
   drain: (platform) => slotsOf(platform).drain(),
+  endStreams: (platform) => slotsOf(platform).close(),
   stop: async (platform) => {
     slotsOf(platform).close();
     await platform.stateOf(retention).stop();

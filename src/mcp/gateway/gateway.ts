@@ -135,6 +135,11 @@ export async function readPins(platform: Platform): Promise<void> {
   for (const name of await pins.takeRestarted()) await relays.get(name)?.upstreams.end();
 }
 
+/** Ends what clients keep open. Calls in progress have a few seconds more. */
+export function finishGateway(platform: Platform): void {
+  for (const relay of platform.stateOf(gatewayServers).values()) relay.finish();
+}
+
 export async function stopGateway(platform: Platform): Promise<void> {
   await Promise.all([...platform.stateOf(gatewayServers).values()].map((relay) => relay.stop()));
 }

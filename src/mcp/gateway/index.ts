@@ -22,7 +22,15 @@ import { watchedPeople } from './connections/opened.ts';
 import { connectionRoutes } from './connections/routes.ts';
 import { resealConnections, sealedWith } from './connections/store.ts';
 import { startWatch, stopWatch, watchState } from './connections/watch.ts';
-import { gatewayPath, gatewayServers, readPins, registerServers, stopGateway, toolGate } from './gateway.ts';
+import {
+  finishGateway,
+  gatewayPath,
+  gatewayServers,
+  readPins,
+  registerServers,
+  stopGateway,
+  toolGate,
+} from './gateway.ts';
 import { GatewayErrors } from './pins/errors.ts';
 import { pinsState } from './pins/pins.ts';
 import { pinRoutes } from './pins/routes.ts';
@@ -107,6 +115,7 @@ export const gateway = defineModule({
     await readPins(platform);
     startWatch(platform);
   },
+  endStreams: finishGateway,
   stop: async (platform) => {
     await stopWatch(platform);
     await stopGateway(platform);

@@ -24,6 +24,7 @@ const FAILED = {
   OUTCOME_UNKNOWN: 1505,
 } as const;
 export type FailureReason = keyof typeof FAILED;
+export const STOPPING: RpcError = { code: FAILED.SERVER_UNAVAILABLE, message: 'The gateway is stopping.' };
 
 /** What is recorded of a call that failed. */
 export const OUTCOMES = {

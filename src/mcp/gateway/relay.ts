@@ -13,6 +13,7 @@ import {
   NO_SESSION,
   NOTIFICATIONS,
   REVISIONS,
+  STOPPING,
   UNSUPPORTED_REVISION,
 } from './messages.ts';
 import { ApprovedTools } from './pins/approved-tools.ts';
@@ -25,6 +26,8 @@ import { GatewayTasks, TASK_STATUS } from './tasks.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 
 const CHECK_STREAMS_MS = 500;
+/** With the time that a process has to end by itself, less than a stop of the service may take. */
+const FINISH_MS = 3000;
 
 interface Parts {
   readonly server: GatewayServer;
@@ -53,6 +56,7 @@ export class Relay {
   /** The open streams, each with the person it belongs to. */
   readonly #streams = new Map<EventStream, string | undefined>();
   #watch: NodeJS.Timeout | undefined;
+  #isFinishing = false;
 
   constructor(parts: Parts) {
     const { server, endpoint, legate } = parts;
@@ -110,6 +114,14 @@ export class Relay {
     if (request.method === 'GET') return this.#listen(passed, session);
     if (request.method === 'DELETE') return this.#endSession(session);
     return this.#post(request, body, passed, auth, session);
+  }
+
+  /** Ends the streams of clients, and connections when they are not in use any more, at last after 3 s. */
+  finish(): void {
+    this.#isFinishing = true;
+    this.#sessions.endStreams();
+    this.upstreams.finish();
+    setTimeout(() => void this.stop(), FINISH_MS).unref();
   }
 
   /** Ends streams and connections. */
@@ -240,6 +252,7 @@ export class Relay {
     id: string | number,
     params: Message,
   ): Promise<Response> {
+    if (this.#isFinishing) return rpcError(503, STOPPING, id);
     const asked = filterOf(params);
     if (!asked) return rpcError(200, { code: INVALID_PARAMS, message: '`notifications` is missing or malformed.' }, id);
     try {
@@ -277,6 +290,7 @@ export class Relay {
 
   #listen(passed: Passed, session: Session | undefined): Response {
     if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
+    if (this.#isFinishing) return rpcError(503, STOPPING);
     const stream = this.#stream(passed, () => {
       session.streams.delete(stream);
       detach?.();

@@ -144,8 +144,14 @@ export class ClientSessions {
     this.#open.delete(id);
   }
 
-  clear(): void {
+  /** Ends the streams on which clients hear of changes. */
+  endStreams(): void {
     for (const listener of [...this.listeners]) listener.end();
+    for (const { streams } of this.#open.values()) for (const stream of [...streams]) stream.end();
+  }
+
+  clear(): void {
+    this.endStreams();
     this.#open.clear();
   }
 

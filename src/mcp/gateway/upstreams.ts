@@ -127,10 +127,7 @@ export class Upstreams {
   hold(key: string): () => void {
     const entry = this.#open(key);
     entry.running++;
-    return () => {
-      entry.running--;
-      entry.usedAt = performance.now();
-    };
+    return () => this.#done(key, entry);
   }
 
   /** Sends a notification, if there is a connection. */
@@ -166,6 +163,12 @@ export class Upstreams {
     await Promise.all(ending);
   }
 
+  /** Opens nothing any more, and ends each connection when no request is in progress on it. */
+  finish(): void {
+    this.#stopped = true;
+    for (const [key, { running }] of this.#entries) if (running === 0) void this.#end(key);
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.end();
@@ -184,9 +187,14 @@ export class Upstreams {
     try {
       return await work(await entry.ready);
     } finally {
-      entry.running--;
-      entry.usedAt = performance.now();
+      this.#done(key, entry);
     }
+  }
+
+  #done(key: string, entry: Entry): void {
+    entry.running--;
+    entry.usedAt = performance.now();
+    if (this.#stopped && entry.running === 0 && this.#entries.get(key) === entry) void this.#end(key);
   }
 
   #open(key: string): Entry {
