@@ -17,6 +17,7 @@ import { ms } from './support/numbers.mjs';
 
 const PARTS = [
   'authorize',
+  'idempotency',
   'records',
   'history',
   'postgres',
@@ -63,6 +64,7 @@ const { checkRecords, fillHistory, measureAuthorize, measureHistory } = await im
 const { measureExport, measurePages } = await import('./figures/audit.mjs');
 const { measureDecide } = await import('./figures/decide.mjs');
 const { measureEvents } = await import('./figures/events.mjs');
+const { measureIdempotency } = await import('./figures/idempotency.mjs');
 const { measureFederation } = await import('./figures/federation.mjs');
 const { measureBackup } = await import('./figures/backup.mjs');
 const { measureInstances } = await import('./figures/instances.mjs');
@@ -100,6 +102,7 @@ const context = {
 };
 const parts = {
   authorize: measureAuthorize,
+  idempotency: measureIdempotency,
   records: checkRecords,
   history: measureHistory,
   postgres: measurePostgres,

@@ -97,8 +97,7 @@ export function createApi(platform: Platform, actor: Actor, fetch: Fetch): Legat
     events: eventsApi(platform, actor, fetch),
     webhooks: webhooksApi(platform, actor),
     dashboard: dashboardApi(platform),
-    names: async (ids) =>
-      findNames(platform.database.read, applicationCaller(actor), parseWith(NamesQuery, { ids: ids.join() }).ids),
+    names: async (ids) => findNames(platform, applicationCaller(actor), parseWith(NamesQuery, { ids: ids.join() }).ids),
     system: () => describeSystem(platform),
     costs: costsApi(platform, actor),
     budgets: budgetsApi(platform, actor),

@@ -60,10 +60,10 @@ export async function measureSearch({ history, report, quick }) {
     report('GET /audit, page of 50 by one filter', figure(await times('/audit?limit=50&'), 10));
     report('the same, oldest first', figure(await times('/audit?limit=50&order=asc&'), 10));
     report(
-      'GET /audit/histogram by one filter, 100 buckets',
-      figure(await times('/audit/histogram?buckets=100&'), 100),
+      'GET /audit/histogram by one filter, 200 buckets',
+      figure(await times('/audit/histogram?buckets=200&'), 100),
     );
-    for (const by of ['resource', 'agentId'])
+    for (const by of ['reason', 'action', 'resource', 'agentId', 'ip'])
       report(`GET /audit/facets by ${by}, one filter`, figure(await times(`/audit/facets?by=${by}&`), 100));
     const { body } = await ask(service, people.ownerToken, '/audit/histogram?buckets=200');
     const counted = body.buckets.reduce((sum, bucket) => sum + countOf(bucket), 0);

@@ -1,6 +1,9 @@
 -- Sends the bodies of a file (one JSON object a line) in turn, or GET when the file is `-`, and prints exact sums when done.
+-- A third argument begins the Idempotency-Key of each request; a number follows.
 local requests = {}
 local at = 0
+local sent = 0
+local key
 
 function init(args)
   wrk.method = 'POST'
@@ -12,6 +15,10 @@ function init(args)
     requests[1] = wrk.format()
     return
   end
+  key = args[3]
+  if key then
+    wrk.headers['Idempotency-Key'] = key .. '-@'
+  end
   for body in io.lines(args[1]) do
     requests[#requests + 1] = wrk.format(nil, nil, nil, body)
   end
@@ -19,7 +26,11 @@ end
 
 function request()
   at = at % #requests + 1
-  return requests[at]
+  if not key then
+    return requests[at]
+  end
+  sent = sent + 1
+  return (requests[at]:gsub('%-@\r', '-' .. sent .. '\r', 1))
 end
 
 function done(summary, latency)

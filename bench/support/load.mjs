@@ -1,5 +1,6 @@
 // Runs the load generator and holds its answers against what was asked.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pinned } from './machine.mjs';
 import { median } from './numbers.mjs';
@@ -7,18 +8,31 @@ import { median } from './numbers.mjs';
 const here = import.meta.dirname;
 
 /**
- * @typedef {{ url: string, token: string, bodies?: string }} Target `bodies` is a file with one JSON body a line, sent
- * in turn; without it GET is sent.
+ * @typedef {{ url: string, token: string, bodies?: string, keyed?: boolean }} Target `bodies` is a file with one JSON
+ * body a line, sent in turn; without it GET is sent. `keyed` gives each request an Idempotency-Key of its own.
  * @typedef {{ requests: number, rps: number, p50: number, p99: number, bytesEach: number }} Load latencies in ms
  */
 
 /** Sends as fast as `connections` allow. Any answer other than 200 is an error. @returns {Promise<Load>} */
 export async function load(generator, target, connections, seconds) {
-  const { url, token, bodies = '-' } = target;
+  const { url, token, bodies = '-', keyed } = target;
+  const keys = keyed ? [randomUUID()] : [];
   const command =
     generator === 'wrk'
-      ? ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', join(here, 'load.lua'), url, '--', bodies, token]
-      : [process.execPath, join(here, 'autocannon.mjs'), url, String(connections), String(seconds), bodies, token];
+      ? [
+          'wrk',
+          '-t1',
+          `-c${connections}`,
+          `-d${seconds}s`,
+          '-s',
+          join(here, 'load.lua'),
+          url,
+          '--',
+          bodies,
+          token,
+          ...keys,
+        ]
+      : [process.execPath, join(here, 'autocannon.mjs'), url, `${connections}`, `${seconds}`, bodies, token, ...keys];
   const output = await run(pinned(1, command));
   const line = output.trim().split('\n').at(-1) ?? '';
   const { requests, bytes, micros, bad, broken, p50, p99 } = JSON.parse(line);

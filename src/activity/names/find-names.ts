@@ -1,7 +1,10 @@
 import type { Caller } from '../../access/caller.ts';
 import { isNarrowed, type Principal, type Visibility } from '../../access/principal.ts';
-import { type IdKind, isId } from '../../kernel/ids.ts';
+import { type IdKind, isId, timeOfId } from '../../kernel/ids.ts';
+import { parseDevice } from '../../people/sessions/index.ts';
+import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
+import { rowIds } from '../audit/index.ts';
 import type { Named } from './schema.ts';
 
 interface Seeing {
@@ -11,7 +14,7 @@ interface Seeing {
 
 type Found = { readonly id: string; readonly name: string | null };
 /** Finds the names of those of these ids that the caller may see. */
-type Find = (db: Db, ids: readonly string[], seeing: Seeing) => Promise<Found[]>;
+type Find = (db: Db, ids: readonly string[], seeing: Seeing, platform: Platform) => Promise<Found[]>;
 
 const agents: Find = (db, ids, { visibility }) => {
   let query = db.selectFrom('agents').select(['id', 'name']).where('id', 'in', ids);
@@ -102,7 +105,77 @@ const budgets: Find = async (db, ids, { visibility }) => {
   return (await query.execute()).map(({ id, metric, window_kind }) => ({ id, name: `${metric} per ${window_kind}` }));
 };
 
-const FIND: Readonly<Partial<Record<IdKind, Find>>> = {
+const costs: Find = async (db, ids, { visibility }) => {
+  let query = db.selectFrom('costs').select(['id', 'amount', 'currency']).where('id', 'in', ids);
+  if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
+  return (await query.execute()).map(({ id, amount, currency }) => ({ id, name: `${amount} ${currency}` }));
+};
+
+const anomalies: Find = (db, ids, { visibility }) => {
+  let query = db.selectFrom('anomalies').select(['id', 'kind as name']).where('id', 'in', ids);
+  if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
+  return query.execute();
+};
+
+const deliveries: Find = (db, ids, { visibility }) => {
+  let query = db
+    .selectFrom('webhook_deliveries')
+    .innerJoin('webhooks', 'webhooks.id', 'webhook_deliveries.webhook_id')
+    .select(['webhook_deliveries.id', 'webhook_deliveries.type as name'])
+    .where('webhook_deliveries.id', 'in', ids);
+  if (visibility.kind !== 'all') query = query.where('webhooks.user_id', '=', visibility.userId);
+  return query.execute();
+};
+
+const passkeys: Find = (db, ids, { visibility }) => {
+  let query = db.selectFrom('passkeys').select(['id', 'name']).where('id', 'in', ids);
+  if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
+  return query.execute();
+};
+
+/** Browser and system; only with `multiSession.trackDevice` are they known. */
+const sessions: Find = async (db, ids, { visibility }) => {
+  let query = db.selectFrom('sessions').select(['id', 'user_agent']).where('id', 'in', ids);
+  if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
+  return (await query.execute()).map(({ id, user_agent }) => {
+    const { browser, os } = parseDevice(user_agent);
+    return { id, name: [browser, os].filter((part) => part !== 'unknown').join(', ') || null };
+  });
+};
+
+const trust: Find = (db, ids, { visibility }) => {
+  let query = db
+    .selectFrom('agent_trust')
+    .innerJoin('agents', 'agents.id', 'agent_trust.agent_id')
+    .select(['agent_trust.id', 'agent_trust.subject as name'])
+    .where('agent_trust.id', 'in', ids);
+  if (visibility.kind !== 'all') query = query.where('agents.owner_id', '=', visibility.userId);
+  return query.execute();
+};
+
+/** Only for callers that see everything. */
+const issuers: Find = async (db, ids, { visibility }) =>
+  visibility.kind === 'all' ? db.selectFrom('issuers').select(['id', 'name']).where('id', 'in', ids).execute() : [];
+
+/** Only for callers that see everything. */
+const scimGroups: Find = async (db, ids, { visibility }) =>
+  visibility.kind === 'all'
+    ? db.selectFrom('scim_groups').select(['id', 'display_name as name']).where('id', 'in', ids).execute()
+    : [];
+
+/** Decisions are named by action and resource, other events by their type. */
+const ledgerRows: Find = async (_, ids, { visibility }, { reader }) => {
+  const found: Found[] = [];
+  for (const id of ids)
+    for (const rowId of rowIds(id)) {
+      const row = await reader.byId(rowId, timeOfId(rowId));
+      if (!row || (visibility.kind !== 'all' && row.user_id !== visibility.userId)) continue;
+      found.push({ id, name: row.type === 'audit' ? row.action && `${row.action} ${row.resource}` : row.type });
+    }
+  return found;
+};
+
+const FIND: Readonly<Record<Exclude<IdKind, 'request'>, Find>> = {
   agent: agents,
   user: users,
   tenant: tenants,
@@ -115,6 +188,16 @@ const FIND: Readonly<Partial<Record<IdKind, Find>>> = {
   webhook: webhooks,
   approval: approvals,
   budget: budgets,
+  audit: ledgerRows,
+  event: ledgerRows,
+  session: sessions,
+  passkey: passkeys,
+  delivery: deliveries,
+  cost: costs,
+  anomaly: anomalies,
+  issuer: issuers,
+  trust,
+  scimGroup: scimGroups,
 };
 
 /**
@@ -122,17 +205,17 @@ const FIND: Readonly<Partial<Record<IdKind, Find>>> = {
  * A narrowed credential, and an agent, sees the names of agents only.
  */
 export async function findNames(
-  db: Db,
+  platform: Platform,
   seeing: Pick<Caller, 'visibility' | 'principal'>,
   ids: readonly string[],
 ): Promise<Named[]> {
-  const kinds = isNarrowed(seeing.principal) ? (['agent'] as const) : (Object.keys(FIND) as IdKind[]);
+  const kinds = isNarrowed(seeing.principal) ? (['agent'] as const) : (Object.keys(FIND) as (keyof typeof FIND)[]);
   const found = new Map<string, Named>();
   for (const kind of kinds) {
     const some = ids.filter((id) => isId(kind, id));
-    const find = FIND[kind];
-    if (some.length === 0 || !find) continue;
-    for (const { id, name } of await find(db, some, seeing)) if (name !== null) found.set(id, { id, kind, name });
+    if (some.length === 0) continue;
+    for (const { id, name } of await FIND[kind](platform.database.read, some, seeing, platform))
+      if (name !== null) found.set(id, { id, kind, name });
   }
   return ids.flatMap((id) => found.get(id) ?? []);
 }

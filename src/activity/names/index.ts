@@ -20,15 +20,15 @@ export const names = defineModule({
       path: '/names',
       summary: 'Find the names of ids',
       description:
-        'For agents, users, tenants, delegations, API tokens, invitations, MCP servers, clients, grants, webhooks, ' +
-        'approvals and budgets, in the order of the request. What has no name, does not exist or is not visible to ' +
-        'the caller is absent. A narrowed credential sees agents only.',
+        'For ids of every kind, in the order of the request. What has no name of its own is named by what it is: a ' +
+        'decision by action and resource, an event by its type, a session by its device. What does not exist or is ' +
+        'not visible to the caller is absent. A narrowed credential sees agents only.',
       access: { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true },
       query: NamesQuery,
       responses: { 200: z.array(Named) },
       handle: async (call, platform) => ({
         status: 200,
-        body: await findNames(platform.database.read, call, call.query.ids),
+        body: await findNames(platform, call, call.query.ids),
       }),
     }),
   ],

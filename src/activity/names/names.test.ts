@@ -1,17 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import {
+  anomaly,
   apiToken,
   approval,
   budget,
   client,
+  decided,
   delegation,
+  delivery,
   grant,
   invite,
+  issuer,
   newScene,
+  passkey,
   registered,
+  scimGroup,
+  session,
+  trust,
   webhook,
 } from '../../../test/http/matrix.scene.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+import { ID_PREFIXES } from '../../kernel/ids.ts';
 
 let service: Promise<TestService> | undefined;
 const shared = (): Promise<TestService> =>
@@ -35,6 +44,15 @@ describe('GET /names', () => {
       .where('id', '=', clientId)
       .execute();
     const tenant = await t.tenant();
+    const auditId = await decided(s);
+    const [created] = (await t.call('GET', '/events?types=agent.created', { as: s.owner })).body;
+    const sessionId = await session(s);
+    await t.legate.platform.database.write
+      .updateTable('sessions')
+      .set({ user_agent: 'curl/8.5.0' })
+      .where('id', '=', sessionId)
+      .execute();
+    const cost = (await t.call('POST', '/costs', { as: s.owner, body: { agentId: s.agent.id, amount: 1.5 } })).body;
     const own = [
       [s.agent.id, 'agent', 'agent'],
       [s.owner.id, 'user', expect.stringContaining('User')],
@@ -45,13 +63,26 @@ describe('GET /names', () => {
       [await webhook(s), 'webhook', 'http://127.0.0.1:9'],
       [await approval(s), 'approval', 'pay bank:x'],
       [await budget(s), 'budget', 'calls per day'],
+      [auditId, 'audit', 'read db:x'],
+      [auditId.replace('aud_', 'evt_'), 'event', 'read db:x'],
+      [created.id, 'event', 'agent.created'],
+      [sessionId, 'session', 'curl'],
+      [cost.id, 'cost', '1.5 USD'],
+      [await anomaly(s), 'anomaly', 'denial_burst'],
+      [await delivery(s), 'delivery', 'audit'],
+      [await passkey(s), 'passkey', expect.any(String)],
+      [await trust(s), 'trust', 'a:b'],
     ] as const;
     const forAdmins = [
       [await registered(s), 'mcpServer', expect.stringContaining('server')],
       [await invite(s), 'invite', expect.stringContaining('invited')],
+      [await issuer(s), 'issuer', expect.any(String)],
+      [await scimGroup(s), 'scimGroup', expect.any(String)],
       [tenant, 'tenant', tenant],
     ] as const;
     const every = [...own, ...forAdmins];
+    const { request: _, ...prefixes } = ID_PREFIXES;
+    expect([...new Set(every.map(([, kind]) => kind))].sort()).toEqual(Object.keys(prefixes).sort());
     const ids = every.map(([id]) => id).toReversed();
     const ask = async (as: { token: string } | string): Promise<Json> => {
       const r = await t.call('GET', `/names?ids=${ids.join(',')}`, { as });
@@ -63,7 +94,7 @@ describe('GET /names', () => {
     expect(await ask(admin)).toEqual(shown(every));
     expect(await ask(await t.user({ role: 'auditor' }))).toEqual(shown(every));
     expect(await ask(s.owner)).toEqual(shown(own));
-    expect(await ask(await t.user({ tenantId: tenant }))).toEqual(shown(forAdmins.slice(2)));
+    expect(await ask(await t.user({ tenantId: tenant }))).toEqual(shown(forAdmins.slice(-1)));
     expect(await ask(await t.user())).toEqual([]);
     // Narrowed credentials see agents alone: the agent itself, or those of the owner.
     expect(await ask(s.agent)).toEqual(shown(own.slice(0, 1)));
