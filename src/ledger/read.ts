@@ -22,6 +22,8 @@ export type Order = 'asc' | 'desc';
 const WINDOW = 4000;
 /** Rows that one query of an export reads. */
 const EXPORT_ROWS = 250;
+/** Rows that a page with a limit on its characters reads first. */
+const FIRST_ROWS = 100;
 /** A range is read when it has at most this many times as many rows as are wanted. */
 const DENSE = 1.25;
 /** Pause between two queries of an export while decisions are being made. */
@@ -49,15 +51,38 @@ export class LedgerReader {
   async page(
     filter: EntryFilter,
     limit: number,
-    { order = 'desc', offset = 0 }: { order?: Order; offset?: number } = {},
+    place: { order?: Order; offset?: number } = {},
   ): Promise<StreamEventRow[]> {
+    return (await this.boundedPage(filter, limit, place)).rows;
+  }
+
+  /**
+   * Returns a page that ends early when its rows have more than `maxChars` characters of data. At least one row is
+   * returned. `isCut`: it ended early.
+   */
+  async boundedPage(
+    filter: EntryFilter,
+    limit: number,
+    { order = 'desc', offset = 0, maxChars }: { order?: Order; offset?: number; maxChars?: number } = {},
+  ): Promise<{ rows: StreamEventRow[]; isCut: boolean }> {
     const rows: StreamEventRow[] = [];
+    let chars = 0;
     let skip = offset;
     let wanted: number[] = [];
-    // Rows may have been deleted since they were indexed.
-    const fetch = async (): Promise<void> => {
-      rows.push(...(await this.#rows(wanted, order)));
+    /** Reads what is wanted. Returns whether the page is full of data. */
+    const fetch = async (): Promise<boolean> => {
+      for (let at = 0; at < wanted.length; ) {
+        const size = maxChars === undefined ? wanted.length : rowsFor(maxChars - chars, chars, rows.length);
+        // Rows may have been deleted since they were indexed.
+        for (const row of await this.#rows(wanted.slice(at, at + size), order)) {
+          chars += charsOf(row);
+          if (maxChars !== undefined && chars > maxChars && rows.length > 0) return true;
+          rows.push(row);
+        }
+        at += size;
+      }
       wanted = [];
+      return false;
     };
     for await (const selection of this.#select(filter, order)) {
       const seqs = seqsOf(selection, order);
@@ -67,12 +92,11 @@ export class LedgerReader {
         const some = seqs.slice(at, at + limit - rows.length - wanted.length);
         wanted.push(...some);
         at += some.length;
-        if (rows.length + wanted.length >= limit) await fetch();
+        if (rows.length + wanted.length >= limit && (await fetch())) return { rows, isCut: true };
       }
       if (rows.length >= limit) break;
     }
-    if (wanted.length > 0) await fetch();
-    return rows;
+    return { rows, isCut: wanted.length > 0 && (await fetch()) };
   }
 
   /**
@@ -245,6 +269,15 @@ export class LedgerReader {
   async #end(): Promise<number> {
     return (await readHead(this.#database.read)) + 1;
   }
+}
+
+/** Characters that a caller can make as many as they like. */
+const charsOf = ({ parameters, data, change }: StreamEventRow): number =>
+  (parameters?.length ?? 0) + (data?.length ?? 0) + (change?.length ?? 0);
+
+/** How many rows to read next, so that they hardly exceed `left` characters if they are like those before. */
+function rowsFor(left: number, chars: number, rows: number): number {
+  return rows === 0 ? FIRST_ROWS : Math.max(1, Math.ceil((left / Math.max(chars, 1)) * rows));
 }
 
 /** Sequence numbers of the selected rows. */

@@ -38,12 +38,19 @@ interface Cursor {
   readonly back: boolean;
 }
 
+/**
+ * Characters of arguments and data in one page, which then ends early: rows can be large, and a page is built in one
+ * piece. A page of a hundred calls with arguments of 64 KB fits.
+ */
+const MAX_CHARS = 8_388_608;
+
 const opposite = (order: Order): Order => (order === 'asc' ? 'desc' : 'asc');
 const beyond = (seq: number, order: Order): Pick<EntryFilter, 'afterSeq' | 'beforeSeq'> =>
   order === 'asc' ? { afterSeq: seq } : { beforeSeq: seq };
 
 /**
- * Returns a page of matching rows and the cursors of the pages next to it. `query` holds the filters that a cursor
+ * Returns a page of matching rows and the cursors of the pages next to it. It has fewer than `limit` rows if these are
+ * many megabytes large. `query` holds the filters that a cursor
  * belongs to. Throws 400 for a cursor of another query, and for parameters that exclude each other.
  */
 export async function readPage(
@@ -55,7 +62,9 @@ export async function readPage(
   const mark = fingerprint(query, order);
   const write = (seq: number, back: boolean): string => writeCursor({ seq, back }, mark);
   const read = (at: Pick<EntryFilter, 'afterSeq' | 'beforeSeq'>, along: Order, skip = 0) =>
-    platform.reader.page({ ...filter, ...at }, limit + 1, { order: along, offset: skip });
+    platform.reader.boundedPage({ ...filter, ...at }, limit + 1, { order: along, offset: skip, maxChars: MAX_CHARS });
+  const goesOn = ({ rows, isCut }: Awaited<ReturnType<typeof read>>, shown: number): boolean =>
+    isCut || rows.length > shown;
   const pageOf = (rows: StreamEventRow[], hasNext: boolean, hasPrev: boolean): RowPage => {
     const [first, last] = [rows[0], rows.at(-1)];
     return {
@@ -69,10 +78,11 @@ export async function readPage(
     const step = order === 'desc' ? 1 : -1;
     const after = await read(beyond(around + step, order), order);
     const before = await read(beyond(around, opposite(order)), opposite(order));
-    const shownBefore = Math.min(before.length, limit, Math.max(Math.floor(limit / 2), limit - after.length));
-    const shownAfter = Math.min(after.length, limit - shownBefore);
-    const rows = [...before.slice(0, shownBefore).reverse(), ...after.slice(0, shownAfter)];
-    return pageOf(rows, after.length > shownAfter, before.length > shownBefore);
+    const most = Math.max(Math.floor(limit / 2), limit - after.rows.length);
+    const shownBefore = Math.min(before.rows.length, limit, most);
+    const shownAfter = Math.min(after.rows.length, limit - shownBefore);
+    const rows = [...before.rows.slice(0, shownBefore).reverse(), ...after.rows.slice(0, shownAfter)];
+    return pageOf(rows, goesOn(after, shownAfter), goesOn(before, shownBefore));
   }
 
   const place = cursor === undefined ? undefined : readCursor(cursor, mark);
@@ -80,14 +90,14 @@ export async function readPage(
   const step = order === 'desc' ? -1 : 1;
   if (place?.back) {
     const found = await read(beyond(place.seq, opposite(order)), opposite(order), offset);
-    const rows = found.slice(0, limit).reverse();
+    const rows = found.rows.slice(0, limit).reverse();
     if (rows.length === 0) return { rows, next: write(Math.max(0, place.seq - step), false), prev: undefined };
-    return pageOf(rows, true, found.length > limit);
+    return pageOf(rows, true, goesOn(found, limit));
   }
   const found = await read(place ? beyond(place.seq, order) : {}, order, offset);
-  const rows = found.slice(0, limit);
+  const rows = found.rows.slice(0, limit);
   if (rows.length === 0 && place) return { rows, next: undefined, prev: write(Math.max(0, place.seq + step), true) };
-  return pageOf(rows, found.length > limit, place !== undefined || offset > 0);
+  return pageOf(rows, goesOn(found, limit), place !== undefined || offset > 0);
 }
 
 /** Returns the URL of a list without its position, for a link with a cursor. */

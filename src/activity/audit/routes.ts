@@ -29,7 +29,7 @@ export const auditRoutes = [
     summary: 'List audit entries',
     description:
       'Newest first, of what the caller may see. A Link header with rel="next" and rel="prev" points to the pages ' +
-      'next to it and stays exact while entries arrive.',
+      'next to it and stays exact while entries arrive. A page of more than 8 MB of parameters ends early.',
     access: mayRead,
     query: ListAudit,
     responses: { 200: z.array(AuditEntry) },

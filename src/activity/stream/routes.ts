@@ -47,8 +47,8 @@ export const eventRoutes = [
     path: '/events',
     summary: 'List events',
     description:
-      'Newest first. A Link header with rel="next" and rel="prev" points to the pages next to it. Filters on ' +
-      'decisions leave out other events.',
+      'Newest first. A Link header with rel="next" and rel="prev" points to the pages next to it. A page of more than ' +
+      '8 MB of data ends early. Filters on decisions leave out other events.',
     access: mayFollow,
     query: ListEvents,
     responses: { 200: z.array(StreamEvent) },
