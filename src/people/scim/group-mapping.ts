@@ -25,6 +25,10 @@ const mappings = (platform: Platform): Mapping[] =>
     return kind === 'role' ? { group, role: name as Role } : { group, tenant: name };
   });
 
+/** Whether groups can give this role, or a stronger one. */
+export const canGiveRole = (platform: Platform, role: Role): boolean =>
+  mappings(platform).some((each) => each.role !== undefined && STRENGTH.indexOf(each.role) >= STRENGTH.indexOf(role));
+
 /** Only groups of the whole service are mapped: a token of one tenant must not make administrators. */
 export const isMapped = (platform: Platform, { tenant_key, display_key }: ScimGroupRow): boolean =>
   tenant_key === '' && mappings(platform).some(({ group }) => group === display_key);

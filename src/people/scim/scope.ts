@@ -1,9 +1,10 @@
-import type { Principal } from '../../access/principal.ts';
+import { isNarrowed, type Principal } from '../../access/principal.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Call, Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
+import { canGiveRole } from './group-mapping.ts';
 
 /** The tenant whose users a caller manages; null: all users of the service. */
 export type ScimScope = { readonly tenantId: Id<'tenant'> | null };
@@ -38,4 +39,16 @@ export const scimChange = <T>(
 export function assertMayChange({ tenantId }: ScimScope, user: Pick<UserRow, 'role'>): void {
   if (tenantId !== null && user.role !== 'user')
     throw CommonErrors.FORBIDDEN({ message: 'A token of a tenant cannot change administrators and auditors.' });
+}
+
+/**
+ * The owner of an account's address can sign in to it by mail. Throws 403 if a narrowed token would choose that
+ * of an administrator or auditor, unless groups of SCIM give such a role anyway.
+ */
+export function assertMayReaddress(platform: Platform, principal: Principal, { role }: Pick<UserRow, 'role'>): void {
+  if (role !== 'user' && isNarrowed(principal) && !canGiveRole(platform, role))
+    throw CommonErrors.FORBIDDEN({
+      message:
+        'This token cannot change the addresses of administrators and auditors: no group of SCIM gives the role.',
+    });
 }

@@ -16,7 +16,7 @@ import { parseFilter } from './filter.ts';
 import { type Columns, filterExpression } from './filter-sql.ts';
 import { applyPatch, type Patchable, type PatchRequest } from './patch.ts';
 import { ENTERPRISE_SCHEMA, type ListQuery, ScimUserInput, USER_SCHEMA } from './schema.ts';
-import { assertMayChange, type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
+import { assertMayChange, assertMayReaddress, type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
 
 const COLUMNS: Columns = {
   id: { kind: 'exact', ref: sql.ref('users.id') },
@@ -265,7 +265,9 @@ function changeUser(
     const input = toInput(row);
     await assertUserNameFree(db, input.userName, id);
     const before = await getUserColumns(db, id);
-    const after = await changeEmail(change, before, emailOf(input), scope);
+    const after = await changeEmail(change, before, emailOf(input), scope, () =>
+      assertMayReaddress(platform, call.principal, before),
+    );
     await writeAttributes(change, id, input);
     const attributes = ['user_name', 'external_id', 'given_name', 'family_name'] as const;
     const stored = await getRow(db, scope, id);
@@ -298,8 +300,10 @@ async function changeEmail(
   before: UserRow,
   email: string,
   { tenantId }: ScimScope,
+  assertMayChangeIt: () => void,
 ): Promise<Pick<UserRow, 'email' | 'email_verified'>> {
   if (before.email_key === emailKey(email)) return { email: before.email, email_verified: before.email_verified };
+  assertMayChangeIt();
   if (await findUserByEmail(db, email))
     throw ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });
   const email_verified = tenantId === null ? 1 : 0;

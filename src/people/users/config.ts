@@ -34,7 +34,8 @@ export const usersConfig = {
       ),
     description:
       'What SCIM groups give their members: `displayName=role:<role>` or `displayName=tenant:<slug>`. The strongest ' +
-      'role counts. Groups of the administrator of a tenant give nothing.',
+      'role counts. Groups of the administrator of a tenant give nothing. A SCIM token can make administrators if a ' +
+      'group gives that role; otherwise it cannot change the address of one.',
   }),
   passwords: option.oneOf(['on', 'off', 'adminsOnly'], {
     default: 'on',

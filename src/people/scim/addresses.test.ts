@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { scimClient } from '../../../test/support/scim.ts';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
+
+const client = scimClient();
+
+/** Sends a new address for a user, and returns status and address afterwards. */
+async function readdress(t: TestService, id: string, as: string): Promise<[number, boolean]> {
+  const userName = client.name();
+  const r = await t.call('PUT', `/scim/v2/Users/${id}`, {
+    headers: { authorization: `Bearer ${as}`, 'content-type': 'application/scim+json' },
+    raw: JSON.stringify({ userName, displayName: 'Renamed' }),
+  });
+  const { body } = await t.call('GET', `/users/${id}`, { as: await t.admin() });
+  return [r.status, body.email === userName];
+}
+
+it('a token with the scope scim does not take over administrators and auditors by their address', async () => {
+  const t = await createTestService({ lasting: true });
+  const admin = await t.admin();
+  const token = await t.apiToken(admin.id, ['scim']);
+  const people = [await t.user({ role: 'admin' }), await t.user({ role: 'auditor' })];
+  for (const { id } of people) {
+    expect(await readdress(t, id, token)).toEqual([403, false]);
+    const { email } = (await t.call('GET', `/users/${id}`, { as: admin })).body;
+    const patch = (value: object) =>
+      t.call('PATCH', `/scim/v2/Users/${id}`, {
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' },
+        raw: JSON.stringify({
+          schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+          Operations: [{ op: 'replace', value }],
+        }),
+      });
+    expect((await patch({ emails: [{ value: client.name(), type: 'work', primary: true }] })).status).toBe(403);
+    expect((await patch({ userName: email, displayName: 'Renamed' })).status).toBe(200);
+    expect((await patch({ active: false })).body.active).toBe(false);
+  }
+  for (const { id } of people) expect(await readdress(t, id, admin.token)).toEqual([200, true]);
+  expect(await readdress(t, (await t.user()).id, token)).toEqual([200, true]);
+});
+
+it('it may change them if a group gives the role: then it decides about administrators anyway', async () => {
+  const t = client.service();
+  expect(await readdress(t, (await t.user({ role: 'admin' })).id, client.token())).toEqual([200, true]);
+});
