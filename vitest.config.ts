@@ -1,11 +1,24 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type Plugin } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+/** Examples import frameworks by their names, and these are installed apart: test/frameworks/package.json. */
+const frameworks: Plugin = {
+  name: 'frameworks',
+  enforce: 'pre',
+  resolveId: {
+    filter: { id: /^(@mastra\/core|@anthropic-ai\/claude-agent-sdk)(\/|$)/ },
+    handler(id) {
+      return this.resolve(id, at('test/frameworks/load.mjs'), { skipSelf: true });
+    },
+  },
+};
+
 const project = (name: 'sqlite' | 'postgres') => ({
+  plugins: [frameworks],
   resolve: {
     alias: [
       { find: /^@node-rs\/argon2$/, replacement: at('test/support/cheap-argon2.ts') },

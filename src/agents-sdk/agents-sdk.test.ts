@@ -35,6 +35,7 @@ beforeEach(async () => {
   agent = await t.agent(owner, {
     permissions: [
       { resource: 'app:notes:readNote', actions: ['execute'] },
+      { resource: 'app:notes:mcp__notes__readNote', actions: ['execute'] },
       { resource: 'app:notes:publish', actions: ['execute'], constraints: { requireApproval: true } },
       { resource: 'app:notes:search', actions: ['execute'], constraints: { maxCallsPerHour: 1 } },
     ],
@@ -48,8 +49,11 @@ const CALLS = [
 ];
 const REFUSED = { denied: true, reason: 'NO_PERMISSION', message: expect.stringContaining('no permission') };
 
+/** Loads a module whose types are not for Node 20. */
+const load = (name: string) => import(/* @vite-ignore */ name);
+
 /** Checks what the model was shown and that each call was one recorded decision with its arguments. */
-async function expectGuarded(answers: readonly [read: string, refused: string]): Promise<void> {
+async function expectGuarded(answers: readonly [read: string, refused: string], prefix = ''): Promise<void> {
   expect(answers[0]).toContain('Water the plants');
   expect(JSON.parse(answers[1])).toEqual(REFUSED);
   expect(notes.get('todo')).toBe('Water the plants');
@@ -57,8 +61,8 @@ async function expectGuarded(answers: readonly [read: string, refused: string]):
   expect(
     items.map(({ resource, action, result, parameters }) => ({ resource, action, result, args: parameters })),
   ).toEqual([
-    { resource: 'app:notes:readNote', action: 'execute', result: 'allowed', args: { name: 'todo' } },
-    { resource: 'app:notes:deleteNote', action: 'execute', result: 'denied', args: { name: 'todo' } },
+    { resource: `app:notes:${prefix}readNote`, action: 'execute', result: 'allowed', args: { name: 'todo' } },
+    { resource: `app:notes:${prefix}deleteNote`, action: 'execute', result: 'denied', args: { name: 'todo' } },
   ]);
 }
 
@@ -181,13 +185,12 @@ describe('the examples, with the real packages and their mock models', () => {
 describe('docs/guides/guard-the-tools-of-your-agent.md', () => {
   const at = (path: string): string => readFileSync(resolve(import.meta.dirname, '../..', path), 'utf8');
   const guide = at('docs/guides/guard-the-tools-of-your-agent.md');
-  const examples = ['ai-sdk', 'openai-agents', 'langchain', 'anthropic'].map((name) =>
-    at(`examples/agents/${name}.ts`),
-  );
+  const files = ['ai-sdk.ts', 'openai-agents.ts', 'langchain.ts', 'anthropic.ts', 'claude-agent.mjs', 'mastra.mjs'];
+  const examples = files.map((name) => at(`examples/agents/${name}`));
 
   it('shows lines of the examples that run above', () => {
-    const blocks = [...guide.matchAll(/```ts\n\/\/ examples\n(.*?)```/gs)].map((m) => m[1] as string);
-    expect(blocks).toHaveLength(4);
+    const blocks = [...guide.matchAll(/```(?:ts|js)\n\/\/ examples\n(.*?)```/gs)].map((m) => m[1] as string);
+    expect(blocks).toHaveLength(files.length);
     for (const [i, block] of blocks.entries())
       for (const line of block.split('\n').filter((text) => text.trim() !== ''))
         expect(examples[i], line).toContain(line.trim());
@@ -205,16 +208,14 @@ describe('docs/guides/guard-the-tools-of-your-agent.md', () => {
   });
 });
 
-/** They declare Node 22 or later, so npm test installs them apart: npm ci has nothing to warn about. */
+/** They declare Node 22 or later, or bring a large program, so npm test installs them apart. */
 const FRAMEWORKS = resolve(import.meta.dirname, '../../test/frameworks');
 const areInstalled = existsSync(resolve(FRAMEWORKS, 'node_modules'));
-describe.skipIf(!areInstalled)('frameworks that work on Node 20 too, with a model that plays a script', () => {
-  const guard = (): ReturnType<typeof guardFor> => guardFor(client, { agent: agent.id, app: 'notes' });
-  const load = () => import(/* @vite-ignore */ resolve(FRAMEWORKS, 'load.mjs'));
+describe.skipIf(!areInstalled)('frameworks that are installed apart', () => {
   const inputSchema = z.object({ name: z.string() });
 
   it('AI SDK 7: toolApproval', async () => {
-    const { generateText, isStepCount, MockLanguageModelV4, tool } = await load();
+    const { generateText, isStepCount, MockLanguageModelV4, tool } = await load(resolve(FRAMEWORKS, 'load.mjs'));
     const tools = {
       readNote: tool({ inputSchema, execute: readNote }),
       deleteNote: tool({ inputSchema, execute: deleteNote }),
@@ -226,7 +227,7 @@ describe.skipIf(!areInstalled)('frameworks that work on Node 20 too, with a mode
       prompt: 'Tidy up',
       tools,
       stopWhen,
-      toolApproval: guard().toolApproval(),
+      toolApproval: guardFor(client, { agent: agent.id, app: 'notes' }).toolApproval(),
     });
     expect(text).toBe('done');
     const [read, refused] = shownTo(model);
@@ -238,46 +239,23 @@ describe.skipIf(!areInstalled)('frameworks that work on Node 20 too, with a mode
     onTestFinished(() => {
       vi.unstubAllEnvs();
     });
-    const { Agent, createTool } = await load();
-    const tools = {
-      readNote: createTool({ id: 'readNote', description: 'Reads a note', inputSchema, execute: readNote }),
-      deleteNote: createTool({ id: 'deleteNote', description: 'Deletes a note', inputSchema, execute: deleteNote }),
-    };
+    const { run } = await load('../../examples/agents/mastra.mjs');
     const model = new MockLanguageModelV3({ doGenerate: steps() });
-    const instructions = 'Tidy up.';
-    const notesAgent = new Agent({
-      id: 'notes',
-      name: 'notes',
-      instructions,
-      model,
-      tools,
-      hooks: guard().mastraHooks(),
-    });
-    expect((await notesAgent.generate('Tidy up')).text).toBe('done');
+    expect((await run(client, agent.id, model, 'Tidy up')).text).toBe('done');
     const [read, refused] = shownTo(model);
     await expectGuarded([read?.value as string, JSON.stringify(refused?.value)]);
   });
-});
-
-describe('a package that brings its own program', () => {
-  const guard = (): ReturnType<typeof guardFor> => guardFor(client, { agent: agent.id, app: 'notes' });
-  const [allowed, refused] = CALLS as [(typeof CALLS)[0], (typeof CALLS)[0]];
 
   it('Claude Agent SDK: PreToolUse', async () => {
-    const hook = guard().claudeHooks().PreToolUse[0]?.hooks[0];
-    const call = ({ id, name, input }: (typeof CALLS)[0]) =>
-      hook?.({ hook_event_name: 'PreToolUse', tool_name: name, tool_input: input }, id, {
-        signal: new AbortController().signal,
-      });
-    const hookEventName = 'PreToolUse';
-    expect(await call(allowed)).toEqual({ hookSpecificOutput: { hookEventName, permissionDecision: 'allow' } });
-    expect(await call(refused)).toEqual({
-      hookSpecificOutput: {
-        hookEventName,
-        permissionDecision: 'deny',
-        permissionDecisionReason: expect.stringContaining('NO_PERMISSION'),
-      },
-    });
+    const { run } = await load('../../examples/agents/claude-agent.mjs');
+    const messages: { type: string; result: string }[] = [];
+    const options = {
+      pathToClaudeCodeExecutable: resolve(FRAMEWORKS, 'claude-program.mjs'),
+      env: { ...process.env, CALLS: JSON.stringify(CALLS) },
+    };
+    for await (const message of run(client, agent.id, options, 'Tidy up')) messages.push(message);
+    const [read, refused] = JSON.parse(messages.at(-1)?.result as string);
+    await expectGuarded([read, refused], 'mcp__notes__');
   });
 });
 
