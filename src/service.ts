@@ -110,13 +110,15 @@ export type LegateInput = Omit<ConfigInput, 'users' | 'events'> &
     events?: (NonNullable<ConfigInput['events']> & { validateToken?: Platform['validateStreamToken'] }) | undefined;
   };
 
+const unlessEmpty = (fields: object): object[] => (Object.keys(fields).length > 0 ? [fields] : []);
+
 /** Default log of an application: warnings and errors go to standard error. */
 const toConsole: Log = {
   isLevelEnabled: (level) => level === 'warn' || level === 'error',
   debug: () => {},
   info: () => {},
-  warn: (fields, message) => console.warn(`legate: ${message}`, fields),
-  error: (fields, message) => console.error(`legate: ${message}`, fields),
+  warn: (fields, message) => console.warn(`legate: ${message}`, ...unlessEmpty(fields)),
+  error: (fields, message) => console.error(`legate: ${message}`, ...unlessEmpty(fields)),
 };
 
 /**

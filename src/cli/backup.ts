@@ -15,7 +15,7 @@ export const command: Command<{ folder?: string; 'with-secrets'?: boolean }> = {
   },
   notes: 'Restore it with npx legate restore <folder>, into SQLite or PostgreSQL.',
   run: async ({ folder, 'with-secrets': withSecrets }) => {
-    if (folder === undefined) throw new UsageError('legate backup needs a folder to write to.', EXIT_USAGE);
+    if (folder === undefined) throw new UsageError('npx legate backup needs a folder to write to.', EXIT_USAGE);
     const settings = readSettings();
     useExistingData(settings);
     const secrets = secretsPath(settings.values.dataDir);

@@ -27,7 +27,7 @@ export const command: Command<Values> = {
   run: async ({ url, token, 'client-id': clientId, 'client-secret': clientSecret, 'no-login': noLogin, wait }) => {
     if (url === undefined || !URL.canParse(url) || !/^https?:\/\//.test(url))
       throw new UsageError(
-        'legate doctor needs the URL of an MCP server, such as https://mcp.example.com/mcp',
+        'npx legate doctor needs the URL of an MCP server, such as https://mcp.example.com/mcp',
         EXIT_USAGE,
       );
     const seconds = wait === undefined ? WAIT_S : Number(wait);

@@ -39,14 +39,14 @@ export const command: Command<Values> = {
     token: {
       type: 'string',
       value: 'token',
-      meaning: "for --url: an administrator's API token; by default that of legate login",
+      meaning: "for --url: an administrator's API token; by default that of npx legate login",
     },
   },
   notes: 'Each tool is printed with what has changed before it is approved.',
   run: async ({ names = [], all = false, url, token }) => {
     const [server, tool] = names;
     if (server === undefined || names.length > 2 || (all && tool !== undefined))
-      throw new UsageError('legate gateway approve needs a server, and either a tool or --all.', EXIT_USAGE);
+      throw new UsageError('npx legate gateway approve needs a server, and either a tool or --all.', EXIT_USAGE);
     if (url !== undefined && !URL.canParse(url))
       throw new UsageError('--url needs an address such as http://localhost:3000.', EXIT_USAGE);
     const work = (target: Target): Promise<void> => approve(target, server, tool, all);

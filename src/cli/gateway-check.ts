@@ -28,7 +28,7 @@ export const command: Command<Values> = {
   run: async ({ config = 'mcp.json', frozen = false }) => {
     const servers = readEnabledServers(config);
     const recorded = readLock();
-    if (!recorded && frozen) throw new UsageError(`${LOCK_FILE} is missing. legate gateway check writes it.`);
+    if (!recorded && frozen) throw new UsageError(`${LOCK_FILE} is missing. npx legate gateway check writes it.`);
     // A server has a process group of its own, which an interrupt from the keyboard does not reach.
     const interrupted = (): never => process.exit(130);
     process.once('SIGINT', interrupted).once('SIGTERM', interrupted);

@@ -44,7 +44,7 @@ export const command: Command<Values> = {
     const settings = readSettings();
     if (settings.production)
       throw new UsageError(
-        'legate gateway is for one machine. In production, put the servers into gateway.servers and use legate serve.',
+        'npx legate gateway is for one machine. In production, put the servers into gateway.servers and use npx legate serve.',
         EXIT_CONFIG,
       );
     const servers = allServers(settings, serversOf(values));

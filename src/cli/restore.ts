@@ -13,7 +13,7 @@ export const command: Command<{ folder?: string }> = {
     'Stop the service first. LEGATE_DATABASE_URL and LEGATE_DATA_DIR say where to restore; SQLite and PostgreSQL\n' +
     'take backups of either.',
   run: async ({ folder }) => {
-    if (folder === undefined) throw new UsageError('legate restore needs the folder of a backup.', EXIT_USAGE);
+    if (folder === undefined) throw new UsageError('npx legate restore needs the folder of a backup.', EXIT_USAGE);
     const dir = resolve(folder);
     try {
       const { secrets: saved } = readManifest(dir);

@@ -23,13 +23,13 @@ export const command: Command<Values> = {
     token: {
       type: 'string',
       value: 'token',
-      meaning: "for --url: an administrator's or the owner's API token; by default that of legate login",
+      meaning: "for --url: an administrator's or the owner's API token; by default that of npx legate login",
     },
     tokens: { type: 'string', value: 'file', meaning: 'new file for the tokens of new agents, readable by you only' },
   },
   run: async ({ file, 'dry-run': dryRun = false, url, token, tokens }) => {
     if (file === undefined)
-      throw new UsageError('legate seed needs a file. docs/seed.md shows an example.', EXIT_USAGE);
+      throw new UsageError('npx legate seed needs a file. docs/seed.md shows an example.', EXIT_USAGE);
     if (url !== undefined && !URL.canParse(url))
       throw new UsageError('--url needs an address such as http://localhost:3000.', EXIT_USAGE);
     const seed = readSeed(file);

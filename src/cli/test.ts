@@ -28,12 +28,12 @@ export const command: Command<Values> = {
     token: {
       type: 'string',
       value: 'token',
-      meaning: 'for --url: an API token of the owner of the agents; by default that of legate login',
+      meaning: 'for --url: an API token of the owner of the agents; by default that of npx legate login',
     },
   },
   run: async ({ file: path, policy, url, token }) => {
     if (path === undefined)
-      throw new UsageError('legate test needs a file of fixtures. docs/fixtures.md shows an example.', EXIT_USAGE);
+      throw new UsageError('npx legate test needs a file of fixtures. docs/fixtures.md shows an example.', EXIT_USAGE);
     if (url !== undefined && policy !== undefined)
       throw new UsageError('--policy and --url cannot be used together.', EXIT_USAGE);
     if (url !== undefined && !URL.canParse(url))

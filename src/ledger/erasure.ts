@@ -19,6 +19,6 @@ export const ErasureErrors = defineErrors({
   SEALED_ROW_DIFFERS: [
     409,
     'The row differs from what was sealed, so there is no proof of it and nothing of it is erased. An administrator ' +
-      'can run legate ledger check.',
+      'can run npx legate ledger check.',
   ],
 });

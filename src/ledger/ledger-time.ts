@@ -86,7 +86,7 @@ export class LedgerTime {
     if (this.aheadMs > WARN_MS)
       onWarning(
         'the newest commit is ahead of the clock: the time of the ledger stands still until the clock has caught up, ' +
-          'or legate clock reset is run',
+          'or npx legate clock reset is run',
         { seconds: secondsOf(this.aheadMs) },
       );
   }

@@ -75,7 +75,7 @@ export const Ready = z
         .meta({
           description:
             'Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none is ' +
-            'signed until the log is ended with `legate ledger recover`.',
+            'signed until the log is ended with `npx legate ledger recover`.',
         }),
       schema: z
         .enum(['ok', 'behind', 'unknown'])

@@ -53,3 +53,22 @@ it('no text of README, docs, pages, console, commands or API has wording that is
   });
   expect(found).toEqual([]);
 });
+
+const COMMANDS = readdirSync(join(root, 'src/cli'))
+  .flatMap((file) => /^([a-z]+)\S*\.ts$/.exec(file)?.[1] ?? [])
+  .join('|');
+/** `npx legate` works in a clone and next to an installed package; `legate` alone only where it is on the PATH. */
+const WITHOUT_NPX = new RegExp(`(?<!npx )(?<![\\w/.-])legate (?:${COMMANDS})\\b`);
+/** Names under which a command introduces itself to other services. */
+const NAME = /client_name: |'user-agent': /;
+
+it('every text that the program prints names its commands with npx', () => {
+  const files = filesBelow(join(root, 'src')).concat(join(root, 'deploy/prometheus/alerts.yaml'));
+  const found = files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => WITHOUT_NPX.test(line) && !/^\s*(\*|\/\*|\/\/)/.test(line) && !NAME.test(line))
+      .map((line) => `${relative(root, file)}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});

@@ -272,7 +272,9 @@ export class Sealer {
       return { ...locked, checkpoint: note, signed_size: size };
     });
     if (row.signed_size < this.#signedSize) {
-      this.#halt('The database has lost a checkpoint that was signed. Stop the service and run legate ledger recover.');
+      this.#halt(
+        'The database has lost a checkpoint that was signed. Stop the service and run npx legate ledger recover.',
+      );
       return;
     }
     this.#signedAt = performance.now();

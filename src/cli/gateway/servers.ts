@@ -20,7 +20,7 @@ export function serversOf(options: GatewayOptions): ServersInput {
   const ways = [command.length > 0, upstream !== undefined, config !== undefined].filter(Boolean).length;
   if (ways === 0)
     throw wrong(
-      'legate gateway needs a server: a command after --, --upstream with an address, or --config with a file.\n\n' +
+      'npx legate gateway needs a server: a command after --, --upstream with an address, or --config with a file.\n\n' +
         '  npx legate gateway -- npx -y @modelcontextprotocol/server-filesystem ./notes',
     );
   if (ways > 1) throw wrong('Name one of: a command after --, --upstream, --config. A file may have several servers.');
