@@ -200,7 +200,7 @@ export const de: Texts = {
   sendTest: 'Test senden',
   sendTestQuestion: 'Eine Testnachricht an diesen Webhook senden?',
   recover: 'Letzte 24 h nachholen',
-  recoverQuestion: 'Zustellen, was in den letzten 24 Stunden verworfen wurde?',
+  recoverQuestion: 'Jetzt zustellen, was in den letzten 24 Stunden nicht zugestellt werden konnte?',
   recoverText: 'Jede Nachricht behält ihre Kennung, damit der Empfänger Wiederholungen erkennt.',
   rotateSecret: 'Geheimnis erneuern',
   rotateSecretQuestion: 'Das Signaturgeheimnis dieses Webhooks erneuern?',

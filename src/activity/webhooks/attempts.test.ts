@@ -111,4 +111,20 @@ describe('POST /webhooks/:id/recover', () => {
     for (const body of [{}, { since: 'x' }, { since: span.until, until: span.since }, { ...span, all: true }])
       expect((await recover(body)).status).toBe(400);
   });
+
+  it('delivers at once what waits for another attempt', async () => {
+    const t = await shared();
+    const owner = await t.user();
+    const id = await endpoint(t, owner);
+    const since = new Date(t.clock.now()).toISOString();
+    answer = { status: 500, body: '' };
+    await t.agent(owner);
+    await deliverAll(t);
+    expect((await deliveries(t, owner, id)).map((d: Json) => [d.status, d.attempts])).toEqual([['pending', 1]]);
+    answer = { status: 200, body: '' };
+    const r = await t.call('POST', `/webhooks/${id}/recover`, { as: owner, body: { since } });
+    expect(r.body).toEqual({ recovered: 1, more: false });
+    await deliverAll(t);
+    expect((await deliveries(t, owner, id)).map((d: Json) => d.status)).toEqual(['delivered']);
+  });
 });

@@ -9,8 +9,8 @@ import { findWebhook } from './store.ts';
 const MAX_RECOVERED = 1000;
 
 /**
- * Delivers again what was dropped of the deliveries created in a span of time, oldest first and at most 1,000: `more`
- * says whether some are left. 404 WEBHOOK_NOT_FOUND.
+ * Delivers again, now, what failed of the deliveries created in a span of time: those that were dropped, and those that
+ * wait for another attempt. Oldest first and at most 1,000: `more` says whether some are left. 404 WEBHOOK_NOT_FOUND.
  */
 export async function recoverWebhook(
   platform: Platform,
@@ -22,24 +22,29 @@ export async function recoverWebhook(
     throw validationFailed([{ path: 'since', message: 'must be before until' }]);
   const result = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     await findWebhook(db, await caller.reauthorize(db), id);
-    const dropped = await db
+    const failed = await db
       .selectFrom('webhook_deliveries')
       .select('id')
       .where('webhook_id', '=', id)
-      .where('status', '=', 'dropped')
+      .where((eb) =>
+        eb.or([
+          eb('status', '=', 'dropped'),
+          eb.and([eb('status', '=', 'pending'), eb('attempts', '>', 0), eb('lease_until', '<=', now)]),
+        ]),
+      )
       .where('created_at', '>=', since)
       .where('created_at', '<', until ?? now + 1)
       .orderBy('id')
       .limit(MAX_RECOVERED + 1)
       .execute();
-    const ids = dropped.slice(0, MAX_RECOVERED).map((row) => row.id);
+    const ids = failed.slice(0, MAX_RECOVERED).map((row) => row.id);
     if (ids.length > 0)
       await db
         .updateTable('webhook_deliveries')
         .set({ status: 'pending', attempts: 0, next_at: now, lease_until: 0, delivered_at: null })
         .where('id', 'in', ids)
         .execute();
-    return { recovered: ids.length, more: dropped.length > MAX_RECOVERED };
+    return { recovered: ids.length, more: failed.length > MAX_RECOVERED };
   });
   dispatcherOf(platform).wake();
   return result;

@@ -194,8 +194,10 @@ export const webhookRoutes = [
   defineRoute({
     method: 'POST',
     path: '/webhooks/:id/recover',
-    summary: 'Deliver again what was dropped in a span of time',
-    description: 'The oldest 1,000 dropped deliveries that were created in the span, from the first attempt on.',
+    summary: 'Deliver again what failed in a span of time',
+    description:
+      'The oldest 1,000 deliveries that were created in the span and were dropped or wait for another attempt, from ' +
+      'the first attempt on.',
     access: mayWrite,
     params: idParams,
     body: Recover,
