@@ -98,7 +98,8 @@ export async function expectGoodPage(page: Page, name: string): Promise<void> {
       page,
       colorScheme === 'light' ? { type: 'tag', values: TAGS } : { type: 'rule', values: RULES_OF_COLOURS },
     );
-    expect(violations.map(({ id, html }) => `${name}, ${colorScheme}: ${id}: ${html.join(' ')}`)).toEqual([]);
+    const found = violations.map(({ id, html }) => `${name}, ${colorScheme}: ${id}: ${html.join(' ')}`);
+    expect(found, found.join('\n')).toEqual([]);
     const folder = process.env['LEGATE_TEST_SCREENSHOTS'];
     if (folder) {
       mkdirSync(folder, { recursive: true });
