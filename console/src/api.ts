@@ -9,7 +9,22 @@ export const BRAND = dataset['brand'] ?? 'Legate';
 export const BANNER = dataset['banner'] ?? '';
 export const CONSOLE = `${REST}/console`;
 
-export const legate = new LegateClient({ baseUrl: REST === '' ? '/' : REST, basePath: dataset['base'] });
+/** Milliseconds that the clock of the service is ahead of this machine's, by the last answer. */
+let ahead = 0;
+/** The time of the service: what expires, expires by its clock. */
+export const serverNow = (): number => Date.now() + ahead;
+
+export const legate = new LegateClient({
+  baseUrl: REST === '' ? '/' : REST,
+  basePath: dataset['base'],
+  fetch: async (...request: Parameters<typeof fetch>) => {
+    const response = await fetch(...request);
+    const date = Date.parse(response.headers.get('date') ?? '');
+    // The header has whole seconds: a difference below one says nothing.
+    if (!Number.isNaN(date)) ahead = Math.abs(date - Date.now()) < 1500 ? 0 : date - Date.now();
+    return response;
+  },
+});
 
 const status = (error: unknown): number => (error instanceof LegateError ? error.status : 0);
 

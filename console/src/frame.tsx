@@ -1,6 +1,7 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import {
   Activity,
+  BellRing,
   Bot,
   FlaskConical,
   Gauge,
@@ -37,7 +38,7 @@ const items = (): readonly Item[] => [
   ['/audit', t.nav.audit, Activity],
   ['/changes', t.nav.changes, History],
   ['/playground', t.nav.playground, FlaskConical],
-  ['/signals/anomalies', t.nav.signals, Activity, '/signals'],
+  ['/signals/anomalies', t.nav.signals, BellRing, '/signals'],
   [rights.all ? '/connections/servers' : '/connections/grants', t.nav.connections, Plug, '/connections'],
   ...(rights.all
     ? ([

@@ -1,6 +1,13 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { checkMessage, type Finding } from '../../console/src/parts/check-message.ts';
+import { covers, coversActions } from '../../console/src/parts/covers.ts';
+import { fixtureOf } from '../../console/src/parts/fixture.ts';
 import { parseFilter } from '../../console/src/screens/audit-filter.ts';
 import { compareArguments } from '../../console/src/screens/comparison.ts';
+import { forecast, profileOf, windowStart } from '../../console/src/screens/forecast.ts';
+import { patternMatches } from '../../src/authorization/permissions/index.ts';
 
 describe('the filter of the audit screen', () => {
   it('reads keys, quotes, negation and times, and names what it does not know', () => {
@@ -34,5 +41,117 @@ describe('the comparison of a call with earlier ones', () => {
       amount: { kind: 'never-seen' },
       to: { kind: 'never-seen' },
     });
+  });
+});
+
+describe('what a permission covers', () => {
+  const pattern = fc
+    .array(fc.constantFrom('a', 'b', '*'), { minLength: 1, maxLength: 4 })
+    .map((segments) => segments.join(':'));
+  it('agrees with the matcher of the service', () => {
+    fc.assert(
+      fc.property(pattern, pattern, (wide, narrow) => {
+        expect(covers(wide, narrow), `${wide} ${narrow}`).toBe(patternMatches(wide, narrow));
+      }),
+      { numRuns: 2000 },
+    );
+    expect(coversActions(['*'], ['read', 'write'])).toBe(true);
+    expect(coversActions(['read'], ['read', 'write'])).toBe(false);
+  });
+});
+
+describe('the outlook of a budget', () => {
+  const HOUR = 3_600_000;
+  const monday = Date.UTC(2026, 10, 23);
+  it('goes by the rate of the window without a history', () => {
+    const day = { used: 30, limit: 100, startsAt: monday, resetsAt: monday + 24 * HOUR };
+    expect(forecast(day, monday + 12 * HOUR)).toEqual({ atReset: 60, reachedAt: undefined });
+    const { atReset, reachedAt } = forecast({ ...day, used: 80 }, monday + 12 * HOUR);
+    expect(atReset).toBe(160);
+    expect(Math.round(((reachedAt?.getTime() ?? 0) - monday) / HOUR)).toBe(15);
+    expect(forecast({ ...day, used: 100 }, monday + HOUR).reachedAt).toEqual(new Date(monday + HOUR));
+    expect(forecast({ ...day, used: 0 }, monday).atReset).toBe(0);
+  });
+  it('goes by the hours of the week from 14 days on', () => {
+    // Ten in each hour from 8 to 18 on weekdays, nothing otherwise.
+    const used = (at: number): number => {
+      const date = new Date(at);
+      const works = date.getUTCDay() >= 1 && date.getUTCDay() <= 5;
+      return works && date.getUTCHours() >= 8 && date.getUTCHours() < 18 ? 10 : 0;
+    };
+    const hourly = Array.from({ length: 336 }, (_, i) => monday - (336 - i) * HOUR).map((at) => ({
+      at,
+      used: used(at),
+    }));
+    expect(profileOf(hourly.slice(1))).toBeUndefined();
+    const profile = profileOf(hourly);
+    const day = { used: 20, limit: 90, startsAt: monday, resetsAt: monday + 24 * HOUR };
+    // At ten, 20 are usual: the day ends with 100, and 90 are reached at 17.
+    const { atReset, reachedAt } = forecast(day, monday + 10 * HOUR, profile);
+    expect(atReset).toBeCloseTo(100);
+    expect(((reachedAt?.getTime() ?? 0) - monday) / HOUR).toBeCloseTo(17, 2);
+    // Twice as much as usual goes on as twice as much.
+    expect(forecast({ ...day, used: 40 }, monday + 10 * HOUR, profile).atReset).toBeCloseTo(200);
+    expect(forecast(day, monday + 18 * HOUR, profile)).toEqual({ atReset: 20, reachedAt: undefined });
+  });
+  it('never falls below what is used, and reaches the limit inside the window or not at all', () => {
+    const amount = fc.integer({ min: 0, max: 1000 });
+    fc.assert(
+      fc.property(amount, amount, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (spent, limit, share) => {
+        const span = { used: spent, limit, startsAt: monday, resetsAt: monday + 24 * HOUR };
+        const now = monday + share * 24 * HOUR;
+        const { atReset, reachedAt } = forecast(span, now);
+        expect(atReset).toBeGreaterThanOrEqual(spent);
+        expect(reachedAt !== undefined).toBe(atReset >= limit);
+        if (reachedAt) expect(reachedAt.getTime()).toBeGreaterThanOrEqual(Math.floor(now));
+        if (reachedAt) expect(reachedAt.getTime()).toBeLessThanOrEqual(span.resetsAt);
+      }),
+    );
+  });
+  it('knows the windows of the service', () => {
+    expect(windowStart('hour', monday)).toBe(monday - HOUR);
+    expect(windowStart('day', monday)).toBe(monday - 24 * HOUR);
+    expect(windowStart('month', Date.UTC(2026, 2, 1))).toBe(Date.UTC(2026, 1, 1));
+  });
+});
+
+describe('the check of a message of a webhook', () => {
+  const now = 1_800_000_000_000;
+  const secret = `whsec_${Buffer.from('a secret of the receiver').toString('base64')}`;
+  const payload = '{"type":"audit","data":{"a":1}}';
+  const sign = (id: string, timestamp: string, body: string): string =>
+    `v1,${createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+      .update(`${id}.${timestamp}.${body}`)
+      .digest('base64')}`;
+  const timestamp = String(now / 1000);
+  const good = { id: 'evt_1', timestamp, secret, body: payload, signature: sign('evt_1', timestamp, payload) };
+  const old = String(now / 1000 - 301);
+  it.each<[Finding, Partial<typeof good>]>([
+    ['holds', {}],
+    ['holds', { signature: `v1,${'A'.repeat(43)}= ${good.signature}` }],
+    ['timestamp-old', { timestamp: old, signature: sign('evt_1', old, payload) }],
+    ['timestamp-form', { timestamp: '2027-01-15T08:00:00Z' }],
+    ['id', { id: 'evt_2' }],
+    ['body', { body: JSON.stringify(JSON.parse(payload), null, 2) }],
+    ['secret', { secret: `whsec_${Buffer.from('another').toString('base64')}` }],
+    ['secret', { timestamp: String(now / 1000 + 1) }],
+    ['secret-form', { secret: 'whsec_%' }],
+    ['signature-form', { signature: 'sha256=abc' }],
+  ])('finds %s', async (finding, change) => {
+    expect(await checkMessage({ ...good, ...change }, { id: 'evt_1', payload }, now)).toBe(finding);
+  });
+});
+
+describe('a decision as a test', () => {
+  it('is left out if the conditions of a chain do not fit into one permission', () => {
+    const entry = { action: 'read', resource: 'a:b', parameters: {}, ip: null, timestamp: '2030-01-01T00:00:00.000Z' };
+    const own = { resource: 'a:*', actions: ['read'], source: { type: 'own' }, lastUsedAt: null } as const;
+    expect(JSON.parse(fixtureOf({ ...entry, result: 'allowed', reason: null } as never, 'x', [own]) ?? '')).toEqual({
+      agents: { x: { permissions: [{ resource: 'a:*', actions: ['read'] }] } },
+      now: entry.timestamp,
+      tests: [{ name: 'x: read a:b', agent: 'x', action: 'read', resource: 'a:b', expect: 'allowed' }],
+    });
+    const chained = { ...own, furtherConstraints: [{ maxCallsPerHour: 1 }] };
+    expect(fixtureOf({ ...entry, result: 'allowed' } as never, 'x', [chained])).toBeUndefined();
   });
 });

@@ -164,7 +164,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
   }
   const withDetails = (): string[] => [
     ...SCREENS,
-    ...['', '/delegations', '/activity', '/workloads', '/history'].map((tab) => `/agents/${agentId}${tab}`),
+    ...['', '/could', '/delegations', '/activity', '/workloads', '/history'].map((tab) => `/agents/${agentId}${tab}`),
     `/audit/${entryId}`,
     `/audit/${entryId}/proof`,
     `/connections/webhooks/${webhookId}`,
@@ -218,10 +218,10 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
         await go(page, path);
         expect(await page.locator('.notice.error').count(), path).toBe(0);
         const changes = page.getByRole('button', {
-          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Suspend|Restore|Delegate|Block|Restart|Erase|Add|Change|Remove|Trust)/,
+          name: /^(Register|Revoke|Rotate|Delete|Invite|Withdraw|End|Approve|Deny|Review|Recover|Send|Acknowledge|Make|Suspend|Restore|Delegate|Block|Restart|Erase|Add|Change|Remove|Trust|Enable|Disable|Set)/,
         });
         const names = await changes.allInnerTexts();
-        expect(role === 'auditor' ? names : names.filter((n) => !/^(Register|Delegate)/.test(n)), path).toEqual([]);
+        expect(role === 'auditor' ? names : names.filter((n) => !/^(Register|Delegate|Set)/.test(n)), path).toEqual([]);
       }
       expect(complaints).toEqual([]);
       await context.close();

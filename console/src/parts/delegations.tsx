@@ -4,10 +4,10 @@ import { t } from '../texts/index.ts';
 import { Action } from './dialog.tsx';
 import { AgentLink } from './hooks.tsx';
 import { Table } from './table.tsx';
-import { Status, Time } from './text.tsx';
+import { Status, Time, visible } from './text.tsx';
 
 /** Delegations as rows, with the way to revoke one and all that descend from it. */
-export function DelegationTable({ graph }: { graph: DelegationGraph }) {
+export function DelegationTable({ graph, look }: { graph: DelegationGraph; look?: (id: string) => void }) {
   const agents = new Map(graph.agents.map((a) => [a.id, a]));
   const nameOf = (id: string): string => agents.get(id)?.name ?? id;
   return (
@@ -20,7 +20,23 @@ export function DelegationTable({ graph }: { graph: DelegationGraph }) {
         { label: t.to, cell: (d) => <AgentLink id={d.toAgent} name={agents.get(d.toAgent)?.name} /> },
         { label: t.state, cell: (d) => <Status of={d.active ? 'active' : d.revokedAt ? 'revoked' : 'expired'} /> },
         { label: t.depth, num: true, cell: (d) => d.depth },
-        { label: t.permissions, num: true, cell: (d) => d.permissionCount },
+        {
+          label: t.permissions,
+          num: true,
+          cell: (d) =>
+            look ? (
+              <button
+                type="button"
+                className="button plain"
+                aria-label={t.narrowing(visible(nameOf(d.fromAgent)), visible(nameOf(d.toAgent)))}
+                onClick={() => look(d.id)}
+              >
+                {d.permissionCount}
+              </button>
+            ) : (
+              d.permissionCount
+            ),
+        },
         { label: t.expires, cell: (d) => <Time at={d.expiresAt} /> },
         ...(rights.write
           ? [

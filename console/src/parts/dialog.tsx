@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { queries } from '../api.ts';
 import { t } from '../texts/index.ts';
 import { ErrorNotice, Result } from './screen.tsx';
-import { CopyButton, Untrusted } from './text.tsx';
+import { CopyButton, Untrusted, visible } from './text.tsx';
 
 /** A modal dialog: question, consequences, verbs. */
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
@@ -84,6 +84,8 @@ interface ActionProps {
   /** A secret in the answer, shown once. */
   readonly secret?: (answer: never) => string | undefined;
   readonly done?: () => void;
+  /** What must be typed if the change takes something from agents other than this one. */
+  readonly typed?: { readonly agentId: string; readonly name: string };
 }
 
 /** A button for a change, with a dialog that shows its consequences and asks. */
@@ -102,6 +104,7 @@ export function Action(props: ActionProps) {
 function ActionDialog(props: ActionProps & { close: () => void }) {
   const { label, question, preview, run, stale, close, danger, secret, withReason = true } = props;
   const [reason, setReason] = useState('');
+  const [typed, setTyped] = useState('');
   const id = useId();
   const consequences = useQuery({
     queryKey: ['preview', question],
@@ -117,6 +120,8 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
       if (!secret?.(answer as never)) finish();
     },
   });
+  const others = (consequences.data?.loses ?? []).some(({ agentId }) => agentId !== props.typed?.agentId);
+  const name = props.typed && others ? visible(props.typed.name) : undefined;
   const finish = (): void => {
     close();
     props.done?.();
@@ -133,6 +138,12 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
           <input id={id} value={reason} maxLength={500} onChange={(e) => setReason(e.target.value)} />
         </div>
       )}
+      {name !== undefined && (
+        <div className="field">
+          <label htmlFor={`${id}name`}>{t.typeName(name)}</label>
+          <input id={`${id}name`} autoComplete="off" value={typed} onChange={(e) => setTyped(e.target.value)} />
+        </div>
+      )}
       {change.error && <ErrorNotice error={change.error} />}
       <div className="actions">
         <button type="button" className="button" onClick={close}>
@@ -141,7 +152,11 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
         <button
           type="button"
           className={danger ? 'button danger' : 'button primary'}
-          disabled={change.isPending || (preview !== undefined && consequences.isPending)}
+          disabled={
+            change.isPending ||
+            (preview !== undefined && consequences.isPending) ||
+            (name !== undefined && typed.trim() !== name.trim())
+          }
           onClick={() => change.mutate()}
         >
           {label}

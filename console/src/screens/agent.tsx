@@ -10,6 +10,7 @@ import { Pager } from '../parts/table.tsx';
 import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { Versions } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
+import { Could } from './could.tsx';
 import { PermissionEditor } from './permission-editor.tsx';
 import { Workloads } from './workloads.tsx';
 
@@ -26,6 +27,7 @@ export function AgentScreen() {
   const one = agent.data;
   const body = {
     permissions: Permissions,
+    could: Could,
     delegations: Delegated,
     activity: Activity,
     workloads: Workloads,
@@ -40,6 +42,7 @@ export function AgentScreen() {
         label={t.agent}
         tabs={[
           [`/agents/${id}`, t.permissions],
+          [`/agents/${id}/could`, t.could],
           [`/agents/${id}/delegations`, t.nav.delegations],
           [`/agents/${id}/activity`, t.activity],
           [`/agents/${id}/workloads`, t.workloads],
@@ -69,6 +72,7 @@ function AgentActions({ agent }: { agent: Agent }) {
             danger
             label={t.revoke}
             question={t.revokeQuestion(agent.name)}
+            typed={{ agentId: agent.id, name: agent.name }}
             preview={() => legate.agents.revoke(agent.id, { preview: true })}
             run={(reason) => legate.agents.revoke(agent.id, { reason })}
             stale={['agents', 'delegations', 'changes', 'dashboard']}

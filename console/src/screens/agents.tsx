@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { legate, queries, rights } from '../api.ts';
+import { legate, queries, rights, serverNow } from '../api.ts';
 import { Dialog, Secret } from '../parts/dialog.tsx';
 import { AgentLink, Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
@@ -12,10 +12,13 @@ type Sort = '-calls' | '-refused' | 'name' | '-createdAt' | '-lastDecisionAt';
 type State = 'active' | 'revoked' | 'expired';
 const SORTS: readonly Sort[] = ['-createdAt', 'name', '-calls', '-refused', '-lastDecisionAt'];
 
+const WEEK_MS = 7 * 86_400_000;
+
 export function Agents() {
-  const [{ q = '', status = '', sort, cursor }, setAddress] = useAddress();
+  const [{ q = '', status = '', sort, cursor, expires }, setAddress] = useAddress();
+  const soon = expires === 'soon';
   const order = SORTS.find((s) => s === sort) ?? '-createdAt';
-  const agents = useKept(['agents', 'list', q, status, order, cursor], () =>
+  const agents = useKept(['agents', 'list', q, status, order, cursor, soon], () =>
     legate.agents
       .list({
         view: 'summary',
@@ -23,6 +26,7 @@ export function Agents() {
         limit: 50,
         ...(q && { q }),
         ...(status && { status: status as State }),
+        ...(soon && { status: 'active', expiresBefore: new Date(serverNow() + WEEK_MS) }),
       })
       .page(cursor),
   );
@@ -68,11 +72,19 @@ export function Agents() {
           options={SORTS.map((s) => [s, t.sorts[s]] as const)}
           onChange={(value) => setAddress({ sort: value, cursor: undefined })}
         />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={soon}
+            onChange={(e) => setAddress({ expires: e.target.checked ? 'soon' : undefined, cursor: undefined })}
+          />
+          {t.expiresSoon}
+        </label>
       </div>
       <Result of={agents} lines={8}>
         {({ items, next, total }) =>
           items.length === 0 ? (
-            <Empty>{q || status ? t.nothingFits : t.noAgents}</Empty>
+            <Empty>{q || status || soon ? t.nothingFits : t.noAgents}</Empty>
           ) : (
             <>
               <Table

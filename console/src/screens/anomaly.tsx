@@ -28,6 +28,11 @@ export function AnomalyScreen() {
             <Link className="button" to="/audit" search={{ q: `agent:${one.agentId}` } as never}>
               {t.inAudit}
             </Link>
+            {rights.write && (
+              <Link className="button" to={`/agents/${one.agentId}`}>
+                {t.tighten}
+              </Link>
+            )}
             {rights.write && one.status === 'open' && (
               <Action
                 label={t.acknowledge}

@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { Approval } from 'legate/client';
+import { type Approval, LegateError } from 'legate/client';
 import { useEffect, useRef, useState } from 'react';
-import { legate, queries, rights } from '../api.ts';
+import { legate, queries, rights, serverNow } from '../api.ts';
 import { AgentLink, Field, Select, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { pathsOf } from '../parts/paths.ts';
 import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
@@ -26,6 +26,10 @@ export function Approvals() {
       : legate.approvals.list({ status: state, limit: 20 }).page(cursor),
   );
   const nameOf = useNames((list.data?.items ?? []).flatMap((a) => [a.agentId, a.resolvedBy]));
+  // What ends first is decided first.
+  const byTimeLeft = (items: readonly Approval[]): readonly Approval[] =>
+    state === 'pending' ? items.toSorted((a, b) => Date.parse(a.expiresAt) - Date.parse(b.expiresAt)) : items;
+  const [elsewhere, setElsewhere] = useState<readonly string[]>([]);
   return (
     <Screen title={t.nav.approvals} curl={id ? `/approvals/${id}` : `/approvals?status=${state}`}>
       {id ? (
@@ -42,14 +46,22 @@ export function Approvals() {
           />
         </div>
       )}
+      {elsewhere.map((one) => (
+        <Decided key={one} id={one} />
+      ))}
       <Result of={list}>
         {({ items, next }) =>
           items.length === 0 ? (
             <Empty>{state === 'pending' ? t.nothingWaits : t.nothingFits}</Empty>
           ) : (
             <>
-              {items.map((approval, place) => (
-                <Card key={`${approval.id} ${place}`} approval={approval} nameOf={nameOf} />
+              {byTimeLeft(items).map((approval, place) => (
+                <Card
+                  key={`${approval.id} ${place}`}
+                  approval={approval}
+                  nameOf={nameOf}
+                  late={() => setElsewhere([...elsewhere, approval.id])}
+                />
               ))}
               <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
             </>
@@ -61,7 +73,16 @@ export function Approvals() {
 }
 
 /** Everything that the decision is about: nothing is cut, and no value is collapsed. */
-function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) => string | undefined }) {
+function Card({
+  approval,
+  nameOf,
+  late,
+}: {
+  approval: Approval;
+  nameOf: (id: string) => string | undefined;
+  /** Somebody else has decided, or the time is over. */
+  late: () => void;
+}) {
   const name = nameOf(approval.agentId) ?? approval.agentId;
   const values = pathsOf(approval.arguments);
   const pending = approval.status === 'pending';
@@ -88,12 +109,25 @@ function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) =
       </p>
       <p className="actions">
         <Status of={approval.status} />
-        <span>
-          {t.until} <Time at={approval.expiresAt} />
-        </span>
+        {pending ? (
+          <TimeLeft until={approval.expiresAt} />
+        ) : (
+          <span>
+            {t.until} <Time at={approval.expiresAt} />
+          </span>
+        )}
         <AgentLink id={approval.agentId} name={nameOf(approval.agentId)} />
         <Link to={`/audit/${approval.auditId}`}>{t.decision}</Link>
+        {rights.write && (
+          <Link
+            to={`/agents/${approval.agentId}`}
+            search={{ add: approval.resource, actions: approval.action } as never}
+          >
+            {t.makeRule}
+          </Link>
+        )}
       </p>
+      {pending && <OnBehalf approval={approval} />}
       {Object.keys(approval.arguments).length === 0 ? (
         <p className="quiet">{t.noArguments}</p>
       ) : (
@@ -131,7 +165,7 @@ function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) =
       )}
       {pending ? (
         rights.write ? (
-          <Decide approval={approval} />
+          <Decide approval={approval} late={late} />
         ) : (
           <p className="hint">{t.auditorNoDecision}</p>
         )
@@ -152,6 +186,35 @@ function Card({ approval, nameOf }: { approval: Approval; nameOf: (id: string) =
   );
 }
 
+/** For whom the agent asks: its owner, and the delegations that the decision looked at. */
+function OnBehalf({ approval }: { approval: Approval }) {
+  const asked = useKept(['audit', 'one', approval.auditId], () => legate.audit.get(approval.auditId));
+  const entry = asked.data;
+  const nameOf = useNames([entry?.userId]);
+  if (!entry) return null;
+  return (
+    <p className="quiet small">
+      {t.owner}: <Untrusted>{nameOf(entry.userId) ?? entry.userId}</Untrusted>
+      {entry.delegationIds.length > 0 && ` · ${t.delegated(entry.delegationIds.length)}`}
+    </p>
+  );
+}
+
+/** Counts down by the clock of the service. */
+function TimeLeft({ until }: { until: string }) {
+  const [now, setNow] = useState(serverNow());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(serverNow()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, Math.round((Date.parse(until) - now) / 1000));
+  return (
+    <time dateTime={until} title={until} className={seconds < 60 ? 'status limited' : undefined}>
+      {seconds === 0 ? t.status.expired : t.timeLeft(Math.floor(seconds / 60), seconds % 60)}
+    </time>
+  );
+}
+
 function Compared({ of }: { of: Comparison | undefined }) {
   if (!of) return null;
   if (of.kind === 'same') return <span className="quiet">{t.same(of.count, of.of)}</span>;
@@ -166,7 +229,7 @@ function Compared({ of }: { of: Comparison | undefined }) {
   );
 }
 
-function Decide({ approval }: { approval: Approval }) {
+function Decide({ approval, late }: { approval: Approval; late: () => void }) {
   const [armed, setArmed] = useState(false);
   const [seen, setSeen] = useState(false);
   const [note, setNote] = useState('');
@@ -184,6 +247,9 @@ function Decide({ approval }: { approval: Approval }) {
   const decide = useMutation({
     mutationFn: (verb: 'approve' | 'deny') =>
       legate.approvals[verb](approval.id, note.trim() === '' ? {} : { note: note.trim() }),
+    onError: (error) => {
+      if (error instanceof LegateError && error.status === 409) late();
+    },
     onSettled: () => {
       for (const key of ['approvals', 'dashboard']) void queries.invalidateQueries({ queryKey: [key] });
     },
@@ -216,5 +282,28 @@ function Decide({ approval }: { approval: Approval }) {
         </button>
       </div>
     </>
+  );
+}
+
+/** What happened to an approval that somebody else decided, or that expired, before this answer arrived. */
+function Decided({ id }: { id: string }) {
+  const approval = useKept(['approvals', 'decided', id], () => legate.approvals.get(id));
+  const nameOf = useNames([approval.data?.resolvedBy]);
+  return (
+    <div className="notice warning" role="alert">
+      <Result of={approval} lines={1}>
+        {({ status, resolvedBy, resolvedAt, note }) => (
+          <p>
+            {t.decidedElsewhere} <Status of={status} /> <Time at={resolvedAt} />{' '}
+            {resolvedBy && <Untrusted>{nameOf(resolvedBy) ?? resolvedBy}</Untrusted>}
+            {note && (
+              <>
+                : <Untrusted>{note}</Untrusted>
+              </>
+            )}
+          </p>
+        )}
+      </Result>
+    </div>
   );
 }

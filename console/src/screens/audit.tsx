@@ -1,6 +1,6 @@
 import type { AuditFacets } from 'legate/client';
 import { useState } from 'react';
-import { legate, rights } from '../api.ts';
+import { legate, REST, rights } from '../api.ts';
 import { useNewDecisions } from '../live.ts';
 import { Bars } from '../parts/bars.tsx';
 import { EntryTable } from '../parts/entries.tsx';
@@ -10,12 +10,13 @@ import { Pager } from '../parts/table.tsx';
 import { formatNumber, formatTime, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { FILTER_KEYS, parseFilter, withFilter } from './audit-filter.ts';
+import { Tail } from './audit-tail.tsx';
 
 const FACETS = ['reason', 'action', 'resource', 'agentId', 'ip'] as const;
 type Facet = (typeof FACETS)[number];
 
 export function Audit() {
-  const [{ q = '', since, until, cursor, by = 'reason', chart }, setAddress] = useAddress();
+  const [{ q = '', since, until, cursor, by = 'reason', chart, follow }, setAddress] = useAddress();
   const [typed, setTyped] = useState(q);
   const { query, unknown } = parseFilter(q);
   const filter = { ...query, ...(since && { since }), ...(until && { until }) } as Parameters<
@@ -41,7 +42,20 @@ export function Audit() {
     setAddress({ q: next, cursor: undefined });
   };
   return (
-    <Screen title={t.nav.audit} curl={`/audit?${addressOf(query, since, until)}`}>
+    <Screen
+      title={t.nav.audit}
+      curl={`/audit?${addressOf(query, since, until)}`}
+      actions={(['csv', 'json'] as const).map((format) => (
+        <a
+          key={format}
+          className="button"
+          download
+          href={`${REST}/audit/export?format=${format}&${addressOf(query, since, until)}`}
+        >
+          {t.exportAs(format.toUpperCase())}
+        </a>
+      ))}
+    >
       <form
         className="filters"
         onSubmit={(e) => {
@@ -95,21 +109,35 @@ export function Audit() {
           </Result>
         )}
       </details>
-      <Section title={t.decisions} aside={<News reload={() => void entries.refetch()} />}>
-        <Result of={entries} lines={8}>
-          {({ items, next }) =>
-            items.length === 0 ? (
-              <Empty>{q || since || until ? t.nothingFits : t.noDecisions}</Empty>
-            ) : (
-              <>
-                <ErasedNotice count={items.filter(({ erased }) => erased).length} />
-                <EntryTable entries={items} />
-                <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
-              </>
-            )
-          }
-        </Result>
-      </Section>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={follow === 'on'}
+          onChange={(e) => setAddress({ follow: e.target.checked ? 'on' : undefined })}
+        />
+        {t.follow}
+      </label>
+      {follow === 'on' ? (
+        <Section title={t.newDecisions}>
+          <Tail filter={streamed(query)} />
+        </Section>
+      ) : (
+        <Section title={t.decisions} aside={<News reload={() => void entries.refetch()} />}>
+          <Result of={entries} lines={8}>
+            {({ items, next }) =>
+              items.length === 0 ? (
+                <Empty>{q || since || until ? t.nothingFits : t.noDecisions}</Empty>
+              ) : (
+                <>
+                  <ErasedNotice count={items.filter(({ erased }) => erased).length} />
+                  <EntryTable entries={items} />
+                  <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+                </>
+              )
+            }
+          </Result>
+        </Section>
+      )}
       <Section
         title={t.values}
         aside={
@@ -137,6 +165,10 @@ function addressOf(query: Readonly<Record<string, readonly string[]>>, since?: s
   if (until) params.set('until', until);
   return params.toString();
 }
+
+/** The filters that the event stream has too, among them all that name something; it has no times. */
+const streamed = (query: Readonly<Record<string, readonly string[]>>) =>
+  Object.fromEntries(Object.entries(query).filter(([name]) => name !== 'since' && name !== 'until'));
 
 const ErasedNotice = ({ count }: { count: number }) =>
   count > 0 ? <p className="notice">{t.erasedOnPage(count)}</p> : null;

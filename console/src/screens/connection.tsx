@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import type { Grant } from 'legate/client';
 import { legate } from '../api.ts';
-import { AgentLink, useKept, useParam } from '../parts/hooks.tsx';
+import { AgentLink, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
-import { CopyButton, formatNumber, Id, Json, Time, Untrusted } from '../parts/text.tsx';
+import { CopyButton, formatNumber, Id, Json, Time, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 const MONTH_MS = 30 * 86_400_000;
@@ -83,6 +83,7 @@ export function ServerScreen() {
           }
         </Result>
       </Section>
+      {server.data && <MayCall resources={server.data.tools.map((tool) => `mcp:${server.data.name}:${tool}`)} />}
       {server.data && (
         <Section title={t.connect}>
           <p>
@@ -91,6 +92,50 @@ export function ServerScreen() {
         </Section>
       )}
     </Screen>
+  );
+}
+
+/** The agents that hold a permission to execute a tool. */
+function MayCall({ resources }: { resources: readonly string[] }) {
+  const [{ tool }, setAddress] = useAddress();
+  const resource = resources.find((one) => one === tool) ?? resources[0] ?? '';
+  const subjects = useKept(
+    ['agents', 'subjects', 'execute', resource],
+    () => legate.permissions.subjects({ action: 'execute', resource, limit: 50 }).page(),
+    resource !== '',
+  );
+  if (resource === '') return null;
+  return (
+    <Section
+      title={t.mayCall}
+      aside={
+        <Select
+          label={t.tools}
+          value={resource}
+          options={resources.map((one) => [one, visible(one)] as const)}
+          onChange={(value) => setAddress({ tool: value })}
+        />
+      }
+    >
+      <Result of={subjects} lines={2}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty>{t.nobody}</Empty>
+          ) : (
+            <>
+              <ul className="tags">
+                {items.map((s) => (
+                  <li key={s.agentId}>
+                    <AgentLink id={s.agentId} name={s.name} />
+                  </li>
+                ))}
+              </ul>
+              {next && <p className="quiet">{t.andMore}</p>}
+            </>
+          )
+        }
+      </Result>
+    </Section>
   );
 }
 

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { legate, rights } from '../api.ts';
+import { Create, wordsOf } from '../parts/create.tsx';
 import { Action } from '../parts/dialog.tsx';
 import { AgentLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
@@ -21,7 +22,7 @@ export function Connections() {
   const Body = { servers: Servers, gateway: GatewayServers, clients: Clients, grants: Grants, webhooks: Webhooks }[tab];
   if (!Body) return <NotFound />;
   return (
-    <Screen title={t.nav.connections} curl={CURL[tab as 'servers']}>
+    <Screen title={t.nav.connections} curl={CURL[tab as 'servers']} actions={<Making tab={tab} />}>
       <Tabs
         label={t.nav.connections}
         tabs={[
@@ -39,6 +40,54 @@ export function Connections() {
       <Body />
     </Screen>
   );
+}
+
+/** What may be registered on a tab. */
+function Making({ tab }: { tab: string }) {
+  if (tab === 'servers' && rights.admin)
+    return (
+      <Create
+        label={t.registerServer}
+        stale={['servers', 'changes']}
+        inputs={[
+          { name: 'name', label: t.name, hint: t.serverNameHint },
+          { name: 'endpoint', label: t.endpoint, type: 'url' },
+          { name: 'tools', label: t.tools, hint: t.wordsHint, optional: true },
+        ]}
+        run={({ name, endpoint, tools }) => legate.mcp.servers.create({ name, endpoint, tools: wordsOf(tools) })}
+      />
+    );
+  if (tab === 'clients' && rights.admin)
+    return (
+      <Create
+        label={t.registerClient}
+        stale={['clients', 'changes']}
+        inputs={[
+          { name: 'name', label: t.name },
+          { name: 'redirects', label: t.redirects, hint: t.wordsHint },
+        ]}
+        run={({ name, redirects }) =>
+          legate.oauth.clients.create({ client_name: name, redirect_uris: wordsOf(redirects) })
+        }
+        secret={(answer: { client_secret?: string }) => answer.client_secret}
+      />
+    );
+  if (tab === 'webhooks' && rights.write)
+    return (
+      <Create
+        label={t.registerWebhook}
+        stale={['webhooks', 'changes']}
+        inputs={[
+          { name: 'url', label: t.address, type: 'url' },
+          { name: 'types', label: t.eventTypes, hint: t.typesHint, optional: true },
+        ]}
+        run={({ url, types }) =>
+          legate.webhooks.create({ url, ...(wordsOf(types).length > 0 && { types: wordsOf(types) as ['audit'] }) })
+        }
+        secret={(answer: { secret?: string }) => answer.secret}
+      />
+    );
+  return null;
 }
 
 interface Page<T> {

@@ -2,19 +2,21 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { DelegationGraph } from 'legate/client';
 import { useState } from 'react';
-import { legate, queries, rights } from '../api.ts';
+import { CONSOLE, legate, queries, rights } from '../api.ts';
 import { DelegationTable } from '../parts/delegations.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { Field, useAddress, useKept } from '../parts/hooks.tsx';
+import { Field, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Screen, Section } from '../parts/screen.tsx';
 import { visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { Narrowing } from './narrowing.tsx';
 
 /** Above this number the picture is left out; the table has everything. */
 const MAX_DRAWN = 300;
+const PHONE_PX = 480;
 
 export function Delegations() {
-  const [{ ended }, setAddress] = useAddress();
+  const [{ ended, link }, setAddress] = useAddress();
   const [creating, setCreating] = useState(false);
   const graph = useKept(['delegations', 'graph', ended], () => legate.delegations.graph({ ended: ended === 'true' }));
   return (
@@ -44,9 +46,18 @@ export function Delegations() {
           ) : (
             <>
               {!data.complete && <p className="notice warning">{t.graphIncomplete}</p>}
-              {data.agents.length <= MAX_DRAWN ? <Picture graph={data} /> : <p className="hint">{t.tooManyToDraw}</p>}
+              {data.agents.length <= MAX_DRAWN ? (
+                // A picture of several columns does not fit on a phone: there the table comes first.
+                <details open={innerWidth >= PHONE_PX}>
+                  <summary>{t.picture}</summary>
+                  <Picture graph={data} link={link} choose={(id) => setAddress({ link: id })} />
+                </details>
+              ) : (
+                <p className="hint">{t.tooManyToDraw}</p>
+              )}
+              {link && data.delegations.some((d) => d.id === link) && <Narrowing id={link} />}
               <Section title={t.asTable}>
-                <DelegationTable graph={data} />
+                <DelegationTable graph={data} look={(id) => setAddress({ link: id })} />
               </Section>
             </>
           )
@@ -61,14 +72,48 @@ const WIDTH = 168;
 const HEIGHT = 36;
 const GAP = { x: 72, y: 16 };
 
-/** The agents in columns: each stands to the right of all agents that delegate to it. */
-function Picture({ graph }: { graph: DelegationGraph }) {
+/** An agent or a person in the picture. */
+interface Node {
+  readonly id: string;
+  readonly label: string;
+  readonly to: string;
+  readonly off: boolean;
+}
+
+/** People and agents in columns: each stands to the right of all that act before it. */
+function Picture({
+  graph: { agents, delegations },
+  link,
+  choose,
+}: {
+  graph: DelegationGraph;
+  link: string | undefined;
+  choose: (id: string) => void;
+}) {
   const navigate = useNavigate();
-  const column = new Map(graph.agents.map((a) => [a.id, 0]));
+  const nameOf = useNames(agents.map((a) => a.ownerId));
+  const given = new Set(delegations.map((d) => d.toAgent));
+  // A chain begins with the person whose agent delegates first.
+  const roots = agents.filter((a) => a.ownerId !== null && !given.has(a.id));
+  const people = [...new Set(roots.map((a) => a.ownerId as string))];
+  const nodes: readonly Node[] = [
+    ...people.map((id) => ({ id, label: visible(nameOf(id) ?? id), to: `/people/users/${id}`, off: false })),
+    ...agents.map(({ id, name, status }) => ({
+      id,
+      label: visible(name ?? id),
+      to: `/agents/${id}`,
+      off: status !== 'active',
+    })),
+  ];
+  const edges = [
+    ...roots.map((a) => ({ id: a.id, fromAgent: a.ownerId as string, toAgent: a.id, active: true, owns: true })),
+    ...delegations.map((d) => ({ ...d, owns: false })),
+  ];
+  const column = new Map(nodes.map((a) => [a.id, 0]));
   // The longest path; as many rounds as there are columns, at most as many as there are agents.
-  for (let round = 0, moved = true; moved && round < graph.agents.length; round++) {
+  for (let round = 0, moved = true; moved && round < nodes.length; round++) {
     moved = false;
-    for (const { fromAgent, toAgent } of graph.delegations) {
+    for (const { fromAgent, toAgent } of edges) {
       const right = Math.min((column.get(fromAgent) ?? 0) + 1, 12);
       if ((column.get(toAgent) ?? 0) < right) {
         column.set(toAgent, right);
@@ -78,7 +123,7 @@ function Picture({ graph }: { graph: DelegationGraph }) {
   }
   const rows: number[] = [];
   const at = new Map(
-    graph.agents.map(({ id }) => {
+    nodes.map(({ id }) => {
       const x = column.get(id) ?? 0;
       rows[x] = (rows[x] ?? 0) + 1;
       return [id, { x: 8 + x * (WIDTH + GAP.x), y: 8 + ((rows[x] ?? 1) - 1) * (HEIGHT + GAP.y) }] as const;
@@ -91,30 +136,33 @@ function Picture({ graph }: { graph: DelegationGraph }) {
     <section className="graph" tabIndex={0} aria-label={t.graphLabel}>
       <svg width={width} height={height}>
         <title>{t.graphLabel}</title>
-        {graph.delegations.map(({ id, fromAgent, toAgent, active }) => {
+        {edges.map(({ id, fromAgent, toAgent, active, owns }) => {
           const [from, to] = [at.get(fromAgent), at.get(toAgent)];
           if (!from || !to) return null;
           const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2];
+          const d = `M${x1} ${y1}C${x1 + GAP.x / 2} ${y1} ${x2 - GAP.x / 2} ${y2} ${x2} ${y2}`;
+          const kind = [owns && 'owns', !active && 'off', id === link && 'chosen'].filter(Boolean).join(' ');
           return (
-            <path
-              key={id}
-              className={active ? undefined : 'off'}
-              d={`M${x1} ${y1}C${x1 + GAP.x / 2} ${y1} ${x2 - GAP.x / 2} ${y2} ${x2} ${y2}`}
-            />
+            <g key={`${fromAgent} ${id}`}>
+              <path className={kind} d={d} />
+              {!owns && (
+                // biome-ignore lint/a11y/noStaticElementInteractions: the table below has a button for each link.
+                <path className="target" d={d} onClick={() => choose(id)} />
+              )}
+            </g>
           );
         })}
-        {graph.agents.map(({ id, name, status }) => {
+        {nodes.map(({ id, label, to, off }) => {
           const { x, y } = at.get(id) as { x: number; y: number };
-          const label = visible(name ?? id);
           return (
             <a
               key={id}
-              href={`agents/${id}`}
-              className={status === 'active' ? undefined : 'off'}
+              href={`${CONSOLE}${to}`}
+              className={off ? 'off' : undefined}
               aria-label={label}
               onClick={(e) => {
                 e.preventDefault();
-                void navigate({ to: `/agents/${id}` });
+                void navigate({ to });
               }}
             >
               <title>{label}</title>

@@ -1,8 +1,10 @@
+import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { AuditEntry, DecisionTrace, ExplainedAuditEntry, TracedEntry } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
+import { download, fixtureOf } from '../parts/fixture.ts';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Result, Screen, Section, Tabs } from '../parts/screen.tsx';
 import { Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
@@ -54,6 +56,23 @@ export function EntryScreen() {
               {t.askAgain}
             </Link>
           )}
+          {entry && !entry.erased && (
+            <>
+              {rights.write && entry.reason === 'NO_PERMISSION' && (
+                <Link
+                  className="button"
+                  to={`/agents/${entry.agentId}`}
+                  search={{ add: entry.resource, actions: entry.action } as never}
+                >
+                  {t.allowFromNow}
+                </Link>
+              )}
+              <SaveTest entry={entry} />
+              <button type="button" className="button" onClick={() => print()}>
+                {t.print}
+              </button>
+            </>
+          )}
           {entry && rights.admin && !entry.erased && <EraseEntry id={id} />}
         </>
       }
@@ -76,6 +95,31 @@ export function EntryScreen() {
         <Result of={around}>{(rows) => <EntryTable entries={rows} />}</Result>
       </Section>
     </Screen>
+  );
+}
+
+/** Saves the decision as a test for `legate test`. Limits count calls, which a single question does not have. */
+function SaveTest({ entry }: { entry: AuditEntry }) {
+  const nameOf = useNames([entry.agentId]);
+  const save = useMutation({
+    mutationFn: async () => {
+      const text = fixtureOf(
+        entry,
+        nameOf(entry.agentId) ?? entry.agentId,
+        await legate.agents.permissions(entry.agentId),
+      );
+      if (text) download(`${entry.id}.yaml`, text);
+      return text !== undefined;
+    },
+  });
+  if (entry.result === 'rate_limited' || entry.reason === 'BUDGET_EXCEEDED') return null;
+  return (
+    <>
+      <button type="button" className="button" disabled={save.isPending} onClick={() => save.mutate()}>
+        {t.saveTest}
+      </button>
+      {save.data === false && <span role="status">{t.noTest}</span>}
+    </>
   );
 }
 

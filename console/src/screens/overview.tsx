@@ -31,6 +31,7 @@ export function Overview() {
     ['dashboard', 'refusals'],
     async () => (await legate.audit.list({ result: ['denied', 'rate_limited'], order: 'desc', limit: 8 }).page()).items,
   );
+  const spend = useKept(['costs', 'overview', span], () => legate.costs.summary({ since: since(span) }));
   return (
     <Screen title={t.nav.overview} curl={`/dashboard/series?window=${span}`}>
       <Result of={attention} lines={2}>
@@ -42,10 +43,10 @@ export function Overview() {
                 ['/signals/anomalies', t.attention.anomalies, a.anomalies.count],
                 ['/signals/costs', t.attention.budgets, a.budgets.count],
                 ['/connections/webhooks', t.attention.webhooks, a.webhooks.count],
-                ['/agents', t.attention.agents, a.agents.count],
+                ['/agents', t.attention.agents, a.agents.count, { expires: 'soon' }],
               ] as const
-            ).map(([to, label, count]) => (
-              <Link key={label} to={to} className={count > 0 ? 'some' : undefined}>
+            ).map(([to, label, count, search]) => (
+              <Link key={label} to={to} search={search as never} className={count > 0 ? 'some' : undefined}>
                 <strong>{formatNumber(count)}</strong>
                 {label}
               </Link>
@@ -92,7 +93,7 @@ export function Overview() {
                     {
                       label: t.reason,
                       cell: (v) => (
-                        <Link to="/audit" search={{ q: `reason:${v.value}` } as never}>
+                        <Link to="/audit" search={{ q: `reason:${v.value}`, since: since(span) } as never}>
                           {(t.reasons as Record<string, string>)[v.value] ?? v.value}
                         </Link>
                       ),
@@ -116,8 +117,27 @@ export function Overview() {
                   rowKey={(row) => row.agentId}
                   columns={[
                     { label: t.agent, cell: (row) => <AgentLink id={row.agentId} name={row.name} /> },
-                    { label: t.decisions, num: true, cell: (row) => formatNumber(row.callCount) },
-                    { label: t.refused, num: true, cell: (row) => formatNumber(row.deniedCount) },
+                    {
+                      label: t.decisions,
+                      num: true,
+                      cell: (row) => (
+                        <Link to="/audit" search={{ q: `agent:${row.agentId}`, since: since(span) } as never}>
+                          {formatNumber(row.callCount)}
+                        </Link>
+                      ),
+                    },
+                    {
+                      label: t.refused,
+                      num: true,
+                      cell: (row) => (
+                        <Link
+                          to="/audit"
+                          search={{ q: `agent:${row.agentId} -result:allowed`, since: since(span) } as never}
+                        >
+                          {formatNumber(row.deniedCount)}
+                        </Link>
+                      ),
+                    },
                   ]}
                 />
               )
@@ -125,6 +145,24 @@ export function Overview() {
           </Result>
         </Section>
       </div>
+      <Section title={t.spend}>
+        <Result of={spend} lines={1}>
+          {({ totals, tokens, count }) =>
+            count === 0 ? (
+              <Empty>{t.noCosts}</Empty>
+            ) : (
+              <p>
+                <Link to="/signals/costs">
+                  {[
+                    ...totals.map((sum) => `${formatNumber(sum.amount)} ${sum.currency}`),
+                    `${formatNumber(tokens)} ${t.metrics.tokens}`,
+                  ].join(' · ')}
+                </Link>
+              </p>
+            )
+          }
+        </Result>
+      </Section>
       <Section title={t.newestRefusals}>
         <Result of={refusals}>
           {(rows) => (rows.length === 0 ? <Empty>{t.noRefusals}</Empty> : <EntryTable entries={rows} />)}

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { User } from 'legate/client';
 import { useState } from 'react';
 import { legate, queries, rights } from '../api.ts';
+import { Create } from '../parts/create.tsx';
 import { Action, Dialog, Secret } from '../parts/dialog.tsx';
 import { Field, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
@@ -24,11 +25,19 @@ export function People() {
       title={t.nav.people}
       curl={{ users: '/users', invitations: '/invites', tenants: '/tenants', issuers: '/issuers' }[tab as 'users']}
       actions={
-        rights.admin && (
+        rights.admin &&
+        (tab === 'tenants' ? (
+          <Create
+            label={t.registerTenant}
+            stale={['people', 'changes']}
+            inputs={[{ name: 'name', label: t.name }]}
+            run={({ name }) => legate.tenants.create({ name })}
+          />
+        ) : (
           <button type="button" className="button primary" onClick={() => setInviting(true)}>
             {t.invite}
           </button>
-        )
+        ))
       }
     >
       <Tabs

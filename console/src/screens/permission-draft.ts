@@ -1,4 +1,5 @@
 import type { Constraints, Permission } from 'legate/client';
+import { covers, coversActions } from '../parts/covers.ts';
 import { t } from '../texts/index.ts';
 
 /** One permission as the fields of the editor. `further` is JSON of the constraints that have no field of their own. */
@@ -43,14 +44,24 @@ export const permissionsOf = (drafts: readonly Draft[]): Permission[] =>
 
 const isFree = (d: Draft): boolean => d.cap === '' && d.ips === '' && !d.approval && d.further.trim() === '';
 
+const sameConditions = (a: Draft, b: Draft): boolean =>
+  a.cap === b.cap && a.ips === b.ips && a.approval === b.approval && a.further.trim() === b.further.trim();
+
 /** Returns what is probably not meant by an entry. */
 export function lint(draft: Draft, all: readonly Draft[], index: number): (keyof typeof t.lints)[] {
   const found: (keyof typeof t.lints)[] = [];
   if (draft.resource === '*' && words(draft.actions).includes('*') && isFree(draft)) found.push('everything');
   if (draft.cap !== '' && Number(draft.cap) === 0) found.push('capZero');
-  const same = all.filter((d, i) => i !== index && d.resource === draft.resource && d.actions === draft.actions);
-  if (same.some((d) => isFree(d) && !isFree(draft))) found.push('voided');
-  else if (same.length > 0) found.push('duplicate');
+  const others = all.filter(
+    (d, i) =>
+      i !== index &&
+      covers(d.resource.trim(), draft.resource.trim()) &&
+      coversActions(words(d.actions), words(draft.actions)),
+  );
+  if (draft.resource.trim() !== '' && draft.actions.trim() !== '') {
+    if (others.some((d) => isFree(d) && !isFree(draft))) found.push('voided');
+    else if (others.some((d) => isFree(d) || sameConditions(d, draft))) found.push('duplicate');
+  }
   return found;
 }
 
@@ -69,3 +80,7 @@ export const entriesOf = (c: Constraints): string[] => [
       ]
     : []),
 ];
+
+/** Returns a permission as a sentence. */
+export const sentenceOf = ({ resource, actions, constraints }: Permission): string =>
+  [t.may(actions.join(', '), resource), ...(constraints ? entriesOf(constraints) : [])].join('; ');

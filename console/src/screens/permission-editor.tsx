@@ -3,12 +3,12 @@ import { type Agent, LegateError, type Permission } from 'legate/client';
 import { useState } from 'react';
 import { legate, queries, rights } from '../api.ts';
 import { Consequences, Dialog } from '../parts/dialog.tsx';
-import { Field, useKept } from '../parts/hooks.tsx';
+import { Field, useAddress, useKept } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
-import { type Draft, draftOf, entriesOf, lint, permissionsOf } from './permission-draft.ts';
+import { type Draft, draftOf, entriesOf, lint, permissionsOf, sentenceOf } from './permission-draft.ts';
 
 /** What the agent may do now, and a draft of its own permissions. */
 export function PermissionEditor({ agent }: { agent: Agent }) {
@@ -59,7 +59,12 @@ export function PermissionEditor({ agent }: { agent: Agent }) {
 }
 
 function Editor({ agent }: { agent: Agent }) {
-  const [drafts, setDrafts] = useState<readonly Draft[]>(() => agent.permissions.map(draftOf));
+  const [{ add, actions = '' }, setAddress] = useAddress();
+  // A decision or an approval leads here with the narrowest permission that would have allowed it.
+  const [drafts, setDrafts] = useState<readonly Draft[]>(() => [
+    ...agent.permissions.map(draftOf),
+    ...(add ? [draftOf({ resource: add, actions: actions.split(' ') })] : []),
+  ]);
   const [asking, setAsking] = useState<readonly Permission[]>();
   const [problem, setProblem] = useState<string>();
   const change = (index: number, patch: Partial<Draft>): void =>
@@ -133,6 +138,7 @@ function Editor({ agent }: { agent: Agent }) {
               <textarea id={id} value={draft.further} onChange={(e) => change(index, { further: e.target.value })} />
             )}
           </Field>
+          <Sentence draft={draft} />
           {lint(draft, drafts, index).map((code) => (
             <p className="notice warning" key={code}>
               {t.lints[code]}
@@ -162,8 +168,52 @@ function Editor({ agent }: { agent: Agent }) {
           {t.reviewChanges}
         </button>
       </div>
-      {asking && <Review agent={agent} permissions={asking} close={() => setAsking(undefined)} />}
+      {asking && (
+        <Review
+          agent={agent}
+          permissions={asking}
+          close={() => setAsking(undefined)}
+          saved={() => setAddress({ add: undefined, actions: undefined })}
+        />
+      )}
     </Section>
+  );
+}
+
+/** A draft in words, while its JSON can be read. */
+function Sentence({ draft }: { draft: Draft }) {
+  try {
+    const [permission] = permissionsOf([draft]);
+    if (!permission?.resource || permission.actions.length === 0) return null;
+    return (
+      <p className="quiet">
+        <Untrusted>{sentenceOf(permission)}</Untrusted>
+      </p>
+    );
+  } catch {
+    return null;
+  }
+}
+
+/** The entries that a draft adds and removes. */
+function PermissionChanges({ before, after }: { before: readonly Permission[]; after: readonly Permission[] }) {
+  const lines = (all: readonly Permission[]): string[] => all.map(sentenceOf);
+  const [old, next] = [lines(before), lines(after)];
+  const changes = [
+    ...old.filter((line) => !next.includes(line)).map((line) => ['−', t.before, line] as const),
+    ...next.filter((line) => !old.includes(line)).map((line) => ['+', t.after, line] as const),
+  ];
+  if (changes.length === 0) return <p>{t.nothingChanges}</p>;
+  return (
+    <ul className="form">
+      {changes.map(([sign, word, line]) => (
+        <li key={sign + line}>
+          <span aria-hidden="true">{sign} </span>
+          <span className="sr">{word}: </span>
+          <Untrusted>{line}</Untrusted>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -172,10 +222,12 @@ function Review({
   agent,
   permissions,
   close,
+  saved,
 }: {
   agent: Agent;
   permissions: readonly Permission[];
   close: () => void;
+  saved: () => void;
 }) {
   const [reason, setReason] = useState('');
   const preview = useQuery({
@@ -197,12 +249,14 @@ function Review({
       ),
     onSuccess: () => {
       for (const key of ['agents', 'delegations', 'changes']) void queries.invalidateQueries({ queryKey: [key] });
+      saved();
       close();
     },
   });
   const conflict = save.error instanceof LegateError && save.error.status === 412;
   return (
     <Dialog title={t.saveQuestion(agent.name)} close={close}>
+      <PermissionChanges before={agent.permissions} after={permissions} />
       <Result of={preview}>{(data) => <Consequences of={data} />}</Result>
       <Result of={replay} lines={2}>
         {({ examined, changed }) => (

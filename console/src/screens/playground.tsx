@@ -1,15 +1,18 @@
 import { useMutation } from '@tanstack/react-query';
+import type { Permission } from 'legate/client';
 import { useState } from 'react';
 import { asCurl, legate } from '../api.ts';
-import { Field, useAddress, useKept } from '../parts/hooks.tsx';
-import { ErrorNotice, Screen, Section } from '../parts/screen.tsx';
-import { CopyText, Json, Status, visible } from '../parts/text.tsx';
+import { AgentLink, Field, useAddress, useKept } from '../parts/hooks.tsx';
+import { Empty, ErrorNotice, Result, Screen, Section } from '../parts/screen.tsx';
+import { Table } from '../parts/table.tsx';
+import { CopyText, Json, Status, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { Trace } from './entry.tsx';
 
 /** Asks a question as a dry run: nothing is recorded or counted. */
 export function Playground() {
-  const [{ agentId = '', action = '', resource = '', args = '' }, setAddress] = useAddress();
+  const [{ agentId = '', action = '', resource = '', args = '', ip = '', at = '', draft = '' }, setAddress] =
+    useAddress();
   const [problem, setProblem] = useState<string>();
   const agents = useKept(
     ['agents', 'choices'],
@@ -21,6 +24,9 @@ export function Playground() {
     action,
     resource,
     ...(args.trim() && { arguments: JSON.parse(args) as Record<string, unknown> }),
+    ...(draft.trim() && { permissions: JSON.parse(draft) as Permission[] }),
+    ...(ip.trim() && { context: { ip: ip.trim() } }),
+    ...(at && { at: new Date(at).toISOString() }),
     dryRun: true,
     explain: true,
   });
@@ -32,7 +38,7 @@ export function Playground() {
       return { agentId, action, resource, dryRun: true, explain: true };
     }
   };
-  const ask = useMutation({ mutationFn: () => legate.authorize(question()) });
+  const ask = useMutation({ mutationFn: (asked: ReturnType<typeof question>) => legate.authorize(asked) });
   const input = (label: string, name: string, value: string, list?: string) => (
     <Field label={label}>
       {(id) => (
@@ -55,9 +61,9 @@ export function Playground() {
         onSubmit={(e) => {
           e.preventDefault();
           try {
-            question();
+            const asked = question();
             setProblem(undefined);
-            ask.mutate();
+            ask.mutate(asked);
           } catch {
             setProblem(t.jsonInvalid);
           }
@@ -78,6 +84,31 @@ export function Playground() {
         <Field label={t.argumentsJson}>
           {(id) => <textarea id={id} value={args} onChange={(e) => setAddress({ args: e.target.value })} />}
         </Field>
+        <details open={ip !== '' || at !== '' || draft !== ''}>
+          <summary>{t.circumstances}</summary>
+          <div className="form">
+            <div className="grid2">
+              <Field label={t.address}>
+                {(id) => (
+                  <input id={id} className="mono" value={ip} onChange={(e) => setAddress({ ip: e.target.value })} />
+                )}
+              </Field>
+              <Field label={t.atTime}>
+                {(id) => (
+                  <input
+                    id={id}
+                    type="datetime-local"
+                    value={at}
+                    onChange={(e) => setAddress({ at: e.target.value })}
+                  />
+                )}
+              </Field>
+            </div>
+            <Field label={t.draftPermissions} hint={t.draftHint}>
+              {(id) => <textarea id={id} value={draft} onChange={(e) => setAddress({ draft: e.target.value })} />}
+            </Field>
+          </div>
+        </details>
         {problem && (
           <p className="notice error" role="alert">
             {problem}
@@ -99,6 +130,13 @@ export function Playground() {
             />
             {ask.data.reason && ((t.reasons as Record<string, string>)[ask.data.reason] ?? ask.data.reason)}
           </p>
+          <p className="verdict">
+            <Verdict
+              agent={agents.data?.find((a) => a.id === ask.variables.agentId)?.name ?? ask.variables.agentId ?? ''}
+              allowed={ask.data.allowed}
+              question={ask.variables}
+            />
+          </p>
           {ask.data.trace && <Trace trace={ask.data.trace} />}
           <details>
             <summary>{t.raw}</summary>
@@ -106,6 +144,51 @@ export function Playground() {
           </details>
         </Section>
       )}
+      {ask.data && <WhoElse action={ask.variables.action} resource={ask.variables.resource} />}
     </Screen>
+  );
+}
+
+const Verdict = ({
+  agent,
+  allowed,
+  question,
+}: {
+  agent: string;
+  allowed: boolean;
+  question: { action: string; resource: string };
+}) => <Untrusted>{t.would[allowed ? 'allowed' : 'denied'](agent, question.action, question.resource)}</Untrusted>;
+
+/** All agents that hold a permission for the same action and resource. */
+function WhoElse({ action, resource }: { action: string; resource: string }) {
+  const subjects = useKept(['agents', 'subjects', action, resource], () =>
+    legate.permissions.subjects({ action, resource, limit: 50 }).page(),
+  );
+  return (
+    <Section title={t.whoElse}>
+      <Result of={subjects}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty>{t.nobody}</Empty>
+          ) : (
+            <>
+              <Table
+                caption={t.whoElse}
+                rows={items}
+                rowKey={(s) => s.agentId}
+                columns={[
+                  { label: t.agent, cell: (s) => <AgentLink id={s.agentId} name={s.name} /> },
+                  {
+                    label: t.source,
+                    cell: (s) => (s.via.type === 'own' ? t.own : t.delegatedTo),
+                  },
+                ]}
+              />
+              {next && <p className="quiet">{t.andMore}</p>}
+            </>
+          )
+        }
+      </Result>
+    </Section>
   );
 }

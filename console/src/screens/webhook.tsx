@@ -1,3 +1,4 @@
+import { useNavigate } from '@tanstack/react-router';
 import type { WebhookDelivery } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
@@ -6,6 +7,7 @@ import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { WebhookCheck } from './webhook-check.tsx';
 
 const STALE = ['webhooks', 'dashboard'];
 const DAY_MS = 86_400_000;
@@ -14,6 +16,7 @@ const DAY_MS = 86_400_000;
 export function WebhookScreen() {
   const id = useParam('id');
   const [{ cursor, delivery }, setAddress] = useAddress();
+  const navigate = useNavigate();
   const webhook = useKept(['webhooks', 'one', id], () => legate.webhooks.get(id));
   const deliveries = useKept(['webhooks', 'deliveries', id, cursor], () =>
     legate.webhooks.deliveries(id, { limit: 30 }).page(cursor),
@@ -48,6 +51,22 @@ export function WebhookScreen() {
               secret={(answer: { secret: string }) => answer.secret}
               stale={STALE}
             />
+            {webhook.data && (
+              <Action
+                label={webhook.data.enabled ? t.disable : t.enable}
+                question={webhook.data.enabled ? t.disableQuestion : t.enableQuestion}
+                run={(reason) => legate.webhooks.update(id, { enabled: !webhook.data.enabled, reason })}
+                stale={STALE}
+              />
+            )}
+            <Action
+              danger
+              label={t.remove}
+              question={t.removeQuestion(webhook.data?.url ?? id)}
+              run={(reason) => legate.webhooks.delete(id, { reason })}
+              stale={STALE}
+              done={() => void navigate({ to: '/connections/webhooks' })}
+            />
           </>
         )
       }
@@ -78,6 +97,7 @@ export function WebhookScreen() {
               <Empty>{t.noDeliveries}</Empty>
             ) : (
               <>
+                <p className="quiet">{successOf(items)}</p>
                 <Table
                   caption={t.deliveries}
                   rows={items}
@@ -112,6 +132,12 @@ export function WebhookScreen() {
   );
 }
 
+/** How many of the deliveries that are over arrived, among those of the page. */
+function successOf(items: readonly WebhookDelivery[]): string {
+  const over = items.filter(({ status }) => status !== 'pending');
+  return t.delivered(over.filter(({ status }) => status === 'delivered').length, over.length);
+}
+
 const Redeliver = ({ delivery }: { delivery: WebhookDelivery }) => (
   <Action
     label={t.redeliver}
@@ -142,6 +168,7 @@ function Delivery({ id }: { id: string }) {
             />
             <h3>{t.payload}</h3>
             <Json value={d.payload} />
+            <WebhookCheck key={d.id} delivery={d} />
           </>
         )}
       </Result>

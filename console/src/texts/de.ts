@@ -1,3 +1,4 @@
+import { actsDe } from './acts-de.ts';
 import type { Texts } from './en.ts';
 import { erasureDe } from './erasure-de.ts';
 import { federationDe } from './federation-de.ts';
@@ -6,6 +7,7 @@ import { gatewayDe, gatewayStatusDe } from './gateway-de.ts';
 import { sealDe } from './seal-de.ts';
 
 export const de: Texts = {
+  ...actsDe,
   ...erasureDe,
   ...frameDe,
   ...federationDe,
@@ -361,26 +363,6 @@ export const de: Texts = {
     allowed: (name, action, resource) => `${name} durfte: ${action} ${resource}.`,
     denied: (name, action, resource) => `${name} durfte nicht: ${action} ${resource}.`,
     rate_limited: (name, action, resource) => `${name} musste warten: ${action} ${resource}.`,
-  },
-  preview: {
-    nothing: 'Kein Agent verliert etwas.',
-    loses: (n, left) => `verliert ${n} Berechtigungen, behält ${left}`,
-    grants: (n) => `${n} Zugriffe von Anwendungen enden.`,
-    approvals: (n) => `${n} offene Freigaben können nicht mehr genutzt werden.`,
-    calls: (n) => `Diese Agenten haben in der letzten Stunde ${n} Aufrufe gemacht.`,
-    hidden: (n) => `${n} weitere Agenten, die Sie nicht sehen, verlieren Berechtigungen.`,
-  },
-  lints: {
-    everything: 'Diese Berechtigung erlaubt jede Aktion auf jeder Ressource.',
-    capZero: 'Eine Grenze von 0 erlaubt keinen Aufruf.',
-    voided: 'Eine andere Berechtigung ohne Bedingungen hebt diese Bedingungen auf.',
-    duplicate: 'Eine andere Berechtigung hat dieselbe Ressource und dieselben Aktionen.',
-  },
-  says: {
-    cap: (n) => `höchstens ${n} Aufrufe pro Stunde`,
-    ips: (list) => `nur von ${list}`,
-    patterns: (list) => `Argumente entsprechen ${list}`,
-    window: (time, days) => `${time}${days ? `, ${days}` : ''}`,
   },
   anomalyKinds: {
     denial_burst: 'Viele Ablehnungen',

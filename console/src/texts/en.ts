@@ -1,3 +1,4 @@
+import { actsEn } from './acts-en.ts';
 import { erasureEn } from './erasure-en.ts';
 import { federationEn } from './federation-en.ts';
 import { frameEn } from './frame-en.ts';
@@ -6,6 +7,7 @@ import { sealEn } from './seal-en.ts';
 
 /** All texts of the console in English. German has the type of this catalogue. */
 export const en = {
+  ...actsEn,
   ...erasureEn,
   ...frameEn,
   ...federationEn,
@@ -361,26 +363,6 @@ export const en = {
     denied: (name: string, action: string, resource: string) => `${name} was refused to ${action} ${resource}.`,
     rate_limited: (name: string, action: string, resource: string) =>
       `${name} had to wait before it may ${action} ${resource}.`,
-  },
-  preview: {
-    nothing: 'No agent loses anything.',
-    loses: (n: number, left: number) => `loses ${n} permissions, keeps ${left}`,
-    grants: (n: number) => `${n} grants of applications end.`,
-    approvals: (n: number) => `${n} waiting approvals can no longer be used.`,
-    calls: (n: number) => `These agents made ${n} calls in the last hour.`,
-    hidden: (n: number) => `${n} further agents that you cannot see lose permissions.`,
-  },
-  lints: {
-    everything: 'This permission allows every action on every resource.',
-    capZero: 'A limit of 0 never allows a call.',
-    voided: 'Another permission without conditions makes these conditions ineffective.',
-    duplicate: 'Another permission has the same resource and actions.',
-  },
-  says: {
-    cap: (n: number) => `at most ${n} calls per hour`,
-    ips: (list: string) => `only from ${list}`,
-    patterns: (list: string) => `arguments match ${list}`,
-    window: (time: string, days?: string) => `${time}${days ? `, ${days}` : ''}`,
   },
   anomalyKinds: {
     denial_burst: 'Many refusals',

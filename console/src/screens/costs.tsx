@@ -1,0 +1,244 @@
+import type { Budget } from 'legate/client';
+import { legate, rights, serverNow } from '../api.ts';
+import { Create } from '../parts/create.tsx';
+import { Action } from '../parts/dialog.tsx';
+import { AgentLink, useKept, useNames } from '../parts/hooks.tsx';
+import { Empty, Result, Section } from '../parts/screen.tsx';
+import { Table } from '../parts/table.tsx';
+import { formatNumber, formatTime, Time } from '../parts/text.tsx';
+import { t } from '../texts/index.ts';
+import { forecast, profileOf, windowStart } from './forecast.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+const STALE = ['budgets', 'dashboard', 'changes'];
+
+export function Costs() {
+  const budgets = useKept(['budgets'], async () => (await legate.budgets.list({ limit: 100 }).page()).items);
+  const nameOf = useNames((budgets.data ?? []).map((b) => b.agentId));
+  return (
+    <>
+      <Section
+        title={t.budgets}
+        aside={
+          rights.write && (
+            <Create
+              label={t.setBudget}
+              stale={STALE}
+              inputs={[
+                { name: 'agentId', label: t.agent, hint: t.agentIdOnly },
+                {
+                  name: 'metric',
+                  label: t.kind,
+                  options: [
+                    ['calls', t.metrics.calls],
+                    ['cost', t.metrics.cost],
+                    ['tokens', t.metrics.tokens],
+                  ],
+                },
+                { name: 'limit', label: t.limit, type: 'number' },
+                {
+                  name: 'window',
+                  label: t.window,
+                  options: [
+                    ['day', t.windows.day],
+                    ['hour', t.windows.hour],
+                    ['month', t.windows.month],
+                  ],
+                },
+                {
+                  name: 'onExceed',
+                  label: t.onExceed,
+                  options: [
+                    ['notify', t.exceeds.notify],
+                    ['deny', t.exceeds.deny],
+                  ],
+                },
+              ]}
+              run={({ agentId, metric, limit, window, onExceed }) =>
+                legate.budgets.create({
+                  agentId: agentId.trim(),
+                  metric: metric as 'calls',
+                  limit: Number(limit),
+                  window: window as 'day',
+                  onExceed: onExceed as 'deny',
+                })
+              }
+            />
+          )
+        }
+      >
+        <Result of={budgets}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <Empty>{t.noBudgets}</Empty>
+            ) : (
+              <Table
+                caption={t.budgets}
+                rows={rows}
+                rowKey={(b) => b.id}
+                columns={[
+                  { label: t.agent, cell: (b) => <AgentLink id={b.agentId} name={nameOf(b.agentId)} /> },
+                  { label: t.used, cell: (b) => <Used budget={b} /> },
+                  { label: t.window, cell: (b) => t.windows[b.window as 'day'] ?? b.window },
+                  { label: t.onExceed, cell: (b) => t.exceeds[b.onExceed as 'deny'] ?? b.onExceed },
+                  { label: t.forecast, cell: (b) => <Outlook budget={b} /> },
+                  { label: t.resets, cell: (b) => <Time at={b.resetsAt} /> },
+                  ...(rights.write
+                    ? [
+                        {
+                          label: t.change,
+                          cell: (b: Budget) => (
+                            <Action
+                              danger
+                              label={t.remove}
+                              question={t.removeQuestion(t.budgetOf(nameOf(b.agentId) ?? b.agentId))}
+                              run={(reason) => legate.budgets.delete(b.id, { reason })}
+                              stale={STALE}
+                            />
+                          ),
+                        },
+                      ]
+                    : []),
+                ]}
+              />
+            )
+          }
+        </Result>
+      </Section>
+      <ByDay />
+      <ByAgent />
+    </>
+  );
+}
+
+const Used = ({ budget: b }: { budget: Budget }) => (
+  <>
+    {t.usedOf(formatNumber(b.used), formatNumber(b.limit), b.currency ?? t.metrics[b.metric as 'calls'])}
+    <span className="sharebox" aria-hidden="true">
+      <span
+        className={b.used > b.limit * 0.8 ? 'share over' : 'share'}
+        style={{ width: `${Math.min(100, (b.used / Math.max(b.limit, 1e-9)) * 100)}%` }}
+      />
+    </span>
+  </>
+);
+
+/** When the limit is reached, if it goes on like this. Calls have no history by the hour, so they go by their rate. */
+function Outlook({ budget: b }: { budget: Budget }) {
+  const history = useKept(
+    ['costs', 'hourly', b.agentId],
+    async () => {
+      // A request has at most 200 buckets: a week of hours.
+      const end = Math.floor(serverNow() / 3.6e6) * 3.6e6;
+      const weeks = await Promise.all(
+        [2, 1].map((n) =>
+          legate.costs.series({
+            agentId: b.agentId,
+            since: new Date(end - n * 7 * DAY_MS),
+            until: new Date(end - (n - 1) * 7 * DAY_MS),
+            buckets: 168,
+          }),
+        ),
+      );
+      return weeks.flatMap((week) => week.buckets);
+    },
+    b.metric !== 'calls' && b.window !== 'hour',
+  );
+  const hourly = (history.data ?? []).map(({ from, tokens, totals }) => ({
+    at: Date.parse(from),
+    used: b.metric === 'tokens' ? tokens : (totals.find((s) => s.currency === b.currency)?.amount ?? 0),
+  }));
+  const resetsAt = Date.parse(b.resetsAt);
+  const span = { used: b.used, limit: b.limit, startsAt: windowStart(b.window, resetsAt), resetsAt };
+  const { atReset, reachedAt } = forecast(span, Math.min(serverNow(), resetsAt), profileOf(hourly));
+  if (b.used >= b.limit) return <span className="status denied">{t.limitReached}</span>;
+  if (reachedAt) return <span className="status limited">{t.reachedAt(formatTime(reachedAt.toISOString()))}</span>;
+  return <span className="quiet">{t.aboutAtEnd(formatNumber(Math.round(atReset * 100) / 100))}</span>;
+}
+
+/** Spend by day. Currencies are never added up: each has its own column. */
+function ByDay() {
+  const days = useKept(['costs', 'days'], () => {
+    const end = (Math.floor(serverNow() / DAY_MS) + 1) * DAY_MS;
+    return legate.costs.series({ since: new Date(end - DAYS * DAY_MS), until: new Date(end), buckets: DAYS });
+  });
+  return (
+    <Section title={t.costsByDay}>
+      <Result of={days}>
+        {({ buckets }) => {
+          const currencies = [...new Set(buckets.flatMap((b) => b.totals.map((s) => s.currency)))].sort();
+          const amount = (b: (typeof buckets)[number], currency: string): number =>
+            b.totals.find((s) => s.currency === currency)?.amount ?? 0;
+          const spent = buckets.filter((b) => b.count > 0).toReversed();
+          if (spent.length === 0) return <Empty>{t.noCosts}</Empty>;
+          return (
+            <>
+              {currencies.map((currency) => {
+                const top = Math.max(...buckets.map((b) => amount(b, currency)), 1e-9);
+                return (
+                  <figure key={currency} className="spend">
+                    <figcaption>{currency}</figcaption>
+                    <div className="bars small" aria-hidden="true">
+                      {buckets.map((b) => (
+                        <div key={b.from} title={`${formatTime(b.from)}: ${formatNumber(amount(b, currency))}`}>
+                          <i className="b-allowed" style={{ height: `${(amount(b, currency) / top) * 100}%` }} />
+                        </div>
+                      ))}
+                    </div>
+                  </figure>
+                );
+              })}
+              <details className="small">
+                <summary>{t.asTable}</summary>
+                <Table
+                  caption={t.costsByDay}
+                  rows={spent}
+                  rowKey={(b) => b.from}
+                  columns={[
+                    { label: t.time, cell: (b) => <Time at={b.from} /> },
+                    ...currencies.map((currency) => ({
+                      label: currency,
+                      num: true,
+                      cell: (b: (typeof buckets)[number]) => formatNumber(amount(b, currency)),
+                    })),
+                    { label: t.metrics.tokens, num: true, cell: (b) => formatNumber(b.tokens) },
+                  ]}
+                />
+              </details>
+            </>
+          );
+        }}
+      </Result>
+    </Section>
+  );
+}
+
+function ByAgent() {
+  const summary = useKept(['costs', 'summary'], () => legate.costs.summary());
+  return (
+    <Section title={t.costs}>
+      <Result of={summary}>
+        {(s) =>
+          s.count === 0 ? (
+            <Empty>{t.noCosts}</Empty>
+          ) : (
+            <Table
+              caption={t.costs}
+              rows={s.agents}
+              rowKey={(a) => a.agentId}
+              columns={[
+                { label: t.agent, cell: (a) => <AgentLink id={a.agentId} name={a.name} /> },
+                {
+                  label: t.costs,
+                  cell: (a) => a.totals.map((sum) => `${formatNumber(sum.amount)} ${sum.currency}`).join(' · '),
+                },
+                { label: t.metrics.tokens, num: true, cell: (a) => formatNumber(a.tokens) },
+              ]}
+            />
+          )
+        }
+      </Result>
+    </Section>
+  );
+}
