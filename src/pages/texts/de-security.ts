@@ -165,6 +165,9 @@ export const deSecurity: typeof enSecurity = {
     lifetimes: { 30: 'In 30 Tagen', 90: 'In 90 Tagen', 365: 'In einem Jahr', never: 'Nie' },
     code: 'Code aus der App',
     codeHint: 'Um ein Token zu erstellen, brauchen Sie Ihren zweiten Faktor.',
+    signInFirst:
+      'Um ein Token zu erstellen, melden Sie sich erneut mit einem Passkey an: Ihre letzte Anmeldung liegt mehr als 15 ' +
+      'Minuten zurück.',
     submit: 'Token erstellen',
     needsScope: 'Wählen Sie aus, was das Token darf, oder geben Sie ihm alle Ihre Rechte.',
     allOrSome: 'Sie haben alle Rechte gewählt und auch einzelne. Entscheiden Sie sich für eines.',

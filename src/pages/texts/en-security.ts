@@ -158,6 +158,7 @@ export const enSecurity = {
     lifetimes: { 30: 'In 30 days', 90: 'In 90 days', 365: 'In a year', never: 'Never' },
     code: 'Code from the app',
     codeHint: 'Creating a token needs your second factor.',
+    signInFirst: 'To create a token, sign in again with a passkey: your last sign-in was more than 15 minutes ago.',
     submit: 'Create token',
     needsScope: 'Choose what the token may do, or give it all of your rights.',
     allOrSome: 'You chose all of your rights and also some of them. Choose one.',

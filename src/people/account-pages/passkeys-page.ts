@@ -1,9 +1,8 @@
 import { asUser } from '../../access/principal.ts';
-import { LegateError } from '../../kernel/errors.ts';
+import type { LegateError } from '../../kernel/errors.ts';
 import {
   actions,
   button,
-  buttonLink,
   card,
   errorSummary,
   field,
@@ -26,11 +25,9 @@ import { hasPasskeys, listPasskeys, MAX_PASSKEYS, type Passkey, PasskeyErrors } 
 import { UserErrors } from '../users/index.ts';
 import { deviceName } from './device-name.ts';
 import { type AnyCall, findPagePerson, PATHS } from './form.ts';
+import { findMissingProof, type MissingProof, signInAgain } from './missing-proof.ts';
 import { PASSKEY_SCRIPT } from './passkey-script.ts';
 import { ceremony } from './passkey-way.ts';
-
-/** Proof that is missing for changes: a code of the app, or a new sign-in. */
-type Missing = 'code' | 'sign-in' | undefined;
 
 /** GET: the passkeys of the user, and the way to add one. Also shows the problems of a form. */
 export async function passkeysPage(platform: Platform, call: AnyCall, error?: LegateError): Promise<Response> {
@@ -38,7 +35,7 @@ export async function passkeysPage(platform: Platform, call: AnyCall, error?: Le
   const { userId, via } = asUser(call.principal);
   const hasSession = via === 'session';
   const own = hasSession ? await listPasskeys(platform, userId) : [];
-  const missing = hasSession ? await findMissing(platform, call) : undefined;
+  const missing = hasSession ? await findMissingProof(platform, withRecentSignIn(platform, call)) : undefined;
   const problems = error ? problemsOf(t, error) : [];
   const done = { added: t.passkeys.added, removed: t.passkeys.removed }[call.url.searchParams.get('done') ?? ''];
   const cards = own.map((passkey) => passkeyCard(platform, call, t, passkey, missing)).reverse();
@@ -64,7 +61,7 @@ function passkeyCard(
   { request }: AnyCall,
   t: Texts,
   { id, name, synced, createdAt, lastUsedAt }: Passkey,
-  missing: Missing,
+  missing: MissingProof,
 ): Html {
   const date = (time: string): string => formatTime(request, Date.parse(time), 'date');
   const used = lastUsedAt === null ? t.passkeys.neverUsed : t.passkeys.lastUsed(date(lastUsedAt));
@@ -82,7 +79,7 @@ function addingOf(
   call: AnyCall,
   t: Texts,
   count: number,
-  missing: Missing,
+  missing: MissingProof,
   problems: readonly Problem[],
 ): Html {
   const here = pathOf(platform, PATHS.passkeys);
@@ -94,10 +91,7 @@ function addingOf(
       { action: 'confirm' },
     );
   }
-  if (missing === 'sign-in') {
-    const again = `${pathOf(platform, PATHS.signIn)}?returnTo=${encodeURIComponent(here)}`;
-    return html`<p>${t.passkeys.signInFirst}</p>${actions(buttonLink(t.passkeys.signInAgain, again, 'primary'))}`;
-  }
+  if (missing === 'sign-in') return signInAgain(platform, t, here, t.passkeys.signInFirst);
   if (count >= MAX_PASSKEYS) return html`<p>${t.codes.PASSKEY_LIMIT_EXCEEDED}</p>`;
   if (!hasPasskeys(platform)) return html`<p>${t.passkeys.noDomain}</p>`;
   const { config } = platform;
@@ -126,16 +120,6 @@ function addingOf(
       maxlength: 100,
     }),
   })}<p data-passkey-unsupported hidden>${t.passkeys.unsupported} ${otherWay}</p><noscript><p>${t.passkeys.noScript} ${otherWay}</p></noscript>`;
-}
-
-async function findMissing(platform: Platform, call: AnyCall): Promise<Missing> {
-  try {
-    await withRecentSignIn(platform, call)(platform.database.read);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof LegateError) || error.code !== SessionErrors.REAUTHENTICATION_REQUIRED.code) throw error;
-    return error.details?.['path'] === '/totp/verify' ? 'code' : 'sign-in';
-  }
 }
 
 function problemsOf(t: Texts, error: LegateError): Problem[] {

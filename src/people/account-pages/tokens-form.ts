@@ -11,6 +11,7 @@ import { SessionErrors, withRecentProof } from '../sessions/index.ts';
 import { confirmTotp } from '../sign-in/second-factor/index.ts';
 import { UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, PATHS, personCalling } from './form.ts';
+import { missingProofOf } from './missing-proof.ts';
 import { LIFETIMES, newTokenPage, PAGE_SCOPES, scopeField, type TokenInput, tokensPage } from './tokens-page.ts';
 
 const Ticked = text(10).optional();
@@ -76,8 +77,11 @@ const expiryOf = ({ clock }: Platform, { lifetime }: TokenInput): string | null 
   lifetime === 'never' ? null : isoTime(clock.now() + Number(lifetime) * DAY_MS);
 
 function problemsOf(t: Texts, error: LegateError): Problem[] {
-  if (error.code === UserErrors.INVALID_CODE.code || error.code === SessionErrors.REAUTHENTICATION_REQUIRED.code)
-    return [{ field: 'code', message: messageOf(t, error) }];
+  if (error.code === UserErrors.INVALID_CODE.code) return [{ field: 'code', message: messageOf(t, error) }];
+  if (error.code === SessionErrors.REAUTHENTICATION_REQUIRED.code)
+    return missingProofOf(error) === 'code'
+      ? [{ field: 'code', message: messageOf(t, error) }]
+      : [{ message: t.tokens.signInFirst }];
   const issues = (error.details?.['issues'] ?? []) as Issue[];
   if (error.code === CommonErrors.VALIDATION_FAILED.code && issues.some(({ path }) => path === 'name'))
     return [{ field: 'name', message: t.fields.required }];

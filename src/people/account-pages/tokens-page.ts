@@ -1,6 +1,6 @@
 import { asUser } from '../../access/principal.ts';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.ts';
-import { LegateError } from '../../kernel/errors.ts';
+import type { LegateError } from '../../kernel/errors.ts';
 import {
   actions,
   button,
@@ -25,8 +25,9 @@ import {
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type ApiToken, listApiTokens } from '../api-tokens/index.ts';
-import { SessionErrors, withRecentProof } from '../sessions/index.ts';
+import { withRecentProof } from '../sessions/index.ts';
 import { type AnyCall, findPagePerson, PATHS } from './form.ts';
+import { findMissingProof, signInAgain } from './missing-proof.ts';
 
 /** Lifetimes that the page offers, in days. */
 export const LIFETIMES = ['30', '90', '365', 'never'] as const;
@@ -58,6 +59,7 @@ export async function tokensPage(
   const tokens = await listApiTokens(platform, userId, { limit: MAX_LISTED, after: undefined });
   const { problems = [], input = EMPTY, error } = tried ?? {};
   const revoked = call.url.searchParams.get('done') === 'revoked' && !tried && notice('good', t.tokens.revoked);
+  const missing = await findMissingProof(platform, withRecentProof(platform, call));
   const cards = tokens.map((token) => tokenCard(platform, call, t, token)).reverse();
   return page(platform, call.request, {
     title: t.tokens.title,
@@ -68,7 +70,11 @@ export async function tokensPage(
     person: await findPagePerson(platform, call),
     inAccount: true,
     body: html`${errorSummary(t, problems)}${revoked}<p>${t.tokens.intro}</p>${cards.length > 0 ? list(cards) : html`<p>${t.tokens.none}</p>`}
-<h2>${t.tokens.createTitle}</h2>${createForm(platform, t, input, problems, await needsCode(platform, call))}`,
+<h2>${t.tokens.createTitle}</h2>${
+      missing === 'sign-in'
+        ? signInAgain(platform, t, pathOf(platform, PATHS.tokens), t.tokens.signInFirst)
+        : createForm(platform, t, input, problems, missing === 'code')
+    }`,
   });
 }
 
@@ -131,17 +137,6 @@ function createForm(
 ${radios(t.tokens.rights, 'access', [access('chosen', t.tokens.chosen), access('all', t.tokens.allRights)])}
 ${group(t.tokens.scopes, scopes)}${radios(t.tokens.expiry, 'lifetime', lifetimes)}${code}${actions(button({ label: t.tokens.submit }))}`,
   );
-}
-
-/** Returns whether a new token needs a code, because the second factor was not used recently. */
-async function needsCode(platform: Platform, call: AnyCall): Promise<boolean> {
-  try {
-    await withRecentProof(platform, call)(platform.database.read);
-    return false;
-  } catch (error) {
-    if (error instanceof LegateError && error.code === SessionErrors.REAUTHENTICATION_REQUIRED.code) return true;
-    throw error;
-  }
 }
 
 /** Shows a new token, which no later page shows. */

@@ -15,15 +15,16 @@ interface CallOfPerson {
 
 /**
  * Replaces a call's `reauthorize` for actions through which a stolen session would gain lasting access. A user with a
- * second factor must have used it recently: 403 REAUTHENTICATION_REQUIRED. API tokens pass, and so do users without a
- * second factor, who have nothing more to prove.
+ * second factor must have used it recently, and a user with passkeys must have signed in recently: 403
+ * REAUTHENTICATION_REQUIRED. API tokens pass, and so do users with the password alone.
  */
 export const withRecentProof =
   (platform: Platform, call: CallOfPerson) =>
   async (db: Db): Promise<Visibility> => {
     const visibility = await call.reauthorize(db);
     const proof = await findProof(platform, db, call.principal);
-    if (proof?.hasSecondFactor && !proof.isRecent) throw codeRequired();
+    if (proof && !proof.isRecent && (proof.hasSecondFactor || proof.hasPasskey))
+      throw proof.hasSecondFactor ? codeRequired() : signInRequired('/passkeys/sign-in/options');
     return visibility;
   };
 
@@ -45,18 +46,29 @@ async function findProof(
   platform: Platform,
   db: Db,
   caller: Principal,
-): Promise<{ readonly hasSecondFactor: boolean; readonly isRecent: boolean } | undefined> {
+): Promise<
+  { readonly hasSecondFactor: boolean; readonly hasPasskey: boolean; readonly isRecent: boolean } | undefined
+> {
   const { via, credentialId } = asUser(caller);
   if (via !== 'session' || credentialId === null) return undefined;
   const row = await db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
     .select(['sessions.auth_time', 'users.two_factor_enabled'])
+    .select((eb) =>
+      eb
+        .selectFrom('passkeys')
+        .select('passkeys.id')
+        .whereRef('passkeys.user_id', '=', 'users.id')
+        .limit(1)
+        .as('passkey_id'),
+    )
     .where('sessions.id', '=', credentialId)
     .executeTakeFirst();
   if (!row) throw invalidCredential('principal-ended');
   return {
     hasSecondFactor: row.two_factor_enabled === 1,
+    hasPasskey: row.passkey_id !== null,
     isRecent: platform.clock.now() - row.auth_time <= RECENT_MS,
   };
 }

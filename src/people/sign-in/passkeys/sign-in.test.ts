@@ -200,6 +200,29 @@ describe('with configuration', () => {
     expect((await t.call('POST', '/totp/enable', { as: r.body.token, ...enable })).status).toBe(200);
   });
 
+  it('a person with passkeys and no app creates tokens and gives roles after a recent sign-in only', async () => {
+    const { box } = await shared();
+    const t = await createTestService({ config: { mail: { url: box.url } } });
+    const p = await signedUp({ t, box });
+    const device = new Authenticator();
+    const make = async (as: string) => codeOf(await t.call('POST', '/api-tokens', { as, body: { name: 'ci' } }));
+    t.clock.advance(15 * 60_000 + 1);
+    expect((await make(p.session))[0]).toBe(201);
+    const fresh = await newSession(t, p.id);
+    expect((await addPasskey(t, fresh, device)).status).toBe(201);
+    const stolen = await t.call('POST', '/api-tokens', { as: p.session, body: { name: 'ci' } });
+    expect([...codeOf(stolen), stolen.body.error.details]).toEqual([
+      403,
+      'REAUTHENTICATION_REQUIRED',
+      { method: 'POST', path: '/passkeys/sign-in/options' },
+    ]);
+    const page = await t.call('GET', '/account/tokens', { as: p.session, headers: { accept: 'text/html' } });
+    expect(page.text).toContain('sign in again with a passkey');
+    expect(page.text).toContain('href="/account/sign-in?returnTo=%2Faccount%2Ftokens"');
+    expect(page.text).not.toContain('name="lifetime"');
+    expect((await make((await signInWithPasskey(t, device)).body.token))[0]).toBe(201);
+  });
+
   it('the relying party is the host of the public address', async () => {
     const t = await createTestService({
       config: { baseUrl: 'https://login.example.org', http: { trustedOrigins: [] } },

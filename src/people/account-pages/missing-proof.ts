@@ -1,0 +1,34 @@
+import { LegateError } from '../../kernel/errors.ts';
+import { actions, buttonLink, type Html, html, pathOf, type Texts } from '../../pages/index.ts';
+import type { Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
+import { SessionErrors } from '../sessions/index.ts';
+import { PATHS } from './form.ts';
+
+/** Proof that is missing for a change: a code of the app, or a new sign-in. */
+export type MissingProof = 'code' | 'sign-in' | undefined;
+
+/** Returns what an error asks for. Throws an error that does not ask for proof. */
+export function missingProofOf(error: unknown): Exclude<MissingProof, undefined> {
+  if (!(error instanceof LegateError) || error.code !== SessionErrors.REAUTHENTICATION_REQUIRED.code) throw error;
+  return error.details?.['path'] === '/totp/verify' ? 'code' : 'sign-in';
+}
+
+/** @param reauthorize asks for the proof, such as that of `withRecentProof` */
+export async function findMissingProof(
+  { database }: Platform,
+  reauthorize: (db: Db) => Promise<unknown>,
+): Promise<MissingProof> {
+  try {
+    await reauthorize(database.read);
+    return undefined;
+  } catch (error) {
+    return missingProofOf(error);
+  }
+}
+
+/** Leads to the sign-in, and from there back to the page. */
+export const signInAgain = (platform: Platform, t: Texts, page: string, text: string): Html => {
+  const again = `${pathOf(platform, PATHS.signIn)}?returnTo=${encodeURIComponent(page)}`;
+  return html`<p>${text}</p>${actions(buttonLink(t.passkeys.signInAgain, again, 'primary'))}`;
+};
