@@ -27,7 +27,7 @@ const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} };
 const INPUT = { action: 'accept', content: { name: 'Ada', check: true, interpretation: 'technical' } };
 const SAMPLE = { model: 'none', role: 'assistant', content: { type: 'text', text: 'a sample' } };
 const PLACE = 'demo://resource/dynamic/text/1';
-const INHERITED = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
+const INHERITED = ['HOME', 'MCP_GATEWAY_GROUP', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 const LEGATE = { sampling: true };
 
 const cwd = mkdtempSync(join(tmpdir(), 'legate-e2e-'));

@@ -4,13 +4,15 @@ import { expect, it } from 'vitest';
 import { scratchFolder, serve } from '../support/cli.ts';
 import type { Json } from '../support/service.ts';
 
-/** An MCP server that goes on after its input ended and ignores TERM. One tool returns its process id, one nothing. */
+/** An MCP server that goes on after its input ended, ignores TERM, and has started a process in another group. One tool returns its process id, one nothing. */
 const SERVER = `
 const results = {
   initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
   'tools/list': { tools: ['pid', 'hang'].map((name) => ({ name, inputSchema: { type: 'object' } })) },
 };
-const pid = { content: [{ type: 'text', text: String(process.pid) }] };
+const detached = { detached: true, stdio: 'ignore' };
+const left = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], detached);
+const pid = { content: [{ type: 'text', text: process.pid + ' ' + left.pid }] };
 process.on('SIGTERM', () => {});
 setInterval(() => {}, 1000);
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -49,19 +51,19 @@ async function start() {
     fetchFrom(method, '/gateway/stubborn/mcp', agent.token, body && { jsonrpc: '2.0', id: 1, ...body }, more);
   const call = async (name: string): Promise<Json> =>
     ((await (await send('POST', { method: 'tools/call', params: { name } })).json()) as Json).result;
-  const pid = Number((await call('pid')).content[0].text);
-  expect(isAlive(pid)).toBe(true);
-  return { service, send, call, pid, audit: () => fetchFrom('GET', '/audit?limit=1', token) };
+  const pids: number[] = (await call('pid')).content[0].text.split(' ').map(Number);
+  expect(pids.map(isAlive)).toEqual([true, true]);
+  return { service, send, call, pids, audit: () => fetchFrom('GET', '/audit?limit=1', token) };
 }
 
-it('a process of an MCP server ends when the gateway is killed', async () => {
-  const { service, pid } = await start();
+it('a process of an MCP server ends when the gateway is killed, with what it has started', async () => {
+  const { service, pids } = await start();
   service.process.kill('SIGKILL');
-  await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([]);
 });
 
 it('a stop ends streams of clients, calls and processes in time', async () => {
-  const { service, send, call, pid, audit } = await start();
+  const { service, send, call, pids, audit } = await start();
   const opened = await send('POST', { method: 'initialize', params: { protocolVersion: '2025-11-25' } });
   const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') as string, accept: 'text/event-stream' };
   const stream = await send('GET', undefined, session);
@@ -71,7 +73,7 @@ it('a stop ends streams of clients, calls and processes in time', async () => {
   expect(await stream.text()).toBe('');
   expect(await hanging).toMatchObject({ isError: true, _meta: { reason: 'OUTCOME_UNKNOWN' } });
   expect(await stopped).toBe(0);
-  expect(isAlive(pid)).toBe(false);
+  await expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([]);
 }, 60_000);
 
 function isAlive(pid: number): boolean {

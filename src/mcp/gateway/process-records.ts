@@ -2,10 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { sweepGroup } from './watchdog.ts';
 
 /** A process, told apart from a later one with the same id by when it started. */
 const Process = z.object({ pid: z.int().min(2), started: z.string().min(1) });
-const Record = z.object({ server: Process, gateway: Process });
+const Record = z.object({ server: Process, gateway: Process, mark: z.string().optional() });
 
 const FOLDER = 'gateway-processes';
 
@@ -29,13 +30,14 @@ let ownStart: string | undefined;
  * Records a process group in the data folder, so that the next start finds it if this process is killed. Returns what
  * removes the record. Without a folder that can be written only the watchdog ends the group.
  */
-export function recordGroup(dataDir: string, pid: number): () => void {
+export function recordGroup(dataDir: string, pid: number, mark: string): () => void {
   const started = startOf(pid);
   ownStart ??= startOf(process.pid);
   if (started === undefined || ownStart === undefined) return () => {};
   const record: z.output<typeof Record> = {
     server: { pid, started },
     gateway: { pid: process.pid, started: ownStart },
+    mark,
   };
   const path = join(dataDir, FOLDER, `${pid}.json`);
   try {
@@ -60,6 +62,7 @@ export function endLeftGroups(dataDir: string): void {
         // It has ended meanwhile.
       }
     }
+    if (record?.mark !== undefined) sweepGroup(record.server.pid, record.mark);
     rmSync(path, { force: true });
   }
 }

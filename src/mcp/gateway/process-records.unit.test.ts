@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { endLeftGroups, recordGroup } from './process-records.ts';
+import { GROUP_VARIABLE } from './watchdog.ts';
 
 const children: ChildProcess[] = [];
 /** Starts a process in a group of its own that does nothing. */
-const start = (): ChildProcess & { pid: number } => {
-  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { detached: true, stdio: 'ignore' });
+const start = (mark = ''): ChildProcess & { pid: number } => {
+  const env = { [GROUP_VARIABLE]: mark };
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { detached: true, env, stdio: 'ignore' });
   children.push(child);
   return child as ChildProcess & { pid: number };
 };
@@ -20,12 +22,12 @@ afterAll(() => {
 /** Records a process, with changes to the record. */
 function recorded(child: { pid: number }, change: { server?: object; gateway?: object } = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'legate-records-'));
-  const remove = recordGroup(dataDir, child.pid);
+  const remove = recordGroup(dataDir, child.pid, 'mark');
   const path = join(dataDir, 'gateway-processes', `${child.pid}.json`);
-  const { server, gateway } = JSON.parse(readFileSync(path, 'utf8'));
+  const { server, gateway, mark } = JSON.parse(readFileSync(path, 'utf8'));
   writeFileSync(
     path,
-    JSON.stringify({ server: { ...server, ...change.server }, gateway: { ...gateway, ...change.gateway } }),
+    JSON.stringify({ server: { ...server, ...change.server }, gateway: { ...gateway, ...change.gateway }, mark }),
   );
   return { dataDir, path, remove };
 }
@@ -38,6 +40,15 @@ describe('recorded process groups', () => {
     endLeftGroups(dataDir);
     expect(await ended).toEqual([null, 'SIGKILL']);
     expect(existsSync(path)).toBe(false);
+  });
+
+  it.runIf(process.platform === 'linux')('end with what they have started in other groups', async () => {
+    const [child, marked, other] = [start(), start('mark'), start('mark of another')];
+    const { dataDir } = recorded(child, { gateway: { started: 'before' } });
+    const ended = once(marked, 'exit');
+    endLeftGroups(dataDir);
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    expect([other.exitCode, other.signalCode]).toEqual([null, null]);
   });
 
   it('stay while their gateway runs', async () => {

@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type OpenChannel, ServerUnavailable } from './peer.ts';
 import { recordGroup } from './process-records.ts';
 import type { GatewayServer } from './servers-file.ts';
-import { unwatchGroup, watchGroup } from './watchdog.ts';
+import { GROUP_VARIABLE, sweepGroup, watchGroup } from './watchdog.ts';
 
 const INHERITED = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 const AFTER_INPUT_MS = 2_000;
 const AFTER_TERM_MS = 3_000;
+/** How long output is read that was written before the end. */
+const AFTER_EXIT_MS = 1_000;
 const KEPT_ERROR_OUTPUT = 4_000;
 
 /** A process ended. `errorOutput` is the end of what it wrote to standard error, which may have secrets. */
@@ -29,15 +32,17 @@ process.once('exit', () => {
 /**
  * Starts a server without a shell, in a process group of its own, with a short list of environment variables. `close`
  * closes its input, then sends TERM after 2 s and KILL 3 s later, to the whole group. If this process ends first, in
- * whatever way, the group is killed: by a watchdog, or by the next start that finds its record in the data folder.
+ * whatever way, the group is killed: by a watchdog, or by the next start that finds its record in the data folder. So
+ * is, on Linux, what the server has started in other groups.
  */
 export const openProcess =
   (server: GatewayServer, dataDir?: string): OpenChannel =>
   (events) => {
     const inherited = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+    const mark = randomUUID();
     const child = spawn(server.command as string, server.args, {
       cwd: server.cwd,
-      env: { ...Object.fromEntries(inherited), ...server.env },
+      env: { ...Object.fromEntries(inherited), ...server.env, [GROUP_VARIABLE]: mark },
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -51,8 +56,8 @@ export const openProcess =
     };
     const killNow = (): void => kill('SIGKILL');
     running.add(killNow);
-    if (pid !== undefined) watchGroup(pid);
-    const forget = pid === undefined || dataDir === undefined ? () => {} : recordGroup(dataDir, pid);
+    if (pid !== undefined) watchGroup(pid, mark);
+    const forget = pid === undefined || dataDir === undefined ? () => {} : recordGroup(dataDir, pid, mark);
 
     const closed = new Promise<void>((resolve) => {
       child.once('error', (error) => {
@@ -66,10 +71,16 @@ export const openProcess =
         resolve();
       });
       // A process that the server left open may hold the output, so `close` would not come.
-      child.once('exit', killNow);
+      child.once('exit', () => {
+        killNow();
+        if (pid !== undefined) sweepGroup(pid, mark);
+        setTimeout(() => {
+          child.stdout.destroy();
+          child.stderr.destroy();
+        }, AFTER_EXIT_MS).unref();
+      });
     }).then(() => {
       running.delete(killNow);
-      if (pid !== undefined) unwatchGroup(pid);
       forget();
     });
     child.stdin.on('error', () => {});

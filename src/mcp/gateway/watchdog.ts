@@ -1,34 +1,78 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** Runs in a process of its own. Ends the named groups when its input ends, which is when the gateway is gone. */
+/** Names the group of a process in its environment, which what it starts inherits, also in a group of its own. */
+export const GROUP_VARIABLE = 'MCP_GATEWAY_GROUP';
+
+/**
+ * Runs in a process of its own. Ends what is left of a group that has ended, and every group when its input ends, which
+ * is when the gateway is gone. Only Linux shows which processes have the mark of a group.
+ */
 const SCRIPT = `
-const groups = new Set();
+const { readdirSync, readFileSync } = require('node:fs');
+const groups = new Map();
+const ended = new Set();
+let sweeping;
 let rest = '';
+const kill = (pid, name) => { try { return process.kill(pid, name); } catch { return false; } };
+const marked = (marks) => {
+  if (marks.size === 0 || process.platform !== 'linux') return [];
+  return readdirSync('/proc').filter((name) => {
+    if (!/^[0-9]+$/.test(name)) return false;
+    try {
+      const variables = readFileSync('/proc/' + name + '/environ', 'latin1').split('\\0');
+      const prefix = '${GROUP_VARIABLE}=';
+      return variables.some((one) => one.startsWith(prefix) && marks.has(one.slice(prefix.length)));
+    } catch { return false; }
+  }).map(Number);
+};
+const sweep = () => {
+  sweeping = undefined;
+  const marks = new Set(ended);
+  // Once more if there were some, because they may have started others meanwhile.
+  if (marked(marks).filter((pid) => kill(pid, 'SIGKILL')).length > 0) sweeping = setTimeout(sweep, 500);
+  else for (const mark of marks) ended.delete(mark);
+};
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => {});
 process.stdin.setEncoding('utf8').on('data', (chunk) => {
   const lines = (rest + chunk).split('\\n');
   rest = lines.pop();
-  for (const line of lines) groups[line[0] === '+' ? 'add' : 'delete'](Number(line.slice(1)));
+  for (const line of lines) {
+    const [group, mark] = line.slice(1).split(' ');
+    if (line[0] === '+') groups.set(group, mark);
+    else {
+      groups.delete(group);
+      ended.add(mark);
+      sweeping ??= setTimeout(sweep, 100);
+    }
+  }
 });
 process.stdin.on('end', () => {
-  const signal = (name) => { for (const group of groups) try { process.kill(-group, name); } catch {} };
+  clearTimeout(sweeping);
+  for (const pid of marked(ended)) kill(pid, 'SIGKILL');
+  const signal = (name) => {
+    for (const group of groups.keys()) kill(-group, name);
+    for (const pid of marked(new Set(groups.values()))) kill(pid, name);
+  };
   signal('SIGTERM');
   setTimeout(() => { signal('SIGKILL'); process.exit(); }, groups.size === 0 ? 0 : 2000);
 });`;
 
-const groups = new Set<number>();
+/** Process groups with their marks. */
+const groups = new Map<number, string>();
 let watchdog: ChildProcess | undefined;
 
-/** Makes sure that a process group ends with this process, also if this process is killed. */
-export function watchGroup(group: number): void {
-  groups.add(group);
-  if (watchdog) tell(`+${group}\n`);
+/** Makes sure that a process group, and what it starts, ends with this process, also if this process is killed. */
+export function watchGroup(group: number, mark: string): void {
+  groups.set(group, mark);
+  if (watchdog) tell(`+${group} ${mark}\n`);
   else start();
 }
 
-export function unwatchGroup(group: number): void {
+/** Kills what is left of a group that has ended. */
+export function sweepGroup(group: number, mark: string): void {
   groups.delete(group);
-  tell(`-${group}\n`);
+  if (!watchdog) start();
+  tell(`-${group} ${mark}\n`);
 }
 
 function start(): void {
@@ -49,7 +93,7 @@ function start(): void {
   started.stdin?.on('error', () => {});
   started.unref();
   (started.stdin as unknown as { unref?: () => void } | null)?.unref?.();
-  for (const group of groups) tell(`+${group}\n`);
+  for (const [group, mark] of groups) tell(`+${group} ${mark}\n`);
 }
 
 function tell(line: string): void {
