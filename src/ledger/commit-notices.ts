@@ -4,8 +4,8 @@ import type { PostgresDatabase, PostgresListener } from '../storage/index.ts';
 /** Commits within this time share one notice. */
 const TOGETHER_MS = 10;
 const GREETING_MS = 5 * SECOND_MS;
-/** Without a word from another instance for this long, there is none. */
-const PEERS_MS = 3 * GREETING_MS;
+/** Without a greeting for this long, no other instance waits for commits. */
+const WATCHERS_MS = 3 * GREETING_MS;
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5 * SECOND_MS;
 /** A service that is closed soon needs no connection for this. */
@@ -22,7 +22,8 @@ export interface CommitNoticesOptions {
 /**
  * Tells instances on PostgreSQL about each other's commits by LISTEN and NOTIFY, on a connection of their own and after
  * the commit, which therefore takes no longer. A notice is only a hint that there are rows: it may be lost, for
- * instance while this connection is made again, so listeners also poll. Without other instances nothing is sent.
+ * instance while this connection is made again, so listeners also poll. Instances that wait for commits greet the
+ * others; nothing is sent while none does.
  */
 export class CommitNotices {
   readonly #o: CommitNoticesOptions;
@@ -33,7 +34,9 @@ export class CommitNotices {
   #stopped = false;
   #failed = false;
   #retryMs = FIRST_RETRY_MS;
-  #peersAt = Number.NEGATIVE_INFINITY;
+  /** When another instance last said that it waits for commits. */
+  #greetedAt = Number.NEGATIVE_INFINITY;
+  #watching = false;
   #sentAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #greeting: NodeJS.Timeout | undefined;
@@ -51,9 +54,17 @@ export class CommitNotices {
     return this.#client !== undefined;
   }
 
-  /** Whether another instance listens. */
-  get hasPeers(): boolean {
-    return performance.now() - this.#peersAt <= PEERS_MS;
+  /** Whether another instance waits for commits of this one. */
+  get watched(): boolean {
+    return performance.now() - this.#greetedAt <= WATCHERS_MS;
+  }
+
+  /** Whether this instance waits for commits of others, now and from now on. */
+  watch(watching: boolean): void {
+    this.start();
+    if (this.#watching === watching) return;
+    this.#watching = watching;
+    this.#greet();
   }
 
   /** Calls `listener` when another instance may have committed. */
@@ -75,7 +86,7 @@ export class CommitNotices {
 
   /** Called after each commit of this instance. */
   committed(): void {
-    if (this.#notice || !this.#client || !this.hasPeers) return;
+    if (this.#notice || !this.#client || !this.watched) return;
     const wait = Math.max(0, this.#sentAt + TOGETHER_MS - performance.now());
     this.#notice = setTimeout(() => {
       this.#notice = undefined;
@@ -112,8 +123,9 @@ export class CommitNotices {
     this.#client = client;
     this.#failed = false;
     this.#retryMs = FIRST_RETRY_MS;
-    this.#send('hello');
-    this.#greeting = setInterval(() => this.#send('hello'), GREETING_MS).unref();
+    this.#send('ask');
+    this.#greet();
+    this.#greeting = setInterval(() => this.#greet(), GREETING_MS).unref();
     // Notices were lost while there was no connection.
     this.#notify();
   }
@@ -129,7 +141,11 @@ export class CommitNotices {
     this.#retryMs = Math.min(MAX_RETRY_MS, 2 * this.#retryMs);
   }
 
-  #send(what: 'hello' | 'commit'): void {
+  #greet(): void {
+    if (this.#watching) this.#send('hello');
+  }
+
+  #send(what: 'ask' | 'hello' | 'commit'): void {
     const client = this.#client;
     client
       ?.query('select pg_notify($1, $2)', [this.#channel, `${what} ${this.#o.instance}`])
@@ -142,10 +158,9 @@ export class CommitNotices {
   #receive(payload: string): void {
     const [what, instance] = payload.split(' ');
     if (instance === this.#o.instance) return;
-    const isNew = !this.hasPeers;
-    this.#peersAt = performance.now();
-    if (isNew) this.#send('hello');
     if (what === 'commit') this.#notify();
+    else if (what === 'hello') this.#greetedAt = performance.now();
+    else this.#greet();
   }
 
   #notify(): void {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { SharedReads } from '../../src/activity/stream/shared-reads.ts';
 import type { Log } from '../../src/platform.ts';
 import { createTestService, newTestDatabase, type TestService } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
@@ -11,9 +12,10 @@ const noticesOf = (t: TestService) => {
   return notices;
 };
 
-const connected = async (...services: TestService[]): Promise<void> => {
-  for (const t of services) noticesOf(t).start();
-  const ready = () => services.every((t) => noticesOf(t).connected && noticesOf(t).hasPeers);
+/** Waits until `from` sends notices to `to`, which has a stream. */
+const connected = async (from: TestService, to: TestService): Promise<void> => {
+  for (const t of [from, to]) noticesOf(t).start();
+  const ready = () => noticesOf(to).connected && noticesOf(from).connected && noticesOf(from).watched;
   await vi.waitFor(() => expect(ready()).toBe(true), 5000);
 };
 
@@ -34,7 +36,7 @@ describe('commits of other instances', () => {
     const b = await createTestService({ sameDatabaseAs: a });
     const alice = await a.user();
     const stream = await openStream(a, { as: alice.token, query: 'types=agent.created' });
-    await connected(a, b);
+    await connected(b, a);
     await b.agent(alice);
     await stream.events(1);
 
@@ -42,10 +44,33 @@ describe('commits of other instances', () => {
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'legate-listener' and datname = current_database()`.execute(database.read);
     await vi.waitFor(() => expect(noticesOf(a).connected).toBe(false), 5000);
-    await connected(a, b);
+    await connected(b, a);
     await b.agent(alice);
     await stream.events(2);
     await stream.close();
+  });
+
+  it('are told only to instances with streams, which share one query for them', async () => {
+    withoutPolling();
+    const a = await createTestService();
+    const b = await createTestService({ sameDatabaseAs: a });
+    const alice = await a.user();
+    for (const t of [a, b]) noticesOf(t).start();
+    await vi.waitFor(() => expect(noticesOf(a).connected && noticesOf(b).connected).toBe(true), 5000);
+    expect(noticesOf(b).watched).toBe(false);
+
+    const query = 'types=agent.created';
+    const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(a, { as: alice.token, query })));
+    await connected(b, a);
+    expect(noticesOf(a).watched).toBe(false);
+    const read = vi.spyOn(SharedReads.prototype, 'page');
+    const queries = vi.spyOn(a.legate.platform.database.read, 'selectFrom');
+    onTestFinished(() => void vi.restoreAllMocks());
+    await b.agent(alice);
+    for (const stream of streams) await stream.events(1);
+    expect(read).toHaveBeenCalledTimes(20);
+    expect(queries.mock.calls.filter(([table]) => table === 'stream_events')).toHaveLength(1);
+    for (const stream of streams) await stream.close();
   });
 
   it('are found by polling if a pooler is in between, which is logged once', async () => {

@@ -1,7 +1,6 @@
 import type { Id } from '../../kernel/ids.ts';
 import { type Commit, matches, readHead, rowAt } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import type { StreamEventRow } from '../../storage/index.ts';
 import {
   CHUNK_BYTES,
   chunkOfRows,
@@ -13,6 +12,7 @@ import {
   type View,
 } from './frame-chunk.ts';
 import { Ring } from './ring.ts';
+import { type Page, SharedReads } from './shared-reads.ts';
 import { type Subscription, Topics } from './topics.ts';
 import { WriteBuffer } from './write-buffer.ts';
 
@@ -60,6 +60,7 @@ export class EventHub {
   readonly #listeners = new Set<Listener>();
   readonly #ring = new Ring();
   readonly #topics = new Topics();
+  readonly #reads: SharedReads;
   /** Every event up to here is committed. */
   #end = 0;
   #epoch = -1;
@@ -82,6 +83,7 @@ export class EventHub {
 
   constructor(platform: Platform) {
     this.#platform = platform;
+    this.#reads = new SharedReads(platform.database);
     platform.ledger.onCommit((commit) => this.#onCommit(commit));
     platform.ledger.history.onLoss((seq) => {
       for (const listener of [...this.#listeners]) listener.lose();
@@ -103,7 +105,7 @@ export class EventHub {
   }
 
   add(listener: Listener): void {
-    this.#platform.ledger.notices?.start();
+    this.#platform.ledger.notices?.watch(true);
     this.#listeners.add(listener);
     this.#ticker ??= setInterval(() => {
       for (const each of [...this.#listeners]) each.tick();
@@ -114,6 +116,7 @@ export class EventHub {
   delete(listener: Listener): void {
     this.#listeners.delete(listener);
     if (this.#listeners.size > 0) return;
+    this.#platform.ledger.notices?.watch(false);
     clearInterval(this.#timer);
     clearInterval(this.#ticker);
     this.#timer = undefined;
@@ -161,7 +164,7 @@ export class EventHub {
   ): SelectedChunk | undefined | Promise<SelectedChunk | undefined> {
     const { first, last } = this.#ring;
     if (after < subscription.since || after < first - 1 || (after >= last && after < this.#end))
-      return this.#readRows(after, subscription, (rows) => selectedChunkOfRows(rows, subscription.view, room));
+      return this.#readRows(after, subscription, ({ rows }) => selectedChunkOfRows(rows, subscription.view, room));
     return after >= last ? undefined : this.#selectedChunkFromRing(after, subscription, room);
   }
 
@@ -235,25 +238,24 @@ export class EventHub {
   }
 
   #read(after: number, subscription: HubSubscription): Promise<FrameChunk | undefined> {
-    return this.#readRows(after, subscription, (rows) => chunkOfRows(rows, subscription.view));
+    return this.#readRows(after, subscription, ({ rows, chunks }) => {
+      const { view } = subscription;
+      let chunk = chunks.get(view.key);
+      if (!chunk && (chunk = chunkOfRows(rows, view))) chunks.set(view.key, chunk);
+      return chunk;
+    });
   }
 
   async #readRows<C extends FrameChunk>(
     after: number,
     subscription: HubSubscription,
-    render: (rows: readonly StreamEventRow[]) => C | undefined,
+    render: (page: Page) => C | undefined,
   ): Promise<C | undefined> {
-    const { page } = subscription;
-    const rows = await this.#platform.database.read
-      .selectFrom('stream_events')
-      .selectAll()
-      .where('seq', '>', after)
-      .orderBy('seq')
-      .limit(page)
-      .execute();
-    const chunk = render(rows);
-    const used = rows.findIndex((row) => row.seq === chunk?.lastSeq) + 1;
-    subscription.page = used < rows.length ? Math.max(LEAST_PAGE, used) : Math.min(PAGE, 2 * page);
+    const { page: size } = subscription;
+    const page = await this.#reads.page(after, size, this.#end);
+    const chunk = render(page);
+    const used = page.rows.findIndex((row) => row.seq === chunk?.lastSeq) + 1;
+    subscription.page = used < page.rows.length ? Math.max(LEAST_PAGE, used) : Math.min(PAGE, 2 * size);
     return chunk;
   }
 

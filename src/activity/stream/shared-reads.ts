@@ -1,0 +1,47 @@
+import type { Database, StreamEventRow } from '../../storage/index.ts';
+import type { FrameChunk } from './frame-chunk.ts';
+
+/** Consecutive rows of the ledger, and what views show of them. */
+export interface Page {
+  readonly rows: readonly StreamEventRow[];
+  /** By the key of the view. */
+  readonly chunks: Map<string, FrameChunk>;
+}
+
+/**
+ * Reads rows for streams. After a commit of another instance all streams read on from the same place at the same time:
+ * they share one query, and those with the same view one chunk.
+ */
+export class SharedReads {
+  readonly #database: Database;
+  readonly #underWay = new Map<string, Promise<Page>>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Returns up to `size` rows after `after`. Everything up to `end` must be committed: a query that began before the
+   * caller knew of it is not shared.
+   */
+  page(after: number, size: number, end: number): Promise<Page> {
+    const key = `${after} ${size} ${end}`;
+    let page = this.#underWay.get(key);
+    if (!page) {
+      page = this.#read(after, size).finally(() => this.#underWay.delete(key));
+      this.#underWay.set(key, page);
+    }
+    return page;
+  }
+
+  async #read(after: number, size: number): Promise<Page> {
+    const rows = await this.#database.read
+      .selectFrom('stream_events')
+      .selectAll()
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(size)
+      .execute();
+    return { rows, chunks: new Map() };
+  }
+}
