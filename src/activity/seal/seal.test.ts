@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   createTestService,
   dialect,
@@ -283,8 +283,8 @@ describe('a rolled-back database', () => {
   });
 });
 
-if (dialect === 'postgres')
-  it('is sealed by one of several instances at a time, and every row is provable', async () => {
+describe.runIf(dialect === 'postgres')('with several instances', () => {
+  it('the ledger is sealed by one at a time, and every row is provable', async () => {
     const first = await createTestService({ config: SEALED });
     const second = await createTestService({ config: SEALED, sameDatabaseAs: first });
     const agent = await first.agent(await first.user(), { permissions });
@@ -297,3 +297,26 @@ if (dialect === 'postgres')
       );
     expect(await checkSealedLedger(first.legate.platform)).not.toHaveProperty('problem');
   });
+
+  it('rows are read for sealing only where the tree grows, and elsewhere after that instance has stopped', async () => {
+    const first = await createTestService({ config: SEALED });
+    const second = await createTestService({ config: SEALED, sameDatabaseAs: first });
+    const agent = await first.agent(await first.user(), { permissions });
+    const read = vi.spyOn(second.legate.platform.database.read, 'selectFrom');
+    onTestFinished(() => read.mockRestore());
+    const times = (table: string) => read.mock.calls.filter(([t]) => String(t) === table).length;
+    const untilLooked = async (looks: number): Promise<void> => {
+      const goal = times('seal') + looks;
+      while (times('seal') < goal) await first.legate.ledger.proof(await decide(second, agent));
+    };
+    await untilLooked(3);
+    const before = times('seal_remains');
+    await untilLooked(2);
+    expect(times('seal_remains')).toBe(before);
+
+    await first.legate.close();
+    await decide(second, agent);
+    await vi.waitFor(() => expect(times('seal_remains')).toBeGreaterThan(before), 5000);
+    expect(await checkSealedLedger(second.legate.platform)).not.toHaveProperty('problem');
+  });
+});

@@ -23,8 +23,8 @@ const MAX_TILES = 16;
 const RETRY_MS = 5000;
 /** Shortest time between two checkpoints that are signed because a proof was asked for. */
 const ON_DEMAND_MS = 100;
-/** Pause in the background after another instance was faster. */
-const SUPERSEDED_MS = 1000;
+/** How often an instance looks whether another one still seals. */
+const LOOK_AGAIN_MS = 1000;
 /** A run in the background goes on in another one after this time, so that a stop does not wait for it. */
 const RUN_MS = 1000;
 /** A stop seals what it can in this time. Other instances, or the next start, seal the rest. */
@@ -59,6 +59,8 @@ export class Sealer {
   #edge: TreeEdge | undefined;
   /** Size of the tree that is stored, on which `#edge` builds. */
   #stored = 0;
+  /** Size of the stored tree when this instance last looked whether another one seals. */
+  #sizeSeen = 0;
   /** Newest checkpoint that this instance has signed or seen. */
   #signedSize = 0;
   #signedAt = Number.NEGATIVE_INFINITY;
@@ -93,9 +95,10 @@ export class Sealer {
   }
 
   /** Begins to seal. Called once, at the start. */
-  open(log: OpenLog, { signed_size, halted }: Pick<SealRow, 'signed_size' | 'halted'>): void {
+  open(log: OpenLog, { size, signed_size, halted }: Pick<SealRow, 'size' | 'signed_size' | 'halted'>): void {
     const { ledger } = this.#platform;
     this.#log = log;
+    this.#sizeSeen = size;
     this.#signedSize = signed_size;
     this.#halted = halted ?? undefined;
     ledger.onCommit(this.#follower.commit);
@@ -156,6 +159,7 @@ export class Sealer {
   /** Catches up with the ledger, stores the tree, and signs it if that is due. */
   async #run(now: boolean, deadline: number): Promise<void> {
     if (!this.#log || this.#halted !== undefined) return;
+    if (!now && (await this.#anotherSeals())) return this.#follower.runSoon(LOOK_AGAIN_MS);
     for (let attempt = 0; attempt < 3 && performance.now() < deadline; attempt++) {
       try {
         await this.#follower.catchUp(deadline);
@@ -166,12 +170,22 @@ export class Sealer {
       } catch (error) {
         this.#reset();
         if (!(error instanceof Superseded)) throw error;
-        // Another instance seals. Reading what it has just read would be in vain, again and again.
-        if (!now) return this.#follower.runSoon(SUPERSEDED_MS);
+        if (!now) return this.#follower.runSoon(LOOK_AGAIN_MS);
         if (attempt === 2) this.#follower.runSoon();
       }
     }
     if (this.#edge && (this.#edge.size > this.#signedSize || this.#edge.size > this.#stored)) this.#follower.runSoon();
+  }
+
+  /**
+   * Whether another instance goes on with the tree. Reading every row as well would be in vain: one of them stores what
+   * it made of it.
+   */
+  async #anotherSeals(): Promise<boolean> {
+    if (this.#edge) return false;
+    const seen = this.#sizeSeen;
+    this.#sizeSeen = (await readLog(this.#platform.database.read))?.size ?? 0;
+    return this.#sizeSeen > seen;
   }
 
   #reset(): void {
