@@ -13,7 +13,7 @@ import {
   Superseded,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import type { AnomalyRow, Db } from '../../storage/index.ts';
+import { type AnomalyRow, type Db, selectArrays } from '../../storage/index.ts';
 import { detect, type Found, type Seen } from './detect.ts';
 import { AgentStates, savedUpto } from './states.ts';
 
@@ -232,30 +232,34 @@ export class AnomalyDetector {
   }
 
   async #fromLedger(from: number, upto: number): Promise<Row[]> {
-    const rows = await this.#platform.database.read
+    const { database } = this.#platform;
+    const query = database.read
       .selectFrom('stream_events')
-      .select(['seq', 'id', 'agent_id', 'user_id', 'resource', 'result', 'reason', 'timestamp'])
+      .select(['seq', 'agent_id', 'user_id', 'id', 'resource', 'result', 'timestamp', 'reason'])
       .where('seq', '>=', from)
       .where('seq', '<=', upto)
       .where('type', '=', 'audit')
-      .orderBy('seq')
-      .execute();
+      .orderBy('seq');
+    const rows = await selectArrays<Columns>(database, query);
     return rows
-      .filter((r) => !isApprovalStep(r.reason))
+      .filter(([, , , , , , , reason]) => !isApprovalStep(reason))
       .map(
-        (r) =>
-          new Row(
-            r.seq,
-            r.agent_id ?? '',
-            r.user_id ?? '',
-            r.id,
-            r.resource ?? '',
-            r.result === 'allowed',
-            r.timestamp,
-          ),
+        ([seq, agentId, userId, id, resource, result, at]) =>
+          new Row(seq, agentId ?? '', userId ?? '', id, resource ?? '', result === 'allowed', at),
       );
   }
 }
+
+type Columns = [
+  seq: number,
+  agentId: Id<'agent'> | null,
+  userId: Id<'user'> | null,
+  id: Id<'audit'>,
+  resource: string | null,
+  result: string | null,
+  timestamp: number,
+  reason: string | null,
+];
 
 /** Returns the decisions of agents, without those of people about approvals. */
 function decisionsOf(commit: Commit): RecentCommit<Row> {
