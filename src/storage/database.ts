@@ -5,6 +5,7 @@ import { createFolder } from '../kernel/data-folder.ts';
 import { DatabaseError } from './database-error.ts';
 import {
   openPools,
+  type Pools,
   type PostgresClient,
   type PostgresListener,
   type PostgresPool,
@@ -53,6 +54,8 @@ export interface PostgresDatabase extends Common {
   readonly session: PostgresSession;
   /** Opens a connection outside the pools, for LISTEN. */
   readonly connectListener: () => Promise<PostgresListener>;
+  /** Runs the last statement of a transaction and commits, in one trip. Throws if the transaction was not committed. */
+  readonly runAndCommit: Pools['runAndCommit'];
 }
 
 export type Database = SqliteDatabase | PostgresDatabase;
@@ -102,7 +105,7 @@ export async function openDatabase(
     };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) throw new Error('databaseUrl must be sqlite:<path> or postgres://...');
-  const { hosts, session, reads, writes, connectListener } = await openPools(url, {
+  const { hosts, session, reads, writes, connectListener, runAndCommit } = await openPools(url, {
     ...options,
     readConnections: options.readConnections ?? READ_CONNECTIONS,
     writeConnections: options.writeConnections ?? WRITE_CONNECTIONS,
@@ -123,6 +126,7 @@ export async function openDatabase(
     writePool: writes,
     session,
     connectListener,
+    runAndCommit,
     description: `PostgreSQL at ${hosts.description}`,
     close: async () => {
       for (const builder of Object.values(builders)) await builder.destroy();

@@ -55,6 +55,16 @@ export interface Pools {
   readonly writes: PostgresPool;
   /** Opens a connection outside the pools to the server in use. */
   readonly connectListener: () => Promise<PostgresListener>;
+  /** Runs the last statement of a transaction and commits, in one trip. Throws if the transaction was not committed. */
+  readonly runAndCommit: (client: PostgresClient, last: Exclude<PostgresQuery, string>) => Promise<void>;
+}
+
+/** Messages of the protocol, as `pg` sends them. */
+interface Messages {
+  parse(message: { readonly text: string }): void;
+  bind(message: object): void;
+  execute(message: object): void;
+  sync(): void;
 }
 
 const INT8 = 20;
@@ -140,6 +150,31 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     return pool as unknown as PostgresPool;
   };
 
+  class CommittingQuery extends pg.Query {
+    /** Called by `pg` after it has sent the statement and its values. After an error the server skips the commit. */
+    _getRows(connection: Messages): void {
+      connection.execute({});
+      connection.parse({ text: 'commit' });
+      connection.bind({});
+      connection.execute({});
+      connection.sync();
+    }
+  }
+
+  const runAndCommit: Pools['runAndCommit'] = async (client, last) => {
+    const results = await new Promise<unknown>((resolve, reject) => {
+      const done = (error: Error | null, all: unknown): void => (error ? reject(error) : resolve(all));
+      const query: unknown = new (CommittingQuery as unknown as new (...args: unknown[]) => object)(
+        last,
+        undefined,
+        done,
+      );
+      void client.query(query as PostgresQuery);
+    });
+    const commands = Array.isArray(results) ? results.map(({ command }) => command) : [];
+    if (commands.at(-1) !== 'COMMIT') throw new Error('The transaction was not committed.');
+  };
+
   const writes = open(options.writeConnections);
   try {
     const client = await writes.connect();
@@ -166,7 +201,7 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     await client.connect();
     return client as unknown as PostgresListener;
   };
-  return { hosts, session, writes, reads: open(options.readConnections), connectListener };
+  return { hosts, session, writes, reads: open(options.readConnections), connectListener, runAndCommit };
 }
 
 /** Refuses a standby: every write to it would fail. */

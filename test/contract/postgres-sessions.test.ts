@@ -103,6 +103,30 @@ describe('sessions of PostgreSQL', () => {
     ).rejects.toThrow('The PostgreSQL server accepts no writes.');
   });
 
+  it('a statement and the commit after it go in one trip; a failed statement commits nothing', async () => {
+    const { url, name } = await newTestDatabase();
+    const database = await openDatabase(url, { serviceName: name });
+    if (database.dialect !== 'postgres') throw new Error('this is a test for PostgreSQL');
+    onTestFinished(() => database.close());
+    await database.pool.query('create table kept (id int primary key)');
+    const client = await database.writePool.connect();
+    const text = 'insert into kept select * from unnest($1::int[])';
+    const ids = async () => (await database.pool.query<{ id: number }>('select id from kept')).rows.map(({ id }) => id);
+    for (const statement of [{ name: 'keep', text }, { text }]) {
+      await client.query('begin');
+      await database.runAndCommit(client, { ...statement, values: [[1, 2]] });
+      expect(await ids()).toEqual([1, 2]);
+      await client.query('begin');
+      await client.query('delete from kept where id = 1');
+      const failing = database.runAndCommit(client, { ...statement, values: [[2, 3]] });
+      await expect(failing).rejects.toMatchObject({ code: '23505' });
+      await client.query('rollback');
+      expect(await ids()).toEqual([1, 2]);
+      await database.pool.query('delete from kept');
+    }
+    client.release();
+  });
+
   it('an instance that freezes while it locks the head row blocks others for at most 5 seconds', async () => {
     const t = await createTestService();
     const agent = await capped(t);
