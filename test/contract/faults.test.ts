@@ -112,7 +112,7 @@ const onPostgres = (): void => {
         await new Promise((resolve) => setImmediate(resolve));
       }
     });
-    await expect.poll(() => answers.length).toBeGreaterThan(50);
+    await expect.poll(() => answers.length, { timeout: 15_000 }).toBeGreaterThan(50);
     await server.stop();
     await refusesEverything(w);
     expect((await w.t.call('GET', '/health/ready')).status).toBe(503);
