@@ -54,6 +54,8 @@ export class Pipeline {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #jsonHeaders: Readonly<Record<string, string>>;
   readonly #emptyHeaders: Readonly<Record<string, string>>;
+  /** Headers of answers in JSON, by media type. */
+  readonly #headersOf = new Map<string, Readonly<Record<string, string>>>();
   readonly #repeatable: RepeatableRequests;
   /** undefined: no SDK of OpenTelemetry is registered. */
   readonly #tracing = Tracing.find();
@@ -71,6 +73,9 @@ export class Pipeline {
   }
 
   endpoint(path: string, route: Route<Platform>): Endpoint {
+    const { contentType } = route;
+    if (contentType !== undefined && !this.#headersOf.has(contentType))
+      this.#headersOf.set(contentType, { ...this.#jsonHeaders, 'content-type': contentType });
     return { route, metrics: this.#metrics.of(route.method, path), takesKey: takesIdempotencyKey(route) };
   }
 
@@ -283,13 +288,17 @@ export class Pipeline {
     const schema = route.responses[answer.status];
     if (schema === undefined)
       throw new Error(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`);
-    const base = schema === null ? this.#emptyHeaders : this.#jsonHeaders;
+    const base = schema === null ? this.#emptyHeaders : this.#headersFor(route);
     return {
       status: answer.status,
       headers: answer.headers ? { ...base, ...answer.headers } : base,
       cookies: answer.cookies,
       body: schema === null ? null : textOf(route, schema, answer.body),
     };
+  }
+
+  #headersFor({ contentType }: Route<Platform>): Readonly<Record<string, string>> {
+    return (contentType === undefined ? undefined : this.#headersOf.get(contentType)) ?? this.#jsonHeaders;
   }
 
   /** If a cached credential has ended meanwhile, returns that error instead of the one of the request. */

@@ -161,6 +161,22 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   get url(): URL {
     return this.source.url;
   }
+
+  get method(): string {
+    return this.source.method;
+  }
+
+  header(name: string): string | null {
+    return this.source.header(name);
+  }
+
+  bytes(limit: number): Uint8Array | Promise<Uint8Array> {
+    return this.source.body(limit);
+  }
+
+  onAbort(listener: () => void): void {
+    this.source.onAbort(listener);
+  }
 }
 
 export const changes = ({ method }: Source<unknown>): boolean => method !== 'GET' && method !== 'HEAD';

@@ -54,7 +54,14 @@ export interface Call<Params, Query, Body> {
   /** Value of performance.now() when the request arrived. */
   readonly startedAt: number;
   readonly requestId: string;
+  readonly method: string;
   readonly request: Request;
+  /** Returns the value of a header, whose name is in lower case. */
+  header(name: string): string | null;
+  /** Returns the body, for routes that declare none. Throws 413 for one of more than `limit` bytes. */
+  bytes(limit: number): Uint8Array | Promise<Uint8Array>;
+  /** Calls `listener` if the client goes before its answer is complete. */
+  onAbort(listener: () => void): void;
   /** Path and query of the request, for `Link` headers. */
   readonly url: URL;
 }
@@ -103,7 +110,7 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   /** The rate limit per client address, checked before anything else. Routes with the same name share it. */
   readonly rateLimit?: LimitedEndpoint;
   /**
-   * A very frequent GET or POST at a fixed path. It is answered directly on node:http, without a Request, if the
+   * A very frequent GET at a fixed path, or POST. It is answered directly on node:http, without a Request, if the
    * credential is a Bearer token (or for GET the session cookie). Nothing else changes.
    */
   readonly fastPath?: boolean;
@@ -116,6 +123,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly parseBody?: (text: string, json: unknown) => z.output<B> | undefined;
   /** A faster serialiser, with the same result as the schema. */
   readonly serialize?: (body: unknown) => string;
+  /** The media type of answers in JSON, if clients need another than `application/json; charset=utf-8`. */
+  readonly contentType?: string;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;

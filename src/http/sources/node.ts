@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline as pipe, Readable } from 'node:stream';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Authenticator, Proof } from '../../access/authenticate.ts';
 import type { Platform } from '../../platform.ts';
 import type { MountedRoute } from '../app.ts';
@@ -68,8 +70,15 @@ class NodeSource implements Source<void> {
     return this.#body;
   }
 
+  onAbort(listener: () => void): void {
+    const res = this.#res;
+    res.once('close', () => {
+      if (!res.writableFinished) listener();
+    });
+  }
+
   send(answer: Rendered | Response, requestId: string): void {
-    if (answer instanceof Response) void this.#sendResponse(answer, requestId);
+    if (answer instanceof Response) this.#sendResponse(answer, requestId);
     else this.#write(answer, requestId);
   }
 
@@ -92,10 +101,16 @@ class NodeSource implements Source<void> {
     res.end();
   }
 
-  async #sendResponse(response: Response, requestId: string): Promise<void> {
-    const body = Buffer.from(await response.arrayBuffer());
-    this.#res.writeHead(response.status, [...response.headers, ['x-request-id', requestId]].flat());
-    this.#res.end(body);
+  /** Sends a stream as it comes, and ends it if the client goes. */
+  #sendResponse({ status, headers, body }: Response, requestId: string): void {
+    const res = this.#res;
+    res.writeHead(status, [...headers, ['x-request-id', requestId]].flat());
+    if (!body) {
+      res.end();
+      return;
+    }
+    res.flushHeaders();
+    pipe(Readable.fromWeb(body as NodeReadableStream), res, () => {});
   }
 }
 
@@ -111,6 +126,27 @@ function pairsOf(headers: Readonly<Record<string, string>>): string[] {
   return flat;
 }
 
+interface PostEndpoint {
+  readonly endpoint: Endpoint;
+  /** Largest body in bytes. */
+  readonly limit: number;
+}
+
+interface Found {
+  readonly post: PostEndpoint;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = {};
+
+/** Values of parameters that need no decoding. Others are left to the web source. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(
+    `^${path.replace(/:(\w+)|[^:]+/g, (part, name: string | undefined) =>
+      name === undefined ? part.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&') : `(?<${name}>[\\w.~-]+)`,
+    )}$`,
+  );
+
 /**
  * Answers routes declared with `fastPath` directly on node:http. The returned function returns false for other
  * requests, which the web source then answers with the same result.
@@ -122,17 +158,24 @@ export function nodeSource(
   pipeline: Pipeline,
 ): (req: IncomingMessage, res: ServerResponse) => boolean {
   const gets = new Map<string, Endpoint>();
-  const posts = new Map<string, { readonly endpoint: Endpoint; readonly limit: number }>();
+  const posts = new Map<string, PostEndpoint>();
+  const patterns: { readonly pattern: RegExp; readonly post: PostEndpoint }[] = [];
   for (const { route, path } of mounted.filter(({ route }) => route.fastPath)) {
     const endpoint = pipeline.endpoint(path, route);
-    if (route.method === 'GET') gets.set(path, endpoint);
-    else if (route.method === 'POST')
-      posts.set(path, { endpoint, limit: route.bodyLimit ?? platform.config.http.bodyLimit });
-    else throw new Error(`${route.method} ${path} cannot have a fast path.`);
+    const post = { endpoint, limit: route.bodyLimit ?? platform.config.http.bodyLimit };
+    if (route.method === 'GET' && !path.includes(':')) gets.set(path, endpoint);
+    else if (route.method !== 'POST') throw new Error(`${route.method} ${path} cannot have a fast path.`);
+    else if (path.includes(':')) patterns.push({ pattern: patternOf(path), post });
+    else posts.set(path, post);
   }
-
-  const answer = (endpoint: Endpoint, req: IncomingMessage, res: ServerResponse, startedAt: number, body: Buffer) => {
-    void pipeline.answer(endpoint, new NodeSource(req, res, startedAt, body));
+  const findPost = (url: string): Found | undefined => {
+    const post = posts.get(url);
+    if (post) return { post, params: NO_PARAMS };
+    for (const { pattern, post } of patterns) {
+      const params = pattern.exec(url)?.groups;
+      if (params) return { post, params };
+    }
+    return undefined;
   };
 
   const get = (req: IncomingMessage, res: ServerResponse): boolean => {
@@ -146,19 +189,19 @@ export function nodeSource(
       !authenticator.canProve(headers.authorization, headers.cookie)
     )
       return false;
-    answer(endpoint, req, res, performance.now(), NO_BYTES);
+    void pipeline.answer(endpoint, new NodeSource(req, res, performance.now(), NO_BYTES));
     return true;
   };
 
   const post = (req: IncomingMessage, res: ServerResponse): boolean => {
-    const found = posts.get(req.url as string);
+    const found = findPost(req.url as string);
     const { authorization, 'content-length': length } = req.headers;
     if (
       !found ||
       // Cookies are left to the web source, which checks the origin of the request.
       authorization === undefined ||
       !(Number(length) >= 0) ||
-      Number(length) > found.limit ||
+      Number(length) > found.post.limit ||
       !isPlain(req) ||
       !authenticator.canProve(authorization, undefined)
     )
@@ -174,7 +217,8 @@ export function nodeSource(
       }
     });
     req.on('end', () => {
-      answer(found.endpoint, req, res, startedAt, parts ? Buffer.concat(parts) : (whole ?? NO_BYTES));
+      const body = parts ? Buffer.concat(parts) : (whole ?? NO_BYTES);
+      void pipeline.answer(found.post.endpoint, new NodeSource(req, res, startedAt, body), found.params);
     });
     return true;
   };

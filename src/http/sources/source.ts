@@ -26,6 +26,8 @@ export interface Source<Sent> {
   prove(authenticator: Authenticator, remembered: boolean): Proof | Promise<Proof>;
   /** Throws 413 for a body of more than `limit` bytes. */
   body(limit: number): Uint8Array | Promise<Uint8Array>;
+  /** Calls `listener` if the client goes before its answer is complete. */
+  onAbort(listener: () => void): void;
   /** @param requestId sent as `X-Request-ID` */
   send(answer: Rendered | Response, requestId: string): Sent;
 }

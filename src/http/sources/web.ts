@@ -64,6 +64,10 @@ export class WebSource implements Source<Response> {
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
   }
 
+  onAbort(listener: () => void): void {
+    this.request.signal.addEventListener('abort', listener, { once: true });
+  }
+
   send(answer: Rendered | Response, requestId: string): Response {
     if (answer instanceof Response) return withHeaders(answer, { 'x-request-id': requestId });
     const response = new Response(answer.body, { status: answer.status, headers: answer.headers });

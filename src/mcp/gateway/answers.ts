@@ -11,14 +11,15 @@ const STATUSES: ReadonlyMap<unknown, number> = new Map([
 export const statusOf = ([answer]: readonly Message[], isModern: boolean): number =>
   (isModern && isObject(answer?.['error']) ? STATUSES.get(answer['error']['code']) : undefined) ?? 200;
 
-export const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
-  new Response(JSON.stringify(body), {
-    status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
-  });
+/** An answer to a client: JSON as text, or a stream. */
+export type ClientAnswer =
+  | Response
+  | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> };
 
-export const rpcError = (status: number, error: RpcError, id: string | number | null = null): Response =>
-  json(status, { jsonrpc: '2.0', id, error });
+export const rpcError = (status: number, error: RpcError, id: string | number | null = null): ClientAnswer => ({
+  status,
+  body: JSON.stringify({ jsonrpc: '2.0', id, error }),
+});
 
 export const eventStream = (stream: EventStream): Response =>
   new Response(stream.body, {

@@ -1,9 +1,10 @@
-import { Guard, type GuardedRequest, type Passed } from '../guard/guard.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
+import type { Call } from '../../platform.ts';
+import { BodyTooLarge, Guard, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
-import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf } from '../guard/json-rpc.ts';
-import { readBody, respond } from '../guard/protect-web.ts';
+import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf, UnreadableBody } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
-import { eventStream, json, rpcError, statusOf } from './answers.ts';
+import { type ClientAnswer, eventStream, rpcError, statusOf } from './answers.ts';
 import { EventStream } from './event-stream.ts';
 import { filterOf, honoured, Listener } from './listening.ts';
 import {
@@ -28,6 +29,13 @@ import { type OpenFor, Upstreams } from './upstreams.ts';
 const CHECK_STREAMS_MS = 500;
 /** With the time that a process has to end by itself, less than a stop of the service may take. */
 const FINISH_MS = 3000;
+
+const NO_BYTES = new Uint8Array();
+
+type ClientRequest = Pick<
+  Call<unknown, unknown, unknown>,
+  'method' | 'ip' | 'userAgent' | 'header' | 'bytes' | 'onAbort'
+>;
 
 interface Parts {
   readonly server: GatewayServer;
@@ -86,33 +94,34 @@ export class Relay {
     });
   }
 
-  async answer(request: Request, from: GuardedRequest['origin']): Promise<Response> {
-    const origin = request.headers.get('origin');
+  async answer(request: ClientRequest): Promise<ClientAnswer> {
+    const { method, ip, userAgent } = request;
+    const header = (name: string): string | null => request.header(name);
+    const origin = header('origin');
     if (origin !== null && !this.#parts.origins.has(origin))
       return rpcError(403, { code: REFUSED, message: 'Requests from this origin are not accepted.' });
-    const header = (name: string): string | null => request.headers.get(name);
     let body: unknown = null;
     const verdict = await this.#guard.judge({
-      method: request.method,
+      method,
       header,
-      origin: from,
+      origin: { ip: ip ?? undefined, userAgent: userAgent ?? undefined },
       body: async () => {
-        const read = await readBody(this.#guard, request, { copy: false });
-        if (!read) return null;
-        body = parseBody(read.bytes);
+        const bytes = await this.#bytesOf(request);
+        if (bytes.length === 0) return null;
+        body = parseBody(bytes);
         return { parsed: body };
       },
       continues: (auth, ask) => this.#requests.continues(auth, ask),
       prepare: (auth) => this.#prepare(auth, body, header('mcp-session-id')),
     });
-    if ('answer' in verdict) return respond(verdict.answer);
+    if ('answer' in verdict) return verdict.answer;
     const { passed } = verdict;
     const auth = passed.auth as McpAuth;
     const sessionId = header('mcp-session-id');
     const session = sessionId === null ? undefined : this.#sessions.find(auth, sessionId);
     if (sessionId !== null && !session) return rpcError(404, { code: NO_SESSION, message: 'Session not found' });
-    if (request.method === 'GET') return this.#listen(passed, session);
-    if (request.method === 'DELETE') return this.#endSession(session);
+    if (method === 'GET') return this.#listen(passed, session);
+    if (method === 'DELETE') return this.#endSession(session);
     return this.#post(request, body, passed, auth, session);
   }
 
@@ -122,6 +131,17 @@ export class Relay {
     this.#sessions.endStreams();
     this.upstreams.finish();
     setTimeout(() => void this.stop(), FINISH_MS).unref();
+  }
+
+  /** Throws {@link UnreadableBody} and {@link BodyTooLarge}. */
+  async #bytesOf(request: ClientRequest): Promise<Uint8Array> {
+    if (request.header('content-encoding') !== null) throw new UnreadableBody('encoded');
+    if (request.method === 'GET') return NO_BYTES;
+    try {
+      return await request.bytes(this.#guard.maxBodyBytes);
+    } catch (error) {
+      throw (error as { code?: unknown }).code === CommonErrors.PAYLOAD_TOO_LARGE.code ? new BodyTooLarge() : error;
+    }
   }
 
   /** Ends streams and connections. */
@@ -166,16 +186,16 @@ export class Relay {
   }
 
   async #post(
-    request: Request,
+    request: ClientRequest,
     body: unknown,
     passed: Passed,
     auth: McpAuth,
     session: Session | undefined,
-  ): Promise<Response> {
+  ): Promise<ClientAnswer> {
     const messages = messagesOf(body);
     if (messages.length === 0)
       return rpcError(400, { code: INVALID_REQUEST, message: 'The body is not a JSON-RPC message.' });
-    const revisions = [request.headers.get('mcp-protocol-version'), ...messages.map(revisionOf)];
+    const revisions = [request.header('mcp-protocol-version'), ...messages.map(revisionOf)];
     const requested = revisions.find((one) => typeof one === 'string' && !REVISIONS.includes(one));
     if (requested !== undefined) {
       const data = { supported: REVISIONS, requested };
@@ -190,7 +210,7 @@ export class Relay {
       return this.#subscribe(request, passed, session?.key ?? this.#keyOf(auth, null), id, paramsOf(only));
     const closed = new AbortController();
     const headers: Record<string, string> = {};
-    const accepts = request.headers.get('accept')?.includes('text/event-stream') === true;
+    const accepts = request.header('accept')?.includes('text/event-stream') === true;
     let stream: EventStream | undefined;
     let opened = (_stream: EventStream): void => {};
     const needed = new Promise<EventStream>((resolve) => {
@@ -212,7 +232,7 @@ export class Relay {
       },
       headers,
     };
-    request.signal.addEventListener('abort', () => closed.abort(), { once: true });
+    request.onAbort(() => closed.abort());
     const work = Promise.all(messages.map((message) => this.#requests.answer(context, message)));
     // The answer becomes a stream only if something comes before it.
     const first = await Promise.race([work, needed]);
@@ -227,8 +247,9 @@ export class Relay {
       return eventStream(first);
     }
     const answers = first.flat();
-    if (answers.length === 0) return new Response(null, { status: 202 });
-    return json(statusOf(answers, isModern), Array.isArray(body) ? answers : answers[0], headers);
+    if (answers.length === 0) return { status: 202 };
+    const text = JSON.stringify(Array.isArray(body) ? answers : answers[0]);
+    return { status: statusOf(answers, isModern), body: text, ...(Object.keys(headers).length > 0 && { headers }) };
   }
 
   /** Announces that the list of tools has changed, to everyone or to those who use one connection. */
@@ -246,12 +267,12 @@ export class Relay {
 
   /** Answers `subscriptions/listen` (MCP 2026-07-28). The guard has decided about each resource. */
   async #subscribe(
-    { signal }: Request,
+    request: ClientRequest,
     passed: Passed,
     key: string,
     id: string | number,
     params: Message,
-  ): Promise<Response> {
+  ): Promise<ClientAnswer> {
     if (this.#isFinishing) return rpcError(503, STOPPING, id);
     const asked = filterOf(params);
     if (!asked) return rpcError(200, { code: INVALID_PARAMS, message: '`notifications` is missing or malformed.' }, id);
@@ -271,12 +292,12 @@ export class Relay {
       const rest = { ...others, ...(heard.length > 0 && { resourceSubscriptions: heard }) };
       const listener: Listener = new Listener(key, id, rest, stream);
       this.#sessions.listeners.add(listener);
-      signal.addEventListener('abort', () => stream.end(), { once: true });
+      request.onAbort(() => stream.end());
       if (listener.isEmpty) listener.end(info.serverInfo);
       return eventStream(stream);
     } catch (error) {
       const answer = { jsonrpc: '2.0', id, ...failureAnswer('subscriptions/listen', error, undefined) };
-      return json(statusOf([answer], true), answer);
+      return { status: statusOf([answer], true), body: JSON.stringify(answer) };
     }
   }
 
@@ -288,7 +309,7 @@ export class Relay {
       if (listener.key === key && listener.filter.resourceSubscriptions) listener.end();
   }
 
-  #listen(passed: Passed, session: Session | undefined): Response {
+  #listen(passed: Passed, session: Session | undefined): ClientAnswer {
     if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
     if (this.#isFinishing) return rpcError(503, STOPPING);
     const stream = this.#stream(passed, () => {
@@ -300,12 +321,12 @@ export class Relay {
     return eventStream(stream);
   }
 
-  async #endSession(session: Session | undefined): Promise<Response> {
+  async #endSession(session: Session | undefined): Promise<ClientAnswer> {
     if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
     this.#sessions.end(session.id);
     void this.#requests.unsubscribe(session.key, [...session.subscriptions]);
     if (this.server.legate.isolation === 'session') await this.upstreams.end(session.key);
-    return new Response(null, { status: 204 });
+    return { status: 204 };
   }
 
   /** Opens a stream that ends within a second after the token was revoked. */

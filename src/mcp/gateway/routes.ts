@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CommonErrors, type LegateError } from '../../kernel/errors.ts';
 import { type Call, defineRoute, type Platform } from '../../platform.ts';
+import type { ClientAnswer } from './answers.ts';
 import { gatewayServers } from './gateway.ts';
 
 /** A message of JSON-RPC, or an error of OAuth. */
@@ -15,14 +16,17 @@ const common = {
   // The body is read by the guard. Errors before it have the form that its own have.
   errorBody: ({ code, message }: LegateError) => ({ error: code.toLowerCase(), error_description: message }),
   errors: [CommonErrors.NOT_FOUND],
+  // Some clients compare the whole media type.
+  contentType: 'application/json',
+  serialize: (text: unknown) => text as string,
 } as const;
 
-const refusals = { 400: Refusal, 401: Refusal, 403: Refusal, 404: Refusal, 503: Refusal };
+const refusals = { 400: Refusal, 401: Refusal, 403: Refusal, 404: Refusal, 413: Refusal, 503: Refusal };
 
-async function answer(call: Call<{ name: string }, unknown, unknown>, platform: Platform): Promise<Response> {
+function answer(call: Call<{ name: string }, unknown, unknown>, platform: Platform): Promise<ClientAnswer> {
   const relay = platform.stateOf(gatewayServers).get(call.params.name);
   if (!relay) throw CommonErrors.NOT_FOUND();
-  return relay.answer(call.request, { ip: call.ip ?? undefined, userAgent: call.userAgent ?? undefined });
+  return relay.answer(call);
 }
 
 /** Contract, section 20. */
@@ -30,6 +34,7 @@ export const gatewayRoutes = [
   defineRoute({
     ...common,
     method: 'POST',
+    fastPath: true,
     summary: 'Send a message to an MCP server through the gateway',
     description:
       'MCP over Streamable HTTP, revisions 2025-03-26 to 2026-07-28. With an access token for this endpoint or the ' +
@@ -41,7 +46,6 @@ export const gatewayRoutes = [
       },
       202: null,
       ...refusals,
-      413: Refusal,
     },
     handle: (call, platform) => answer(call, platform),
   }),
