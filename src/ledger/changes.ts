@@ -12,6 +12,7 @@ const OCCURRENCES: ReadonlySet<EventType> = new Set<EventType>([
   'auth.limited',
   'budget.exceeded',
   'cost.recorded',
+  'gateway.call',
 ]);
 
 /** Whether GET /changes lists events of this type (contract 17.2). */

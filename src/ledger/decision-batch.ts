@@ -8,6 +8,7 @@ import type { ActedEvent, AuditRecord, Batch, BatchStore, Commit, LedgerStats, P
 import type { History } from './history.ts';
 import { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 import type { LedgerTime } from './ledger-time.ts';
+import type { EventNotes, NotedEvents } from './noted-events.ts';
 import { append } from './rows.ts';
 
 const MAX_LOADING_ROUNDS = 1000;
@@ -54,15 +55,16 @@ export class DecisionBatches {
   /**
    * Commits the decisions that `take` returns, which is called once the head row is locked, so that everything that
    * arrives during the wait is part of the batch. Settles the promise of each, and returns what was committed, if
-   * anything.
+   * anything. Events that were noted follow the decisions.
    */
-  async commit(take: () => readonly QueuedDecision[]): Promise<Commit | undefined> {
+  async commit(take: () => readonly QueuedDecision[], notes: EventNotes): Promise<Commit | undefined> {
     const { policy, clock, history, time } = this.#o;
     let batch: readonly QueuedDecision[] | undefined;
     const records: AuditRecord[] = [];
     const answers: unknown[] = [];
     const answered: QueuedDecision[] = [];
     let commit: Commit | undefined;
+    let noted: NotedEvents | undefined;
     try {
       const askedAt = clock.now();
       const begun = this.#store.begin();
@@ -106,6 +108,8 @@ export class DecisionBatches {
       const firstSeq = head.seq + 1;
       if (records.length > 0) {
         for (const write of writes) await write(this.#store.db());
+        noted = notes.take();
+        if (noted) events.push(...noted.events);
         const committed =
           events.length > 0
             ? await append(this.#o.database, this.#store.db(), [], events, firstSeq + records.length, now)
@@ -135,10 +139,13 @@ export class DecisionBatches {
       this.#counters.forget();
       await this.#store.rollback();
       this.#o.onError('decisions could not be recorded', error);
+      // The cause may be one of the events, so they do not join another batch.
+      if (noted) void notes.writeApart(noted);
       for (const { reject } of batch ?? take())
         reject(error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error }));
       return undefined;
     }
+    noted?.written();
     for (let i = 0; i < answered.length; i++) (answered[i] as QueuedDecision).resolve(answers[i] as never);
     return commit;
   }

@@ -29,6 +29,7 @@ export abstract class ForwardingLedger {
   onCommit: LedgerPort['onCommit'] = (listener) => this.ledger.onCommit(listener);
   onInvalidate: LedgerPort['onInvalidate'] = (listener) => this.ledger.onInvalidate(listener);
   rehearse: LedgerPort['rehearse'] = (by, work, rehearsal) => this.ledger.rehearse(by, work, rehearsal);
+  note: LedgerPort['note'] = (event) => this.ledger.note(event);
   foldLog: LedgerPort['foldLog'] = () => this.ledger.foldLog();
   close: LedgerPort['close'] = () => this.ledger.close();
 }

@@ -8,11 +8,12 @@ import { CommitNotices } from './commit-notices.ts';
 import { CurrentEpoch } from './current-epoch.ts';
 import type { PendingDecision } from './decision.ts';
 import { DecisionBatches, type DecisionBatchOptions, type QueuedDecision } from './decision-batch.ts';
-import type { Commit, LedgerStats } from './entry.ts';
+import type { ActedEvent, Commit, LedgerStats } from './entry.ts';
 import { History } from './history.ts';
 import type { DecisionKey } from './kept-answers.ts';
 import { ClockError, LedgerTime, type LedgerTimeOptions } from './ledger-time.ts';
 import { Mutex } from './mutex.ts';
+import { EventNotes } from './noted-events.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
 
@@ -39,6 +40,14 @@ export class Ledger {
   readonly #batches: DecisionBatches;
   readonly #mutex = new Mutex();
   readonly #changeBatcher = new ChangeBatcher((work) => this.change(SYSTEM, work));
+  readonly #notes = new EventNotes((events) =>
+    this.change(SYSTEM, async (change) => {
+      for (const { actor, ...event } of events) {
+        change.actAs(actor);
+        change.emit(event);
+      }
+    }),
+  );
   readonly #commitListeners = new Set<(commit: Commit) => void>();
   readonly #invalidateListeners = new Set<() => void>();
   #queue: QueuedDecision[] = [];
@@ -193,10 +202,20 @@ export class Ledger {
     });
   }
 
+  /**
+   * Appends an event that reports what has happened and changes nothing: with the next batch of decisions, or within
+   * milliseconds if there is none. No reactions run. Resolves when it is durable; events that are noted at the same
+   * time share one promise. Returns undefined, and appends nothing, if too many events wait.
+   */
+  note(event: ActedEvent): Promise<void> | undefined {
+    return this.#notes.add(event);
+  }
+
   /** Lets waiting decisions finish, then refuses new ones. */
   async close(): Promise<void> {
     while (this.#running) await new Promise((resolve) => setImmediate(resolve));
     this.#closed = true;
+    await this.#notes.writeApart();
     await this.notices?.close();
     await this.history.close();
     const release = await this.#mutex.acquire();
@@ -207,7 +226,7 @@ export class Ledger {
     const release = await this.#mutex.acquire();
     this.#o.policy.hold();
     try {
-      const commit = await this.#batches.commit(() => this.#takeQueued());
+      const commit = await this.#batches.commit(() => this.#takeQueued(), this.#notes);
       if (commit) this.#announce(commit);
     } finally {
       this.#o.policy.release();

@@ -60,7 +60,8 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
   const get = (path: string): Promise<Json> => send('GET', path, undefined, token);
   const newest = async () => (await get('/audit')).map(({ resource, result }: Json) => [resource, result])[0];
   expect(await newest()).toEqual(['mcp:filesystem:read_text_file', 'allowed']);
-  expect((await get('/changes')).find(({ type }: Json) => type === 'gateway.call').data).toMatchObject({
+  const [ended] = await get('/events?types=gateway.call');
+  expect(ended.data).toMatchObject({
     server: 'filesystem',
     tool: 'read_text_file',
     outcome: 'ok',
