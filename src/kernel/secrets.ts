@@ -27,8 +27,7 @@ export type SecretKind = keyof typeof SECRET_PREFIXES;
 const BODY_CHARS = 43;
 const CHECKSUM_CHARS = 6;
 
-const checksum = (text: string): string =>
-  createHash('sha256').update('legate-checksum').update(text).digest('hex').slice(0, CHECKSUM_CHARS);
+const checksum = (text: string): string => hash('sha256', `legate-checksum${text}`, 'hex').slice(0, CHECKSUM_CHARS);
 
 /** Creates a secret. Show it once and store only its {@link secretHash}. */
 export const newSecret = (kind: SecretKind): string => secretFrom(kind, randomBytes(32));

@@ -34,6 +34,7 @@ export { findSubjects } from './find-subjects.ts';
 export { type Holder, Holders } from './holder.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
+export { isPlainQuestion } from './plain-question.ts';
 export { evaluateWithAgents, PolicyCache, policyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
 export { replay } from './replay.ts';

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import type { AuthorizeInput } from './question.ts';
 import type { AuthorizeBody } from './routes.ts';
 
 const MAX_CHARS: Readonly<Record<string, number>> = { agentId: 64, action: 128, resource: 512 };
@@ -24,6 +26,38 @@ export function parseSimpleAuthorize(json: string, value: unknown): AuthorizeBod
     ? (value as unknown as AuthorizeBody)
     : undefined;
 }
+
+/** Characters of the arguments together. In JSON and UTF-8 each has at most six bytes. */
+const MAX_ARGUMENT_CHARS = 10_000;
+const MAX_USER_AGENT_CHARS = 512;
+
+/**
+ * Whether a question from this process has the same common form: the schema would accept it unchanged. A property test
+ * compares the two.
+ */
+export function isPlainQuestion({ agentId, action, resource, arguments: args, context }: CallQuestion): boolean {
+  if (!isShort(agentId, 64) || !isShort(action, 128) || !isShort(resource, 512)) return false;
+  if (context?.ip !== undefined && isIP(context.ip) === 0) return false;
+  if (context?.userAgent !== undefined && !isShort(context.userAgent, MAX_USER_AGENT_CHARS)) return false;
+  if (args === undefined) return true;
+  if (!isFlat(args)) return false;
+  let chars = 0;
+  for (const key in args) {
+    const item = args[key];
+    chars += key.length + 30;
+    if (typeof item === 'string') chars += item.length;
+    if (UNCLEAN.test(key) || (typeof item === 'string' && UNCLEAN.test(item))) return false;
+  }
+  return chars <= MAX_ARGUMENT_CHARS;
+}
+
+type CallQuestion = Pick<AuthorizeInput, 'agentId' | 'action' | 'resource' | 'arguments' | 'context'>;
+
+/** NUL, and surrogates, which may be unpaired. */
+const UNCLEAN = /[\0\ud800-\udfff]/;
+
+const isShort = (value: unknown, max: number): boolean =>
+  typeof value === 'string' && value !== '' && value.length <= max && !UNCLEAN.test(value);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AuthorizeBody } from './index.ts';
-import { parseSimpleAuthorize } from './plain-question.ts';
+import { isPlainQuestion, parseSimpleAuthorize } from './plain-question.ts';
 
 const short = fc.oneof(
   fc.constantFrom('read', 'mcp:github:list_issues', '', '\u0000', '\ud800', '\ufffd', 'é', '"', '\\'),
@@ -54,6 +54,34 @@ test('the schema accepts unchanged whatever is recognised', () => {
   );
   // The property is only meaningful if some values are recognised.
   expect(recognised).toBeGreaterThan(1000);
+});
+
+test('the schema accepts unchanged whatever is plain', () => {
+  const context = fc.record(
+    {
+      ip: fc.constantFrom('127.0.0.1', '::1', 'nowhere', ''),
+      userAgent: fc.oneof(short, fc.constant('x'.repeat(600))),
+    },
+    { requiredKeys: [] },
+  );
+  const name = fc.oneof({ weight: 3, arbitrary: fc.constantFrom('read', 'x'.repeat(64)) }, short);
+  const asked = fc.record(
+    { agentId: name, action: name, resource: name, arguments: fc.oneof(flat, anything), context },
+    { requiredKeys: ['agentId', 'action', 'resource'] },
+  );
+  let plain = 0;
+  fc.assert(
+    fc.property(asked, (value) => {
+      const question = JSON.parse(JSON.stringify(value));
+      if (!isPlainQuestion(question)) return;
+      plain++;
+      expect(AuthorizeBody.parse(question)).toEqual(question);
+    }),
+    { numRuns: 20_000 },
+  );
+  expect(plain).toBeGreaterThan(1000);
+  const question = { agentId: 'agt_1', action: 'execute', resource: 'mcp:notes:search' };
+  expect(isPlainQuestion({ ...question, arguments: { query: 'x'.repeat(10_000) } })).toBe(false);
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isObject, type Message } from '../guard/json-rpc.ts';
 import { ANSWER_MS, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
+import { Ending } from './ending.ts';
 import { paramsPassedOn } from './messages.ts';
 import type { Answer, Party, ServerRequest } from './peer.ts';
 
@@ -23,7 +24,8 @@ export class CallInTurns<Reply> implements Party {
   progress: (params: Message) => void = () => {};
   readonly #capabilities: Message;
   readonly #questions = new Map<string, Question>();
-  readonly #cancelling = new AbortController();
+  /** Cancels the request at the server. */
+  readonly cancelling = new Ending();
   #lastQuestion = 0;
   #reply: Promise<Reply> | undefined;
   #asks = (): void => {};
@@ -32,16 +34,12 @@ export class CallInTurns<Reply> implements Party {
     this.#capabilities = capabilities;
   }
 
-  get signal(): AbortSignal {
-    return this.#cancelling.signal;
-  }
-
   start(reply: Promise<Reply>): void {
     this.#reply = reply;
   }
 
   cancel(): void {
-    this.#cancelling.abort();
+    this.cancelling.end();
   }
 
   ask({ method, params, signal }: ServerRequest): Promise<Answer> {
@@ -50,14 +48,14 @@ export class CallInTurns<Reply> implements Party {
       const key = `input-${++this.#lastQuestion}`;
       const settle = (answer: Answer): void => {
         if (!this.#questions.delete(key)) return;
-        signal.removeEventListener('abort', giveUp);
+        signal.off(giveUp);
         resolve(answer);
       };
       const giveUp = (): void => settle(NOT_ANSWERED);
       // The id belongs to revisions up to 2025-11-25.
       const { elicitationId: _id, ...asked } = paramsPassedOn(params);
       this.#questions.set(key, { method, params: asked, settle });
-      signal.addEventListener('abort', giveUp, { once: true });
+      signal.onEnd(giveUp);
       // A server may ask several things at once.
       setImmediate(() => this.#asks());
     });
@@ -70,13 +68,10 @@ export class CallInTurns<Reply> implements Party {
       if (isObject(response)) this.#questions.get(key)?.settle({ result: response });
   }
 
-  /** Waits for the reply or for the server to ask. The call is cancelled if the signal is aborted meanwhile. */
-  async turn(
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly reply: Reply } | { readonly inputRequests: Message }> {
+  /** Waits for the reply or for the server to ask. The call is cancelled if the client goes meanwhile. */
+  async turn(closed: Ending): Promise<{ readonly reply: Reply } | { readonly inputRequests: Message }> {
     const cancel = (): void => this.cancel();
-    if (signal?.aborted) cancel();
-    signal?.addEventListener('abort', cancel, { once: true });
+    closed.onEnd(cancel);
     try {
       const asked = new Promise<{ inputRequests: Message }>((resolve) => {
         this.#asks = () => {
@@ -88,7 +83,7 @@ export class CallInTurns<Reply> implements Party {
       return await Promise.race([ended, asked]);
     } finally {
       this.#asks = () => {};
-      signal?.removeEventListener('abort', cancel);
+      closed.off(cancel);
     }
   }
 

@@ -1,4 +1,5 @@
 import { hasUrlElicitation, isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import type { Ending } from './ending.ts';
 import type { Answer, Askable, Party } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
@@ -57,7 +58,7 @@ export const answerOf = ({ result, error }: Message): Answer => {
 };
 
 /** Asks a client what the server needs. Returns undefined if it does not answer all of it. */
-export async function inputOf(requests: Message, ask: Party['ask'], signal: AbortSignal): Promise<Message | undefined> {
+export async function inputOf(requests: Message, ask: Party['ask'], signal: Ending): Promise<Message | undefined> {
   const asked = Object.entries(requests).map(async ([key, request]): Promise<[string, Answer]> => {
     const { method, params } = isObject(request) ? request : {};
     return [key, await ask({ method: String(method), params: isObject(params) ? params : {}, signal })];

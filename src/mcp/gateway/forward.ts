@@ -2,6 +2,7 @@ import type { Decided } from '../guard/calls.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { hasUrlElicitation, isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { canAnswer } from './client-requests.ts';
+import type { Ending } from './ending.ts';
 import {
   failureAnswer,
   failureOf,
@@ -36,7 +37,7 @@ interface Forwarding {
   readonly decided: Decided | undefined;
   /** The input that the server asked for, and its state. */
   readonly repetition?: { readonly inputResponses?: unknown; readonly requestState?: unknown } | undefined;
-  readonly cancelling: AbortSignal;
+  readonly cancelling: Ending;
   readonly progress: ((params: Message) => void) | undefined;
   readonly party: Party;
   /** What the client has declared. */
@@ -103,7 +104,7 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
     if (isCall) record({ ...call, definition, answer });
     return { answer };
   } catch (error) {
-    const outcome = cancelling.aborted ? 'cancelled' : OUTCOMES[failureOf(error)];
+    const outcome = cancelling.isEnded ? 'cancelled' : OUTCOMES[failureOf(error)];
     if (isCall) record({ ...call, definition, outcome });
     return { failure: failureAnswer(method, error, auditId) };
   }

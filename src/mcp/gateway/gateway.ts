@@ -1,12 +1,22 @@
 import { application, SYSTEM } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
+import { ANONYMOUS } from '../../access/principal.ts';
 import { isActive } from '../../authorization/agents/index.ts';
 import { approvalsApi } from '../../authorization/approvals/index.ts';
-import { decisionsApi } from '../../authorization/permissions/index.ts';
+import {
+  type Asker,
+  AuthorizeBody,
+  authorize,
+  type CompiledAgent,
+  isPlainQuestion,
+  policyCache,
+} from '../../authorization/permissions/index.ts';
 import { ConfigError } from '../../kernel/config.ts';
-import { secretHash, secretKind } from '../../kernel/secrets.ts';
+import { invalidCredential } from '../../kernel/errors.ts';
+import { parseWith } from '../../kernel/json.ts';
+import { secretHash, secretKind, secretKindByPrefix } from '../../kernel/secrets.ts';
 import { defineState, type Gate, type Platform } from '../../platform.ts';
-import type { GuardingLegate } from '../guard/guard-options.ts';
+import type { GuardedQuestion, GuardingLegate } from '../guard/guard-options.ts';
 import type { TokenValidation } from '../guard/token-validation.ts';
 import { registerServer } from '../servers/register-server.ts';
 import { SERVER_SCOPES } from '../servers/resource-metadata.ts';
@@ -48,19 +58,52 @@ const endpointOf = ({ baseUrl, config }: Platform, name: string): string =>
 
 /** What the guard needs. Accepts an agent's own token as well as an access token for the endpoint. */
 function guarding(platform: Platform): GuardingLegate {
-  const { authorize } = decisionsApi(platform);
   const approvals = approvalsApi(platform, application());
   return {
     platform,
-    authorize,
+    authorize: async (question, token) => {
+      const asker = askerOf(platform, question, token);
+      const input = isPlainQuestion(question) ? question : parseWith(AuthorizeBody, question);
+      return authorize(platform, asker instanceof Promise ? await asker : asker, input);
+    },
     approvals,
     mcp: {
-      validateToken: (token, { audience }) =>
+      validateToken: async (token, { audience, remembered }) =>
         secretKind(token) === 'agentToken'
-          ? validateAgentToken(platform, token)
+          ? ((remembered ? rememberedAgent(platform, token) : undefined) ?? validateAgentToken(platform, token))
           : platform.validateToken(token, audience),
     },
   };
+}
+
+/** Returns an agent whose token was valid at the last decision, if it is in memory. */
+function rememberedAgent(platform: Platform, token: string): TokenValidation | undefined {
+  const agent = platform.stateOf(policyCache).peekByTokenHash(secretHash(token));
+  const now = platform.clock.now();
+  if (!agent || !isActive(agent, now)) return undefined;
+  const expiresAt = new Date(agent.expires_at ?? now + ASSUMED_LIFE_MS);
+  const { id, ownerId } = agent;
+  return { valid: true, agentId: id, userId: ownerId, scopes: SERVER_SCOPES, expiresAt, remembered: true };
+}
+
+/**
+ * Who asks about a call: the agent itself, whose token the decision then checks under its lock, or, for an access
+ * token, the gateway. Throws 401 for a token that no agent has any longer.
+ */
+function askerOf(platform: Platform, { context }: GuardedQuestion, token = ''): Asker | Promise<Asker> {
+  const common = { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null, startedAt: performance.now() };
+  if (secretKindByPrefix(token) !== 'agentToken')
+    return { ...common, principal: null, epoch: -1, reauthenticate: async () => ANONYMOUS };
+  const tokenHash = secretHash(token);
+  const asItself = (agent: CompiledAgent | undefined): Asker => {
+    if (!agent) throw invalidCredential('principal-ended');
+    const { id: agentId, ownerId, tenantId } = agent;
+    const principal = { kind: 'agent', agentId, ownerId, tenantId, tokenHash } as const;
+    return { ...common, principal, epoch: -1, reauthenticate: async () => principal };
+  };
+  const policy = platform.stateOf(policyCache);
+  const known = policy.peekByTokenHash(tokenHash);
+  return known ? asItself(known) : policy.loadByTokenHash(platform.database.read, tokenHash).then(asItself);
 }
 
 async function validateAgentToken(platform: Platform, token: string): Promise<TokenValidation> {

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createUnzip } from 'node:zlib';
 import { packageVersion } from '../../kernel/version.ts';
+import { Ending } from './ending.ts';
 import { OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
@@ -26,7 +27,7 @@ interface Sent {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly message?: unknown;
-  readonly end: RequestEnd;
+  readonly end: Ending;
 }
 
 /** The answer of a server. Its body has to be read, or discarded. */
@@ -155,35 +156,18 @@ function send({ method, url, end }: Sent, headers: Record<string, string>, body?
     request.on('error', fail);
     // A request that is destroyed before its answer may have no error.
     request.once('close', () => fail());
-    end.is(() => request.destroy());
+    end.onEnd(() => request.destroy());
     request.end(body);
   });
 }
 
-/** Ends one request, at most once. Cheaper than an AbortController, of which each request would need one. */
-export class RequestEnd {
-  #isEnded = false;
-  #ends: (() => void) | undefined;
-
-  /** Says how the request is ended now. */
-  is(end: () => void): void {
-    this.#ends = end;
-    if (this.#isEnded) end();
-  }
-
-  end(): void {
-    this.#isEnded = true;
-    this.#ends?.();
-  }
-}
-
 /** The HTTP requests of one connection that are in progress. */
 export class OpenRequests {
-  readonly #open = new Set<RequestEnd>();
+  readonly #open = new Set<Ending>();
   #ended = false;
 
-  async during<T>(work: (own: RequestEnd) => Promise<T>): Promise<T> {
-    const own = new RequestEnd();
+  async during<T>(work: (own: Ending) => Promise<T>): Promise<T> {
+    const own = new Ending();
     if (this.#ended) own.end();
     this.#open.add(own);
     try {

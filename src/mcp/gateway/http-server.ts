@@ -1,6 +1,7 @@
 import { isObject, type Message, revisionOf } from '../guard/json-rpc.ts';
 import { mirroredHeaders } from '../guard/mirrored-headers.ts';
-import { type Bearer, failWith, OpenRequests, RequestEnd, type ServerAnswer, senderTo } from './http-request.ts';
+import { Ending } from './ending.ts';
+import { type Bearer, failWith, OpenRequests, type ServerAnswer, senderTo } from './http-request.ts';
 import { type Channel, type OpenChannel, OutcomeUnknown } from './peer.ts';
 import { readMessages } from './read-events.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -25,9 +26,9 @@ export const openHttp =
     let opening: Promise<void> | undefined;
     let older: Channel | undefined = server.type === 'sse' ? openSse(url, maxChars, sendTo, events) : undefined;
     /** Requests of 2026-07-28 in progress, which are cancelled by closing the connection. */
-    const running = new Map<unknown, RequestEnd>();
+    const running = new Map<unknown, Ending>();
 
-    const send = (method: 'GET' | 'POST' | 'DELETE', end: RequestEnd, message?: Message, more = {}) => {
+    const send = (method: 'GET' | 'POST' | 'DELETE', end: Ending, message?: Message, more = {}) => {
       const headers = {
         accept: 'application/json, text/event-stream',
         ...(session !== undefined && { 'mcp-session-id': session }),
@@ -37,7 +38,7 @@ export const openHttp =
       return sendTo({ method, url, headers, message, end });
     };
     /** Notifications that belong to no request arrive here, if the server offers such a stream. */
-    const listen = async (end: RequestEnd, opened: () => void): Promise<void> => {
+    const listen = async (end: Ending, opened: () => void): Promise<void> => {
       const answer = await send('GET', end);
       opened();
       // Answers come on the response to their request only.
@@ -62,7 +63,7 @@ export const openHttp =
       const receive = ({ error }: Message): void => events.message({ jsonrpc: '2.0', id, error }, id);
       return readMessages(answer, maxChars, receive, ({ error }) => isObject(error)).catch(() => false);
     };
-    const request = async (message: Message, headers: Record<string, string>, end: RequestEnd): Promise<void> => {
+    const request = async (message: Message, headers: Record<string, string>, end: Ending): Promise<void> => {
       const { id, method } = message;
       const answer = await send('POST', end, message, headers);
       if (!answer.ok) {
@@ -120,7 +121,7 @@ export const openHttp =
         await older?.close();
         if (session === undefined) return;
         // The server ends the session itself if this fails.
-        const own = new RequestEnd();
+        const own = new Ending();
         const tooLate = setTimeout(() => own.end(), 2000);
         await send('DELETE', own).then(
           (answer) => answer.discard(),

@@ -1,4 +1,5 @@
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { Ending } from './ending.ts';
 
 /** The answer of a server. */
 export type Answer = { readonly result: Message } | { readonly error: RpcError };
@@ -53,8 +54,8 @@ export const openLater =
 export interface ServerRequest {
   readonly method: string;
   readonly params: Message;
-  /** Aborted when the server cancels its request, or when nobody waits for the answer any longer. */
-  readonly signal: AbortSignal;
+  /** When the server cancels its request, or nobody waits for the answer any longer. */
+  readonly signal: Ending;
 }
 
 /** Answers the requests that the server makes while a request of one client is running. */
@@ -70,7 +71,7 @@ interface Pending {
   readonly party: Party | undefined;
   readonly heard: RequestOptions['heard'];
   /** Requests of the server that belong to this one. */
-  readonly asked: Set<AbortController>;
+  readonly asked: Set<Ending>;
   /** Stops the clock of the request while the server waits for its client. */
   readonly pause: () => () => void;
 }
@@ -78,7 +79,7 @@ interface Pending {
 export interface RequestOptions {
   readonly timeoutMs: number;
   /** Cancels the request at the server. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Ending | undefined;
   readonly progress?: ((params: Message) => void) | undefined;
   /** What the client has declared, for servers that read it in each request. */
   readonly capabilities?: Message | undefined;
@@ -122,7 +123,7 @@ const MAX_ASKED = 10;
 export class Peer {
   readonly #channel: Channel;
   readonly #pending = new Map<number, Pending>();
-  readonly #asked = new Map<unknown, AbortController>();
+  readonly #asked = new Map<unknown, Ending>();
   readonly #notified: NonNullable<PeerEvents['notified']>;
   readonly #onEnd: (error: Error) => void;
   readonly #askable: Askable;
@@ -150,12 +151,12 @@ export class Peer {
     return new Promise<Answer>((resolve, reject) => {
       if (this.#ended) return reject(new ServerUnavailable(this.#ended.message));
       const id = ++this.#lastId;
-      const asked = new Set<AbortController>();
+      const asked = new Set<Ending>();
       const settle = (answer: Answer | Error): void => {
         if (!this.#pending.delete(id)) return;
         clearTimeout(timer);
-        signal?.removeEventListener('abort', cancel);
-        for (const one of asked) one.abort();
+        signal?.off(cancel);
+        for (const one of asked) one.end();
         if (answer instanceof Error) reject(answer);
         else resolve(answer);
       };
@@ -176,8 +177,8 @@ export class Peer {
         };
       };
       this.#pending.set(id, { settle, progress, party, heard, asked, pause });
-      if (signal?.aborted) return cancel();
-      signal?.addEventListener('abort', cancel, { once: true });
+      if (signal?.isEnded) return cancel();
+      signal?.onEnd(cancel);
       const message = { jsonrpc: '2.0', id, method, params: this.#paramsOf(params, id, options) };
       this.#channel.send(message, options.headers).catch(settle);
     });
@@ -207,7 +208,7 @@ export class Peer {
     if (this.#ended) return;
     this.#ended = error;
     for (const { settle } of this.#pending.values()) settle(new OutcomeUnknown(error.message));
-    for (const asked of this.#asked.values()) asked.abort();
+    for (const asked of this.#asked.values()) asked.end();
     this.#onEnd(error);
   }
 
@@ -219,7 +220,7 @@ export class Peer {
       if (id !== undefined) void this.#answerServer(id, method, params, during);
       else if (method === 'notifications/progress')
         this.#pending.get(Number(params['progressToken']))?.progress?.(params);
-      else if (method === 'notifications/cancelled') this.#asked.get(params['requestId'])?.abort();
+      else if (method === 'notifications/cancelled') this.#asked.get(params['requestId'])?.end();
       else if (isObject(params['_meta']) && SUBSCRIPTION_ID in params['_meta'])
         this.#heard(method, params, this.#pending.get(Number(params['_meta'][SUBSCRIPTION_ID])));
       else this.#notified(method, params, this.#pending.get(Number(during))?.party?.client);
@@ -251,12 +252,12 @@ export class Peer {
       return refused(INVALID_REQUEST, 'It is not clear for which client this is. No client was asked.');
     if (pending.asked.size >= MAX_ASKED)
       return refused(INVALID_REQUEST, 'Too many requests are waiting for an answer.');
-    const cancelling = new AbortController();
+    const cancelling = new Ending();
     this.#asked.set(id, cancelling);
     pending.asked.add(cancelling);
     const resume = pending.pause();
     try {
-      return await pending.party.ask({ method, params, signal: cancelling.signal });
+      return await pending.party.ask({ method, params, signal: cancelling });
     } catch {
       return refused(INTERNAL_ERROR, 'The client did not answer.');
     } finally {

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getRequestListener } from '@hono/node-server';
 import * as v2 from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -13,6 +12,7 @@ import { notesServer } from '../../../test/support/mcp.ts';
 import { connectV1, connectV2, provider } from '../../../test/support/mcp-clients.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { WebPerson } from '../../../test/support/web-person.ts';
+import { nodeListener } from '../../http/node.ts';
 
 /** A server over stdio without an SDK. Its tools describe what it receives. */
 const SERVER = `
@@ -98,10 +98,7 @@ beforeAll(async () => {
       },
     },
   });
-  const listener = getRequestListener((request) => t.legate.fetch(request, { remoteAddress: '127.0.0.1' }), {
-    overrideGlobalObjects: false,
-  });
-  handle = (req, res) => void listener(req, res);
+  handle = nodeListener(t.legate);
   alice = await t.user();
 });
 afterAll(() => {

@@ -5,6 +5,7 @@ import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
 import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf, UnreadableBody } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
 import { type ClientAnswer, eventStream, rpcError, statusOf } from './answers.ts';
+import { Ending } from './ending.ts';
 import { EventStream } from './event-stream.ts';
 import { filterOf, honoured, Listener } from './listening.ts';
 import {
@@ -181,8 +182,15 @@ export class Relay {
     if (!messagesOf(body).some(({ method }) => method === 'tools/call')) return;
     const key = sessionId === null ? this.#keyOf(auth, null) : (this.#sessions.find(auth, sessionId)?.key ?? '');
     if (sessionId !== null && !this.#sessions.find(auth, sessionId)) return;
+    // Nothing is opened for a token that has ended since it was remembered.
+    if (!this.upstreams.has(key) && !(await this.#isValid(auth))) return;
     // Without the server the call is decided and recorded all the same, and then fails.
     await this.upstreams.info(key).catch(() => {});
+  }
+
+  async #isValid({ token }: McpAuth): Promise<boolean> {
+    const { valid } = await this.#parts.legate.mcp.validateToken(token, { audience: this.endpoint });
+    return valid;
   }
 
   async #post(
@@ -208,7 +216,7 @@ export class Relay {
     const id = only && idOf(only);
     if (isModern && messages.length === 1 && only?.['method'] === 'subscriptions/listen' && id !== undefined)
       return this.#subscribe(request, passed, session?.key ?? this.#keyOf(auth, null), id, paramsOf(only));
-    const closed = new AbortController();
+    const closed = new Ending();
     const headers: Record<string, string> = {};
     const accepts = request.header('accept')?.includes('text/event-stream') === true;
     let stream: EventStream | undefined;
@@ -222,17 +230,17 @@ export class Relay {
       session,
       key: session?.key ?? this.#keyOf(auth, null),
       isModern,
-      closed: closed.signal,
+      closed,
       send: (message) => {
-        if (!accepts || closed.signal.aborted) return false;
-        stream ??= this.#stream(passed, () => closed.abort());
+        if (!accepts || closed.isEnded) return false;
+        stream ??= this.#stream(passed, () => closed.end());
         stream.send(message);
         opened(stream);
         return true;
       },
       headers,
     };
-    request.onAbort(() => closed.abort());
+    request.onAbort(() => closed.end());
     const work = Promise.all(messages.map((message) => this.#requests.answer(context, message)));
     // The answer becomes a stream only if something comes before it.
     const first = await Promise.race([work, needed]);

@@ -8,6 +8,7 @@ import { mayMakeTask } from '../guard/tasks.ts';
 import { notFound } from './answers.ts';
 import { CallInTurns, ParkedCalls } from './calls-in-turns.ts';
 import { CANNOT_ANSWER, capabilitiesForServer, inputOf } from './client-requests.ts';
+import { Ending } from './ending.ts';
 import { type Forwarded, forward, type InputNeeded, type Reply, unanswered } from './forward.ts';
 import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
 import { capabilitiesForClient } from './listening.ts';
@@ -57,8 +58,8 @@ export interface Context {
   readonly session: Session | undefined;
   readonly key: string;
   readonly isModern: boolean;
-  /** Aborted when the client closes the response. */
-  readonly closed: AbortSignal;
+  /** When the client closes the response. */
+  readonly closed: Ending;
   /** Sends a message before the answers. Returns false if the client does not accept a stream. */
   readonly send: (message: Message) => boolean;
   /** Headers to add to the answer. */
@@ -133,7 +134,7 @@ export class Requests {
 
   #notified({ session }: Context, method: string, params: Message): void {
     if (!session) return;
-    if (method === 'notifications/cancelled') session.running.get(params['requestId'])?.abort();
+    if (method === 'notifications/cancelled') session.running.get(params['requestId'])?.end();
     const { roots, isolation } = this.#parts.server.legate;
     if (method === 'notifications/roots/list_changed' && roots && isolation !== 'shared')
       this.#parts.upstreams.notify(session.key, method);
@@ -225,13 +226,13 @@ export class Requests {
       capabilities,
       mayMakeTask: declares,
     } = this.#forwarding(context, method, id, message);
-    const cancelling = new AbortController();
+    const cancelling = new Ending();
     session?.running.set(id, cancelling);
     try {
       const reply = await answerTaskRequest(this.#parts, {
         ...{ auth, method, params, capabilities, declares },
         form: tasksBetween(await this.#parts.upstreams.info(key), revision),
-        signal: session ? cancelling.signal : closed,
+        signal: session ? cancelling : closed,
         party: this.#partyOf(context),
       });
       if ('error' in reply) return reply;
@@ -247,9 +248,7 @@ export class Requests {
     return {
       client: session ?? context,
       ask: async (asked) =>
-        session
-          ? session.ask({ ...asked, signal: AbortSignal.any([asked.signal, closed]) }, context.send)
-          : CANNOT_ANSWER,
+        session ? session.ask({ ...asked, signal: Ending.any([asked.signal, closed]) }, context.send) : CANNOT_ANSWER,
     };
   }
 
@@ -271,12 +270,12 @@ export class Requests {
 
   async #relayInSession(context: Context, method: string, id: string | number, message: Message): Promise<Forwarded> {
     const { session } = context;
-    const cancelling = new AbortController();
+    const cancelling = new Ending();
     session?.running.set(id, cancelling);
     const party = this.#partyOf(context);
     const request = {
       ...this.#forwarding(context, method, id, message),
-      cancelling: cancelling.signal,
+      cancelling,
       progress: this.#progressTo(context, message),
       party,
     };
@@ -284,7 +283,7 @@ export class Requests {
       let forwarded = await forward(this.#parts, request);
       for (let round = 0; 'input' in forwarded; round++) {
         const { requests, repeat } = forwarded.input;
-        const inputResponses = round < MAX_ROUNDS ? await inputOf(requests, party.ask, cancelling.signal) : undefined;
+        const inputResponses = round < MAX_ROUNDS ? await inputOf(requests, party.ask, cancelling) : undefined;
         if (!inputResponses) return unanswered(this.#parts, request);
         forwarded = await forward(this.#parts, { ...request, repetition: repeat && { ...repeat, inputResponses } });
       }
@@ -322,7 +321,7 @@ export class Requests {
         forward(this.#parts, {
           ...forwarding,
           repetition,
-          cancelling: call.signal,
+          cancelling: call.cancelling,
           progress: progress && ((params) => started.progress(params)),
           party: call,
         }),

@@ -4,6 +4,7 @@ import { growingCache } from '../../kernel/growing-cache.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { ANSWER_MS, answerOf, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
+import type { Ending } from './ending.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Listener } from './listening.ts';
 import { paramsPassedOn, URL_ELICITATION_REQUIRED } from './messages.ts';
@@ -33,7 +34,7 @@ export class Session {
   /** URIs of the resources that the client listens to. */
   readonly subscriptions = new Set<string>();
   /** Requests in progress, by the client's id. */
-  readonly running = new Map<unknown, AbortController>();
+  readonly running = new Map<unknown, Ending>();
   /** Requests of the server that the client has not answered yet. */
   readonly #asked = new Map<unknown, (answer: Answer) => void>();
   /** Ids of the session's elicitations, by the server's ids, which two clients of a connection may share. */
@@ -62,13 +63,13 @@ export class Session {
     const asked = { ...paramsPassedOn(params) };
     if (asked['mode'] === 'url') asked['elicitationId'] = this.#elicitationId(asked['elicitationId']);
     const sendAnywhere = (message: Message): boolean => send(message) || this.send(message);
-    if (signal.aborted || !sendAnywhere({ jsonrpc: '2.0', id, method, params: asked }))
+    if (signal.isEnded || !sendAnywhere({ jsonrpc: '2.0', id, method, params: asked }))
       return Promise.resolve(NOT_ANSWERED);
     return new Promise((resolve) => {
       const settle = (answer: Answer): void => {
         if (!this.#asked.delete(id)) return;
         clearTimeout(timer);
-        signal.removeEventListener('abort', giveUp);
+        signal.off(giveUp);
         resolve(answer);
       };
       const giveUp = (): void => {
@@ -77,7 +78,7 @@ export class Session {
       };
       const timer = setTimeout(giveUp, ANSWER_MS).unref();
       this.#asked.set(id, settle);
-      signal.addEventListener('abort', giveUp, { once: true });
+      signal.onEnd(giveUp);
     });
   }
 

@@ -1,4 +1,5 @@
-import { failWith, OpenRequests, type RequestEnd, type Send } from './http-request.ts';
+import type { Ending } from './ending.ts';
+import { failWith, OpenRequests, type Send } from './http-request.ts';
 import { type Channel, type ChannelEvents, OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import { messagesIn, readEvents } from './read-events.ts';
 
@@ -17,7 +18,7 @@ export function openSse(url: string, maxChars: number, send: Send, events: Chann
       } else for (const message of messagesIn({ name, data })) events.message(message);
       return false;
     };
-    const listen = async (end: RequestEnd): Promise<void> => {
+    const listen = async (end: Ending): Promise<void> => {
       const headers = { accept: 'text/event-stream' };
       const answer = await send({ method: 'GET', url, headers, end });
       if (!answer.ok) return failWith(answer);

@@ -3,6 +3,7 @@ import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { TASK_NOT_FOUND } from '../guard/tasks.ts';
 import { notFound } from './answers.ts';
 import { canAnswer } from './client-requests.ts';
+import type { Ending } from './ending.ts';
 import type { Reply } from './forward.ts';
 import { failureAnswer, INVALID_PARAMS, MISSING_CAPABILITY, paramsPassedOn, RELATED_TASK } from './messages.ts';
 import type { Answer, Party } from './peer.ts';
@@ -25,7 +26,7 @@ interface TaskRequest {
   readonly capabilities: Message;
   /** Whether the client has tasks, in the revision in which it says so in each request. */
   readonly declares: boolean;
-  readonly signal: AbortSignal;
+  readonly signal: Ending;
   readonly party: Party;
 }
 

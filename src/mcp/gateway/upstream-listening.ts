@@ -1,4 +1,5 @@
 import { isObject, type Message } from '../guard/json-rpc.ts';
+import { Ending } from './ending.ts';
 import type { ServerInfo } from './list-tools.ts';
 import { paramsPassedOn } from './messages.ts';
 import type { Answer, Peer } from './peer.ts';
@@ -20,7 +21,7 @@ type Notified = (method: string, params: Message) => void;
 
 interface Stream {
   readonly uris: ReadonlySet<string>;
-  readonly closing: AbortController;
+  readonly closing: Ending;
 }
 
 /**
@@ -73,7 +74,7 @@ export class UpstreamListening {
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#again);
-    this.#stream?.closing.abort();
+    this.#stream?.closing.end();
   }
 
   /** One change of the stream at a time. */
@@ -91,17 +92,17 @@ export class UpstreamListening {
     const filter = { ...this.#lists, ...(uris.length > 0 && { resourceSubscriptions: uris }) };
     if (Object.keys(filter).length === 0) {
       this.#stream = undefined;
-      before?.closing.abort();
+      before?.closing.end();
       return;
     }
-    const closing = new AbortController();
+    const closing = new Ending();
     await new Promise<void>((resolve) => {
       let stream: Stream | undefined;
       const heard: Notified = (method, params) => {
         if (method === ACKNOWLEDGED && !stream) {
           stream = { uris: honouredOf(params), closing };
           this.#stream = stream;
-          before?.closing.abort();
+          before?.closing.end();
           this.#pauseMs = FIRST_PAUSE_MS;
           resolve();
         } else if (stream && stream === this.#stream) this.#notified(method, paramsPassedOn(params));
@@ -120,7 +121,7 @@ export class UpstreamListening {
           { notifications: filter },
           {
             timeoutMs: this.#timeoutMs,
-            signal: closing.signal,
+            signal: closing,
             heard,
           },
         )

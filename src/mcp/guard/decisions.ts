@@ -69,12 +69,13 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
     if (!decisions) return undefined;
     const { baseUrl, config } = legate.platform;
     return {
-      decide: (auth, question, origin) => legate.authorize(asked(auth, question, origin)).catch(asUndecidable),
+      decide: (auth, question, origin) =>
+        legate.authorize(asked(auth, question, origin), auth.token).catch(asUndecidable),
       permitted: (auth, questions) =>
         Promise.all(
           questions.map((question) =>
             legate
-              .authorize({ ...asked(auth, question), dryRun: true })
+              .authorize({ ...asked(auth, question), dryRun: true }, auth.token)
               .then((decision) => isPossible(decision, question))
               .catch(asUndecidable)
               .catch(isUndecidable),

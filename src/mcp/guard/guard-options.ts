@@ -24,15 +24,26 @@ export interface GuardingLegate {
   /** Whether Legate has an endpoint at a path. The guard leaves these to it. */
   readonly handles?: (pathname: string) => boolean;
   readonly approvals?: { get(id: string): Promise<{ readonly status: string }> };
-  readonly mcp: { validateToken(token: string, options: { readonly audience: string }): Promise<TokenValidation> };
-  authorize(question: {
-    readonly agentId: string;
-    readonly action: string;
-    readonly resource: string;
-    readonly arguments?: Record<string, unknown>;
-    readonly context?: { readonly ip?: string; readonly userAgent?: string };
-    readonly dryRun?: boolean;
-  }): Promise<Decision>;
+  readonly mcp: {
+    validateToken(
+      token: string,
+      options: { readonly audience: string; readonly remembered?: boolean },
+    ): Promise<TokenValidation>;
+  };
+  /**
+   * Decides. A token whose validation was `remembered` is checked again under the lock of the ledger, and is 401 if it
+   * has ended.
+   */
+  authorize(question: GuardedQuestion, token?: string): Promise<Decision>;
+}
+
+export interface GuardedQuestion {
+  readonly agentId: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly arguments?: Record<string, unknown>;
+  readonly context?: { readonly ip?: string; readonly userAgent?: string };
+  readonly dryRun?: boolean;
 }
 
 /** The answer of `POST /authorize`. */

@@ -6,7 +6,7 @@ import {
   pathOfResource,
 } from '../../kernel/protocol/protected-resource.ts';
 import { allowedPlaces } from './allowed-places.ts';
-import { asksOf } from './asks.ts';
+import { type Ask, asksOf } from './asks.ts';
 import { Calls, type Continue, type Decided } from './calls.ts';
 import type { Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
@@ -194,24 +194,22 @@ export class Guard {
         return { answer: this.#refusal(401, undefined, 'A token is required.', this.#allScopes()) };
       }
       const token = BEARER.exec(authorization)?.[1];
-      const validation = token === undefined ? undefined : await this.#verify(token);
+      const validation = token === undefined ? undefined : await this.#verify(token, request.method === 'POST');
       if (token === undefined || !validation?.valid)
         return {
-          answer: this.#refusal(
-            401,
-            'invalid_token',
-            'The token is not valid here, has expired or was revoked.',
-            this.#allScopes(),
-          ),
+          answer: this.#invalidToken(),
         };
       const { agentId, actorId, userId, scopes, expiresAt, clientId = '' } = validation;
       const acting = actorId === undefined ? {} : { actorId };
+      const { endpoint } = this.#options.server;
       const auth: McpAuth = {
         token,
         clientId,
         scopes: [...scopes],
         expiresAt: Math.floor(expiresAt.getTime() / 1000),
-        resource: new URL(this.#options.server.endpoint),
+        get resource() {
+          return new URL(endpoint);
+        },
         agentId,
         userId,
         ...acting,
@@ -220,13 +218,13 @@ export class Guard {
       const opener = this.#sessions.get(header('mcp-session-id'))?.agentId;
       if (opener !== undefined && opener !== agentId)
         return { answer: this.#json(404, errorAnswer(null, { code: NO_SESSION, message: 'Session not found' })) };
-      return await this.#judgeBody(auth, request);
+      return await this.#judgeBody(auth, request, validation.remembered === true);
     } catch (error) {
       return { answer: this.#failure(error) };
     }
   }
 
-  async #judgeBody(auth: McpAuth, request: GuardedRequest): Promise<Verdict> {
+  async #judgeBody(auth: McpAuth, request: GuardedRequest, isRemembered: boolean): Promise<Verdict> {
     const { header } = request;
     const found = await request.body();
     const body = found === null ? null : 'bytes' in found ? parseBody(found.bytes) : found.parsed;
@@ -237,6 +235,9 @@ export class Guard {
         400,
       );
     const asks = asksOf(body);
+    // What is decided is checked again by the decision. Everything else depends on this check alone.
+    if (isRemembered && !isDecided(body, asks) && !(await this.#verify(auth.token)).valid)
+      return { answer: this.#invalidToken() };
     const tools = asks.filter(({ reads }) => !reads).map(({ name }) => name);
     const needed = [...new Set([...this.#scopes, ...tools.flatMap((tool) => this.#scopesOf(tool))])];
     if (missingScopes(auth.scopes, needed, this.#options.scopeHierarchy).length > 0)
@@ -303,6 +304,7 @@ export class Guard {
     if (error instanceof UnreadableBody)
       return this.#json(400, errorAnswer(null, { code: PARSE_ERROR, message: 'The body is not JSON.' }));
     const { status, code } = error as { status?: unknown; code?: unknown };
+    if (status === 401) return this.#invalidToken();
     if (code === 'AGENT_NOT_FOUND')
       return this.#refusal(401, 'invalid_token', 'The agent of this token is no more.', this.#allScopes());
     if (error instanceof VerifierUnavailable || status === 503)
@@ -315,6 +317,11 @@ export class Guard {
         { 'retry-after': '1' },
       );
     throw error;
+  }
+
+  #invalidToken(): GuardAnswer {
+    const description = 'The token is not valid here, has expired or was revoked.';
+    return this.#refusal(401, 'invalid_token', description, this.#allScopes());
   }
 
   #refusal(
@@ -358,6 +365,13 @@ export class Guard {
     return [...new Set([...this.#scopes, ...(typeof toolScopes === 'function' ? [] : toolScopes)])];
   }
 }
+
+/** Whether each message is decided, and not only a repetition that waits for a person. */
+const isDecided = (body: unknown, asks: readonly Ask[]): boolean =>
+  asks.length > 0 &&
+  messagesOf(body).every(
+    (message) => paramsOf(message)['requestState'] === undefined && asks.some((ask) => ask.message === message),
+  );
 
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',

@@ -11,4 +11,6 @@ export type TokenValidation =
       readonly clientId?: string;
       /** For an exchanged token: the agent that acts by a delegation from `agentId` (RFC 8693, `act`). */
       readonly actorId?: string;
+      /** From memory, so it may be older than the newest change. Decisions that are given the token check it again. */
+      readonly remembered?: true;
     };

@@ -4,7 +4,8 @@ import type { GuardOptions, RemoteOptions } from './guard-options.ts';
 import { fetchJson, issuerMetadata, VerifierUnavailable } from './issuer-metadata.ts';
 import type { TokenValidation } from './token-validation.ts';
 
-export type VerifyToken = (token: string) => Promise<TokenValidation>;
+/** @param remembered what is known of the token is enough, where decisions check it again */
+export type VerifyToken = (token: string, remembered?: boolean) => Promise<TokenValidation>;
 
 /** Each key is valid for one of these, as its JWK says. The token cannot choose (RFC 8725, section 3.1). */
 const ALGORITHMS = ['EdDSA', 'ES256'];
@@ -18,11 +19,12 @@ export function verifierOf(options: GuardOptions): VerifyToken {
   const audience = options.server.endpoint;
   const verify =
     'legate' in options
-      ? (token: string) => options.legate.mcp.validateToken(token, { audience })
+      ? (token: string, remembered?: boolean) =>
+          options.legate.mcp.validateToken(token, { audience, ...(remembered && { remembered }) })
       : options.introspection
         ? introspecting(options, options.introspection, audience)
         : byKeys(options, audience);
-  return async (token) => (token.length > MAX_TOKEN_CHARS ? INVALID : verify(token));
+  return async (token, remembered) => (token.length > MAX_TOKEN_CHARS ? INVALID : verify(token, remembered));
 }
 
 /** Verifies type, algorithm, signature, issuer, audience and times (RFC 9068, section 4). */

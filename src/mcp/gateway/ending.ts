@@ -1,0 +1,36 @@
+/**
+ * The end of something, at most once: of a request, or of the wait for its answer. Cheaper than an AbortController, of
+ * which each call would need several.
+ */
+export class Ending {
+  #isEnded = false;
+  readonly #listeners: (() => void)[] = [];
+
+  /** Returns one that ends with the first of others. */
+  static any(others: readonly Ending[]): Ending {
+    const first = new Ending();
+    for (const other of others) other.onEnd(() => first.end());
+    return first;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Calls `listener` at the end, or now if that is past. */
+  onEnd(listener: () => void): void {
+    if (this.#isEnded) listener();
+    else this.#listeners.push(listener);
+  }
+
+  off(listener: () => void): void {
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    for (const listener of this.#listeners.splice(0)) listener();
+  }
+}

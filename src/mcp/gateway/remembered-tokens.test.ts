@@ -1,0 +1,106 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { nodeListener } from '../../http/node.ts';
+
+/** Answers every request with one result, and counts calls of tools. */
+let calls = 0;
+const upstream = createServer(async (req, res) => {
+  let text = '';
+  for await (const chunk of req) text += chunk;
+  if (text === '') return void res.writeHead(405).end();
+  const { id, method } = JSON.parse(text);
+  if (id === undefined) return void res.writeHead(202).end();
+  if (method === 'tools/call') calls++;
+  const result = {
+    ...{ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
+    ...{ tools: [{ name: 'x', inputSchema: { type: 'object' } }], content: [{ type: 'text', text: 'done' }] },
+  };
+  res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+});
+const front = createServer((req, res) => listener(req, res));
+let listener: ReturnType<typeof nodeListener>;
+let t: TestService;
+let owner: TestUser;
+let url: string;
+
+const listening = async (server: typeof front): Promise<string> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+beforeAll(async () => {
+  t = await createTestService({
+    lasting: true,
+    config: { gateway: { servers: { plain: { url: await listening(upstream) } } } },
+  });
+  listener = nodeListener(t.legate);
+  url = `${await listening(front)}/gateway/plain/mcp`;
+  owner = await t.user();
+});
+afterAll(() => {
+  for (const server of [front, upstream]) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+const agent = () => t.agent(owner, { permissions: [{ resource: 'mcp:plain:*', actions: ['execute'] }] });
+const send = async (token: string, method: string, params: object = {}, headers = {}): Promise<[number, Json]> => {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  return [response.status, await response.json()];
+};
+const CALL = ['tools/call', { name: 'x', arguments: { text: 'a "quoted" text' } }] as const;
+
+it('a call over node:http has the answer of one that arrives as a Request', async () => {
+  const { token } = await agent();
+  const direct = await send(token, ...CALL);
+  expect(direct).toEqual([
+    200,
+    { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ content: expect.any(Array) }) },
+  ]);
+  // An Origin is left to the way of Requests.
+  expect(await send(token, ...CALL, { origin: new URL(t.legate.baseUrl).origin })).toEqual(direct);
+  expect((await send(token, ...CALL, { origin: 'https://elsewhere.example' }))[0]).toBe(403);
+  expect((await send(token, ...CALL, { 'content-encoding': 'gzip' }))[0]).toBe(400);
+  expect((await send('lgt_unknown', ...CALL))[0]).toBe(401);
+});
+
+it('a token that is remembered ends with the agent, its rotation and its expiry, whatever is asked', async () => {
+  for (const end of ['rotate', 'revoke'] as const) {
+    const { id, token } = await agent();
+    for (let n = 0; n < 2; n++) expect((await send(token, ...CALL))[0]).toBe(200);
+    const before = calls;
+    await (end === 'rotate'
+      ? t.call('POST', `/agents/${id}/rotate`, { as: owner })
+      : t.call('DELETE', `/agents/${id}`, { as: owner }));
+    const asked = [CALL, ['tools/list'], ['ping'], ['initialize', { protocolVersion: '2025-11-25' }]] as const;
+    for (const [method, params] of asked) {
+      const [status, answer] = await send(token, method, params);
+      expect([method, status, answer.error]).toEqual([method, 401, 'invalid_token']);
+    }
+    expect(calls).toBe(before);
+  }
+});
+
+it('calls that follow each other need no commit of their own for their outcomes', async () => {
+  const { ledger } = t.legate.platform;
+  const { id, token } = await agent();
+  await send(token, ...CALL);
+  const { changes } = ledger.stats;
+  const many = 40;
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      for (let n = 0; n < many / 4; n++) await send(token, ...CALL);
+    }),
+  );
+  await t.legate.platform.background.idle();
+  expect(ledger.stats.changes - changes).toBeLessThan(many / 4);
+  const { body } = await t.call('GET', `/events?types=gateway.call&agentId=${id}&limit=100`, { as: owner });
+  expect(body).toHaveLength(many + 1);
+});
