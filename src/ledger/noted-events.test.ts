@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { createTestService, type TestService } from '../../test/support/service.ts';
 import { SYSTEM } from '../access/actor.ts';
 import type { ActedEvent } from './index.ts';
@@ -7,6 +7,10 @@ let t: TestService;
 beforeAll(async () => {
   t = await createTestService({ lasting: true });
 });
+
+// Only the wait for a batch: nothing that follows may depend on how fast this machine is.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
 
 const event = (server: unknown): ActedEvent => ({ type: 'gateway.restarted', data: { server }, actor: SYSTEM });
 const recorded = async (): Promise<unknown[]> => {
@@ -33,7 +37,9 @@ it('events join the next batch of decisions, or get a commit of their own', asyn
   await Promise.all([asked, ...joined]);
   expect(ledger.stats.changes).toBe(changes);
 
-  await ledger.note(event('three'));
+  const alone = ledger.note(event('three'));
+  vi.advanceTimersByTime(10);
+  await alone;
   expect(ledger.stats.changes).toBe(changes + 1);
   expect(await recorded()).toEqual(['audit', 'audit', 'one', 'two', 'three']);
 });

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
@@ -6,7 +6,7 @@ import { nodeListener } from '../../http/node.ts';
 
 /** Answers every request with one result, and counts calls of tools. */
 let calls = 0;
-const upstream = createServer(async (req, res) => {
+const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
   let text = '';
   for await (const chunk of req) text += chunk;
   if (text === '') return void res.writeHead(405).end();
@@ -18,7 +18,8 @@ const upstream = createServer(async (req, res) => {
     ...{ tools: [{ name: 'x', inputSchema: { type: 'object' } }], content: [{ type: 'text', text: 'done' }] },
   };
   res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-});
+};
+const upstream = createServer((req, res) => void answer(req, res));
 const front = createServer((req, res) => listener(req, res));
 let listener: ReturnType<typeof nodeListener>;
 let t: TestService;
