@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startProcess } from '../support/process.ts';
@@ -58,7 +58,21 @@ describe('the packed package', () => {
       'dist/openapi.json',
     ])
       expect(files).toContain(file);
-    expect(files.filter((file) => /\.test\.|\.cases\.|^(src|test|scripts|bench|examples)\//.test(file))).toEqual([]);
+    expect(files.filter((file) => /\.test\.|\.cases\.|^(src|test|scripts|bench)\//.test(file))).toEqual([]);
+  });
+
+  it('has every file that its texts link to', () => {
+    const missing = files
+      .filter((file) => file.endsWith('.md'))
+      .flatMap((file) =>
+        [...readFileSync(join(root, file), 'utf8').matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+          .map((found) => decodeURIComponent(found[1] as string))
+          .filter((link) => !/^[a-z]+:/.test(link))
+          .map((link) => join(dirname(file), link).replace(/\/$/, ''))
+          .filter((target) => !files.some((packed) => packed === target || packed.startsWith(`${target}/`)))
+          .map((target) => `${file}: ${target}`),
+      );
+    expect(missing).toEqual([]);
   });
 
   it('passes publint', () => {
