@@ -1318,7 +1318,7 @@ export interface Ready {
     readonly clock: Open<"ok" | "off" | "unknown">;
     /** Only if Redis is used. unreachable: until it answers, each process counts limits itself. */
     readonly redis?: Open<"ok" | "unreachable"> | undefined;
-    /** Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none is signed until the log is ended with `legate ledger recover`. */
+    /** Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none is signed until the log is ended with `npx legate ledger recover`. */
     readonly seal?: Open<"ok" | "behind" | "halted"> | undefined;
     /** behind: the database lacks migrations that this version needs. */
     readonly schema: Open<"ok" | "behind" | "unknown">;

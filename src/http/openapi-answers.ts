@@ -94,6 +94,9 @@ export function errors(route: Route<Platform>): Json {
     all.push(CommonErrors.RATE_LIMIT_EXCEEDED, CommonErrors.PREVIEW_TIMED_OUT, CommonErrors.VALIDATION_FAILED);
   if (takesIdempotencyKey(route)) all.push(...Object.values(IdempotencyErrors), CommonErrors.VALIDATION_FAILED);
   if (route.rateLimit) all.push(CommonErrors.RATE_LIMIT_EXCEEDED);
+  // Another value is an address that does not exist, which is a page for a browser.
+  const hasPattern = PATTERN_IN_PATH.test(route.path);
+  if (hasPattern) all.push(CommonErrors.NOT_FOUND);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE);
   all.push(CommonErrors.INTERNAL_ERROR, CommonErrors.STORAGE_UNAVAILABLE);
   const byStatus = new Map<number, Map<string, ErrorFactory>>();
@@ -106,18 +109,41 @@ export function errors(route: Route<Platform>): Json {
     if (own !== undefined && !(own && 'mediaTypes' in own)) continue;
     described[status] = {
       description: factories.map((error) => `\`${nameOf(route, error)}\`: ${error.message}`).join('\n\n'),
-      ...(status === 401 && route.access !== 'public'
-        ? { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } }
-        : {}),
+      ...headersOfError(status),
       content: {
         [errorType(route, status)]: { schema: bodyOf(route, status, factories) },
-        ...(route.form || route.page || own ? { 'text/html': { schema: TEXT } } : {}),
+        ...(route.form || route.page || own || (hasPattern && status === CommonErrors.NOT_FOUND.status)
+          ? { 'text/html': { schema: TEXT } }
+          : {}),
         ...Object.fromEntries((own?.mediaTypes ?? []).map((type) => [type, { schema: TEXT }])),
       },
     };
   }
   return described;
 }
+
+const PATTERN_IN_PATH = /:\w+\{(?!\.\+\})/;
+
+/** Headers of errors that clients act on. */
+const headersOfError = (status: number): Json => {
+  const named = HEADERS_OF_ERRORS[status];
+  return named
+    ? { headers: Object.fromEntries(named.map(([name, description]) => [name, { description, schema: TEXT }])) }
+    : {};
+};
+const CHALLENGE = ['WWW-Authenticate', 'The challenge, where there is one (RFC 9110, section 11.6.1).'] as const;
+const WAIT = ['Retry-After', 'Seconds to wait, where waiting helps.'] as const;
+const HEADERS_OF_ERRORS: Readonly<Record<number, readonly (readonly [name: string, description: string])[]>> = {
+  401: [CHALLENGE],
+  403: [CHALLENGE],
+  409: [WAIT],
+  429: [
+    WAIT,
+    ['RateLimit', 'What is left of the limit (draft-ietf-httpapi-ratelimit-headers).'],
+    ['RateLimit-Policy', 'The limit and its window.'],
+  ],
+  503: [WAIT],
+};
 
 /** Refusals by a rate limit are plain JSON, also where a standard has its own media type. */
 const errorType = (route: Route<Platform>, status: number): string =>
@@ -145,13 +171,21 @@ function bodyOf(route: Route<Platform>, status: number, factories: readonly Erro
         },
       ],
     };
-  const fields = Object.keys(standard((factories[0] as ErrorFactory)()));
+  const bodies = factories.map((error) => standard(error()) as Record<string, string | string[]>);
+  const fields = [...new Set(bodies.flatMap(Object.keys))];
   return {
     type: 'object',
     properties: Object.fromEntries(
-      fields.map((field) => [field, field === 'error' ? { type: 'string', enum: names } : { type: 'string' }]),
+      fields.map((field) => {
+        const values = [...new Set(bodies.flatMap((body) => body[field] ?? []))];
+        const schema = { type: 'string', ...(TEXTS_FOR_PEOPLE.has(field) ? {} : { enum: values }) };
+        return [field, bodies.some((body) => Array.isArray(body[field])) ? { type: 'array', items: schema } : schema];
+      }),
     ),
-    required: fields,
+    required: fields.filter((field) => bodies.every((body) => field in body)),
     additionalProperties: false,
   };
 }
+
+/** Fields of errors of standards whose text depends on the case. */
+const TEXTS_FOR_PEOPLE: ReadonlySet<string> = new Set(['error_description', 'detail']);

@@ -12,6 +12,9 @@ interface Description {
   readonly compiled: Map<string, ValidateFunction>;
 }
 
+/** Times are ISO 8601 in UTC with milliseconds (contract 2). Other formats are not checked. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
 const descriptions = new Map<string, Description>();
 const byMounts = new WeakMap<readonly MountedRoute[], Description>();
 
@@ -23,7 +26,8 @@ function descriptionOf(mounted: readonly MountedRoute[], platform: Platform): De
   let found = descriptions.get(key);
   if (!found) {
     const document = describeApi(mounted, platform);
-    const validator = new Ajv2020({ strict: false, validateFormats: false });
+    const validator = new Ajv2020({ strict: false, logger: false });
+    validator.addFormat('date-time', TIME);
     validator.addSchema(document, 'api');
     found = { document, validator, compiled: new Map() };
     descriptions.set(key, found);
@@ -32,6 +36,7 @@ function descriptionOf(mounted: readonly MountedRoute[], platform: Platform): De
   return found;
 }
 
+const namesOf = (headers: object = {}): string[] => Object.keys(headers).map((name) => name.toLowerCase());
 const bareType = (headers: Headers): string => (headers.get('content-type') ?? '').split(';')[0] as string;
 const pointer = (parts: readonly string[]): string =>
   parts.map((part) => `/${encodeURIComponent(part.replace(/~/g, '~0').replace(/\//g, '~1'))}`).join('');
@@ -66,10 +71,13 @@ export function notDescribed(
   const described = responses[status];
   if (!described) return [...problems, 'the description does not have this status'];
   const type = bareType(response.headers);
-  if (text === '') return problems;
+  if (text === '') return described.content ? [...problems, 'has no body, and the description has one'] : problems;
   if (!described.content?.[type]) return [...problems, `the description does not have ${type} for this status`];
-  if (type !== 'application/json') return problems;
+  if (!/[/+]json$/.test(type)) return problems;
   const ref = `api#${pointer(['paths', path, method, 'responses', String(status), 'content', type, 'schema'])}`;
+  for (const name of ['www-authenticate', 'retry-after'])
+    if (status >= 400 && status < 500 && response.headers.has(name) && !namesOf(described.headers).includes(name))
+      problems.push(`the description does not have the header ${name} for this status`);
   let validate = compiled.get(ref);
   if (!validate) {
     validate = validator.compile({ $ref: ref });
