@@ -61,6 +61,7 @@ describe('GET /api/legate/events/stream', () => {
         userId: owner.id,
         ...(event === 'audit' ? {} : { actor: expect.objectContaining({ userId: owner.id }) }),
         ...(event === 'agent.created' ? { after: expect.objectContaining({ name: 'watched' }) } : {}),
+        ...(event === 'agent.revoked' ? { before: { status: 'active' }, after: { status: 'revoked' } } : {}),
       });
     }
     expect(seen[0]?.data.data).toEqual({ agentId: agent.id, name: 'watched', ownerId: owner.id, type: 'autonomous' });
