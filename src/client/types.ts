@@ -3478,7 +3478,7 @@ export interface Resources {
     }, options?: RequestOptions): Promise<WebhookDelivery>;
     /** Get a delivery with its attempts. `GET /webhooks/deliveries/{id}` */
     delivery(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<WebhookDeliveryWithAttempts>;
-    /** Deliver again what was dropped in a span of time. `POST /webhooks/{id}/recover` */
+    /** Deliver again what failed in a span of time. `POST /webhooks/{id}/recover` */
     recover(id: string, body: RecoverWebhookRequest, options?: RequestOptions): Promise<RecoveredWebhook>;
   };
   readonly costs: {
