@@ -33,7 +33,7 @@ import {
 import { scopeNames } from '../scope.ts';
 import { answerDevice, type DeviceRequest, findDeviceRequest, isAgentProblem } from './answer-device.ts';
 import { DEVICE_PATH } from './authorize-device.ts';
-import { displayUserCode, readUserCode } from './user-code.ts';
+import { displayUserCode, findOwnAnswer, readUserCode } from './user-code.ts';
 
 type PageCall = Pick<Call<unknown, unknown, unknown>, 'request' | 'url' | 'requireUser'>;
 /** Parameter of `verification_uri_complete`, and field of the form. */
@@ -51,7 +51,8 @@ export async function devicePage(platform: Platform, call: PageCall): Promise<Re
 
 /**
  * POST: shows the request with the code; with `decision`, answers it. The code is sent again with the decision, so a
- * page that was open for too long is answered like a wrong code.
+ * page that was open for too long is answered like a wrong code. A form that the person sends twice has the answer of
+ * the first time.
  */
 export async function submitDevicePage(
   platform: Platform,
@@ -62,9 +63,15 @@ export async function submitDevicePage(
   const person = await call.requireUser();
   const typed = (fields[USER_CODE] ?? '').slice(0, MAX_CODE_CHARS);
   const wrongCode = () => codePage(platform, call, person, typed, [{ field: USER_CODE, message: t.device.wrongCode }]);
-  const request = await findDeviceRequest(platform, person, typed);
-  if (!request) return wrongCode();
   const { decision } = fields;
+  const done = (answer: 'allowed' | 'denied') => seeOther(`${pathOf(platform, DEVICE_PATH)}?done=${answer}`);
+  const answerGone = async (): Promise<Response> => {
+    const { database, clock } = platform;
+    const first = await findOwnAnswer(platform, database.read, clock.now(), person.principal.userId, typed);
+    return first && decision !== undefined ? done(first) : wrongCode();
+  };
+  const request = await findDeviceRequest(platform, person, typed);
+  if (!request) return answerGone();
   if (decision === undefined) return requestPage(platform, call, person, request, typed);
   const input: FormInput = {
     scopes: scopeNames(request.row.scope).filter((scope) => fields[scopeField(scope)] !== undefined),
@@ -78,7 +85,7 @@ export async function submitDevicePage(
       message: t.consent.atLeastOne,
     });
   try {
-    if (!(await answerDevice(platform, person, request, allow ? input : { ...input, scopes: [] }))) return wrongCode();
+    if (!(await answerDevice(platform, person, request, allow ? input : { ...input, scopes: [] }))) return answerGone();
   } catch (error) {
     if (error instanceof LegateError && error.code === 'OAUTH_ACCESS_DENIED')
       return showAgain({ field: AGENT_FIELD, message: t.consent.managed });
@@ -86,7 +93,7 @@ export async function submitDevicePage(
     const message = error.code === 'OAUTH_INVALID_REQUEST' ? t.consent.wrongAgent : error.message;
     return showAgain({ field: AGENT_FIELD, message });
   }
-  return seeOther(`${pathOf(platform, DEVICE_PATH)}?done=${allow ? 'allowed' : 'denied'}`);
+  return done(allow ? 'allowed' : 'denied');
 }
 
 async function codePage(

@@ -221,6 +221,26 @@ describe('the page for the code', () => {
     expect(await t.legate.mcp.validateToken(body.access_token)).toMatchObject({ userId: first?.id });
   });
 
+  it('a form that is sent twice has the first answer, and creates one agent', async () => {
+    const someone = await signUp(t);
+    const { client, device } = await startDevice(t);
+    const twice = await Promise.all(Array.from({ length: 8 }, () => answerDevice(t, someone, device.user_code)));
+    const denied = await answerDevice(t, someone, device.user_code, { decision: 'deny' });
+    for (const r of [...twice, denied])
+      expect([r.status, r.headers.get('location')]).toEqual([303, '/device?done=allowed']);
+    expect((await t.call('GET', '/agents', { as: someone })).body).toHaveLength(1);
+    expect((await pollDevice(t, client, device.device_code)).status).toBe(200);
+    expect((await answerDevice(t, someone, device.user_code)).headers.get('location')).toBe('/device?done=allowed');
+    expect((await answerDevice(t, person, device.user_code)).status).toBe(400);
+
+    const other = await startDevice(t);
+    for (const decision of ['deny', 'allow'])
+      expect((await answerDevice(t, someone, other.device.user_code, { decision })).headers.get('location')).toBe(
+        '/device?done=denied',
+      );
+    expect(await poll(other.client, other.device)).toEqual([400, 'access_denied']);
+  });
+
   it('[RFC 8628 5.1] lets a person guess five codes in a minute, of which concurrent ones count too', async () => {
     const someone = await signUp(t);
     const { device } = await startDevice(t);

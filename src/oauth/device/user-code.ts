@@ -61,8 +61,31 @@ export async function findPendingRequest(
           .where('status', '=', 'pending')
           .where('expires_at', '>', now)
           .executeTakeFirst();
-  if (!row) await db.insertInto('oauth_device_failures').values({ user_id: userId, failed_at: now }).execute();
+  // A form that is sent twice is not a guess.
+  if (!row && !(await findOwnAnswer(platform, db, now, userId, typed)))
+    await db.insertInto('oauth_device_failures').values({ user_id: userId, failed_at: now }).execute();
   return row;
+}
+
+/** Returns how this person has answered the request with this code; undefined if they have not, or it has expired. */
+export async function findOwnAnswer(
+  platform: Platform,
+  db: Db,
+  now: number,
+  userId: Id<'user'>,
+  typed: string,
+): Promise<'allowed' | 'denied' | undefined> {
+  const code = readUserCode(typed);
+  if (code === undefined) return undefined;
+  const row = await db
+    .selectFrom('oauth_device_requests')
+    .select('status')
+    .where('user_code_hash', 'in', keyedHashes(platform.secrets().cookie, PURPOSE, '', code))
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  if (!row || row.status === 'pending') return undefined;
+  return row.status === 'denied' ? 'denied' : 'allowed';
 }
 
 async function assertMayGuess(db: Db, now: number, userId: Id<'user'>): Promise<void> {
