@@ -57,9 +57,11 @@ function histogram(name: string, help: string, all: readonly (readonly [Labels, 
 export async function renderMetrics(platform: Platform): Promise<{ text: string; contentType: string }> {
   processMetrics ??= processRegistry();
   const register = await processMetrics;
+  // First, because it asks the database and Redis what the others report: the offset of the clock, and who is lost.
+  const readiness = await ofReadiness(platform);
   const parts = [ofRequests(platform), ofDecisions(platform), ofLimits(platform), await ofModules(platform)];
   const info = { version: packageVersion(), database: platform.database.dialect };
-  parts.push(await ofReadiness(platform), await ofInstances(platform));
+  parts.push(readiness, await ofInstances(platform));
   parts.push(series('legate_info', 'gauge', 'Version and database.', [[info, 1]]));
   return { text: `${parts.join('')}${await register.metrics()}`, contentType: register.contentType };
 }

@@ -73,10 +73,12 @@ export class SharedStore {
     }
   }
 
-  /** Whether Redis answers now. */
+  /** Whether Redis answers now. If it does not, it is lost from now on, also if nothing is counted. */
   async ping(): Promise<boolean> {
     if (!this.#client) await this.open();
-    return (await this.#client?.ping()) ?? false;
+    const answers = (await this.#client?.ping()) ?? false;
+    if (!answers) this.#lose(new Error('Redis does not answer'));
+    return answers;
   }
 
   close(): void {
