@@ -96,7 +96,12 @@ export class Client {
       toAgent: target.id,
       permissions: [{ resource, actions: ['read'] }],
     };
-    const made = await this.#until([201], { path: '/delegations', token: this.#owner.token, body });
+    // Without a key, a repetition after a lost answer would make a second delegation.
+    const headers = { 'idempotency-key': resource };
+    const made = await this.#until([201], { path: '/delegations', token: this.#owner.token, body, headers });
+    const path = `/delegations?fromAgent=${source.id}`;
+    const { body: all } = await this.#until([200], { method: 'GET', path, token: this.#owner.token });
+    if (all.length !== 1) throw new Error(`one request made ${all.length} delegations of ${source.id}`);
     const right = `delegation ${made.body.id}`;
     this.#given(right);
     const rights = [target.right, source.right, `${source.id} may ${resource}`, right];
@@ -306,7 +311,9 @@ export class Client {
     for (let i = 0; i < TRIES; i++) {
       last = await run();
       if (isDone(last)) return last;
-      if (last.status !== 0 && last.status !== 503)
+      // The first request with the key may go on at an instance whose answer was lost.
+      const isRunning = last.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
+      if (last.status !== 0 && last.status !== 503 && !isRunning)
         throw new Error(`unexpected answer ${last.status}: ${last.text.slice(0, 300)}`);
       if (this.#isOver()) throw new GivenUp();
       await new Promise((resolve) => setTimeout(resolve, 100));
