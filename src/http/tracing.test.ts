@@ -69,6 +69,18 @@ const traceContext: TextMapPropagator = {
 const CALLER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 const traceparent = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
 
+/** An MCP server over stdio. */
+const SERVER = `
+const results = {
+  initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
+  'tools/list': { tools: [{ name: 'read', inputSchema: { type: 'object' } }] },
+  'tools/call': { content: [{ type: 'text', text: 'secret' }] },
+};
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }));
+});`;
+
 let plain: TestService;
 let t: TestService;
 let owner: TestUser;
@@ -94,7 +106,9 @@ beforeAll(async () => {
     propagation: traceContext,
     context: contexts,
   };
-  t = await createTestService({ lasting: true });
+  const notes = { command: process.execPath, args: ['-e', SERVER] };
+  const config = { gateway: { servers: { notes, away: { command: '/nowhere/x' } } } };
+  t = await createTestService({ lasting: true, config });
   owner = await t.user();
 });
 afterAll(() => {
@@ -150,6 +164,26 @@ describe('OpenTelemetry', () => {
     const [, request] = recorded.filter(({ name }) => name !== 'inside');
     expect(request).toMatchObject({ name: 'GET /agents', parent: outer.spanContext().spanId });
     expect(recorded.find(({ name }) => name === 'inside')?.parent).toBe(request?.spanId);
+  });
+
+  it('a call of a tool through the gateway is a span below its request, without arguments and result', async () => {
+    const permissions = ['notes', 'away'].map((name) => ({ resource: `mcp:${name}:read`, actions: ['execute'] }));
+    const agent = await t.agent(owner, { permissions });
+    recorded.length = 0;
+    const params = { name: 'read', arguments: { name: 'secret' } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    for (const server of ['notes', 'away']) await t.call('POST', `/gateway/${server}/mcp`, { as: agent, body });
+    const [ok, failed] = recorded.filter(({ name }) => name === 'tools/call read');
+    const requests = recorded.filter(({ name }) => name === 'POST /gateway/:name/mcp');
+    expect([ok?.parent, failed?.parent]).toEqual(requests.map(({ spanId }) => spanId));
+    expect(ok?.attributes).toEqual({
+      'mcp.method.name': 'tools/call',
+      'gen_ai.tool.name': 'read',
+      'legate.gateway.server': 'notes',
+      'legate.audit_id': expect.stringMatching(/^aud_/),
+    });
+    expect(failed).toMatchObject({ attributes: { 'error.type': 'unavailable' }, status: { code: 2 }, ended: 1 });
+    expect(JSON.stringify(recorded)).not.toContain('secret');
   });
 
   it('a failure of the service is an error of its span', async () => {

@@ -1,5 +1,13 @@
 import { createRequire } from 'node:module';
-import type { Context, ContextManager, Span, TextMapPropagator, Tracer, TracerProvider } from '@opentelemetry/api';
+import type {
+  Attributes,
+  Context,
+  ContextManager,
+  Span,
+  TextMapPropagator,
+  Tracer,
+  TracerProvider,
+} from '@opentelemetry/api';
 import { packageVersion } from '../kernel/version.ts';
 import type { EndpointMetrics } from './request-metrics.ts';
 import type { Source } from './sources/source.ts';
@@ -76,6 +84,22 @@ export class Tracing {
     if (status >= 500) {
       span.setAttribute('error.type', String(status));
       span.setStatus({ code: this.#api.SpanStatusCode.ERROR });
+    }
+    span.end();
+  }
+
+  /**
+   * Adds a span for a call to another service that has ended, below the span of the request that is answered now.
+   * `begun` is of `performance.now()`; `error` is undefined if the call succeeded.
+   */
+  called(name: string, attributes: Attributes, begun: number, error: string | undefined): void {
+    const { ROOT_CONTEXT, SpanKind, SpanStatusCode } = this.#api;
+    const startTime = performance.timeOrigin + begun;
+    const options = { kind: SpanKind.CLIENT, attributes, startTime };
+    const span = this.#tracer.startSpan(name, options, this.#contexts?.active() ?? ROOT_CONTEXT);
+    if (error !== undefined) {
+      span.setAttribute('error.type', error);
+      span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.end();
   }

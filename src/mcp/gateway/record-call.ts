@@ -1,4 +1,5 @@
 import type { Actor } from '../../access/actor.ts';
+import { Tracing } from '../../http/tracing.ts';
 import type { Platform } from '../../platform.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { callMetrics } from './call-metrics.ts';
@@ -22,16 +23,28 @@ export interface FinishedCall {
 export type RecordCall = (call: FinishedCall) => void;
 
 /**
- * Emits `gateway.call` after each call of a tool. The result itself is not stored. Outcomes join the commits of the
- * decisions on the next calls.
+ * Emits `gateway.call` after each call of a tool, and adds its span to the trace, named by the conventions of
+ * OpenTelemetry for MCP. The result itself is not stored. Outcomes join the commits of the decisions on the next calls.
  */
 export function recorderOf(platform: Platform): RecordCall {
   const metrics = platform.stateOf(callMetrics);
+  const tracing = Tracing.find();
   let recording: Promise<void> | undefined;
   return ({ auth, auditId, server, tool, begun, definition, answer, outcome: failure }) => {
     const duration = performance.now() - begun;
     const outcome = answer ? outcomeOf(answer) : (failure ?? 'unknown');
     metrics.observe(server, outcome, duration);
+    tracing?.called(
+      `tools/call ${tool}`,
+      {
+        'mcp.method.name': 'tools/call',
+        'gen_ai.tool.name': tool,
+        'legate.gateway.server': server,
+        ...(auditId !== undefined && { 'legate.audit_id': auditId }),
+      },
+      begun,
+      outcome === 'ok' ? undefined : outcome,
+    );
     const durationMs = Math.round(duration);
     const resultBytes = answer && 'result' in answer ? Buffer.byteLength(JSON.stringify(answer.result)) : 0;
     const durable = platform.ledger.note({
