@@ -253,13 +253,16 @@ it('an address for messages at another origin is refused', async () => {
   expect(body.error).toMatchObject({ code: 1503 });
 });
 
-it('the answers of 100 clients that all use the id 1 never cross', async () => {
+it('the answers of 100 clients of two persons that all use the id 1 never cross', async () => {
+  const permissions = [{ resource: 'mcp:crossing:*', actions: ['execute'] }];
+  const agents = [agent, await t.agent(await t.user(), { permissions })];
   const args = Array.from({ length: 100 }, (_unused, n) => `payee-${n}`);
-  const calls = args.map(async (to) => {
+  const calls = args.map(async (to, n) => {
+    const as = agents[n % 2] as TestAgent;
     const call = (more: Json = {}): Json =>
       modern('tools/call', { name: 'pay', arguments: { to }, ...more }, CAPABILITIES);
     const send = async (body: Json): Promise<Json> =>
-      (await t.call('POST', '/gateway/crossing/mcp', { as: agent, body })).body.result;
+      (await t.call('POST', '/gateway/crossing/mcp', { as, body })).body.result;
     const { inputRequests, requestState } = await send(call());
     const asked = inputRequests['input-1'].params.message;
     const inputResponses = { 'input-1': { action: 'accept', content: { of: to } } };

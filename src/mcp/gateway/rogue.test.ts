@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { modern } from '../../../test/support/guarded.ts';
 import {
   createTestService,
@@ -150,4 +150,29 @@ it('a limit is exact under 64 parallel calls of one id', async () => {
   expect(results.filter(({ isError }) => !isError)).toHaveLength(20);
   expect(results.filter(({ _meta }) => _meta?.reason === 'RATE_LIMITED')).toHaveLength(44);
   expect(received.split('tools/call').length - made).toBe(20);
+});
+
+it('a call that cannot be recorded does not reach the server', async () => {
+  const { ledger } = t.legate.platform;
+  await call('good');
+  const made = received.split('tools/call').length;
+  const failing = vi.spyOn(ledger, 'decide').mockRejectedValue(new Error('no disk'));
+  onTestFinished(() => failing.mockRestore());
+  expect((await post('good')).status).toBeGreaterThanOrEqual(500);
+  expect(received.split('tools/call').length).toBe(made);
+});
+
+it('a command cannot be sent over HTTP, not even by an administrator', async () => {
+  const admin = await t.admin();
+  const evil = { command: 'touch', args: ['/tmp/x'] };
+  const send = async (method: 'POST' | 'PUT' | 'PATCH', path: string, body: object): Promise<number> =>
+    (await t.call(method, path, { as: admin, body })).status;
+  expect([
+    await send('POST', '/gateway/servers', { name: 'evil', ...evil }),
+    await send('PUT', '/gateway/servers/rogue', evil),
+    await send('PATCH', '/gateway/servers/rogue', evil),
+    await send('POST', '/gateway/servers/rogue/restart', evil),
+    await send('PUT', '/gateway/connections/rogue', { fields: {}, ...evil }),
+  ]).toEqual([405, 404, 404, 400, 400]);
+  expect((await t.call('GET', '/gateway/servers', { as: admin })).text).not.toContain('touch');
 });
