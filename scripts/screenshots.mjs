@@ -45,6 +45,12 @@ try {
     await page.waitForSelector('h1');
     await page.waitForFunction(() => document.querySelectorAll('.skeleton').length === 0);
     await page.evaluate(() => document.fonts.ready);
+    // Names arrive after what they name.
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll('main .verdict, main .path a, main .card p')].every(
+        ({ textContent }) => !/\b(agt|usr)_/.test(textContent),
+      ),
+    );
   };
   const [denied] = await api('/audit?result=denied&order=desc&limit=1');
   const agents = await api('/agents?view=summary&sort=-calls&limit=1');

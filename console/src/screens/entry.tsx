@@ -235,7 +235,13 @@ function Authority({ entry, nameOf }: { entry: AuditEntry; nameOf: (id: string) 
   );
 }
 
+const agentsOf = (entries: readonly TracedEntry[]): string[] =>
+  entries.flatMap(({ source }) =>
+    source.type === 'delegation' ? [source.fromAgent, ...agentsOf(source.entries ?? [])] : [],
+  );
+
 export function Trace({ trace }: { trace: DecisionTrace }) {
+  const nameOf = useNames(agentsOf(trace.entries));
   return (
     <>
       {trace.nearest && (
@@ -249,13 +255,17 @@ export function Trace({ trace }: { trace: DecisionTrace }) {
           {t.refusedBy} <Untrusted mono>{trace.refusedBy}</Untrusted>
         </p>
       )}
-      {trace.entries.length === 0 ? <p className="quiet">{t.noEntries}</p> : <Traced entries={trace.entries} />}
+      {trace.entries.length === 0 ? (
+        <p className="quiet">{t.noEntries}</p>
+      ) : (
+        <Traced entries={trace.entries} nameOf={nameOf} />
+      )}
       {trace.omitted > 0 && <p className="quiet">{t.omitted(trace.omitted)}</p>}
     </>
   );
 }
 
-function Traced({ entries }: { entries: readonly TracedEntry[] }) {
+function Traced({ entries, nameOf }: { entries: readonly TracedEntry[]; nameOf: (id: string) => string | undefined }) {
   return (
     <ul className="path">
       {entries.map((e) => (
@@ -268,8 +278,8 @@ function Traced({ entries }: { entries: readonly TracedEntry[] }) {
           {e.source.type === 'delegation' && (
             <div>
               {t.delegation} <code>{e.source.delegationId}</code> {t.from.toLowerCase()}{' '}
-              <AgentLink id={e.source.fromAgent} name={undefined} />
-              {e.source.entries && <Traced entries={e.source.entries} />}
+              <AgentLink id={e.source.fromAgent} name={nameOf(e.source.fromAgent)} />
+              {e.source.entries && <Traced entries={e.source.entries} nameOf={nameOf} />}
             </div>
           )}
         </li>
