@@ -1,7 +1,7 @@
 // Searching a long history: a page by one filter, the histogram, facets.
 import { Agent, get } from 'node:http';
 import { median, ms, quantile } from '../support/numbers.mjs';
-import { startService } from '../support/service.mjs';
+import { atRest, startService } from '../support/service.mjs';
 
 const agent = new Agent({ keepAlive: true });
 
@@ -57,6 +57,7 @@ export async function measureSearch({ history, report, quick }) {
   try {
     // The newest rows are read into memory once, after a start.
     await ask(service, people.ownerToken, '/audit?limit=1');
+    await atRest(service);
     report('GET /audit, page of 50 by one filter', figure(await times('/audit?limit=50&'), 10));
     report('the same, oldest first', figure(await times('/audit?limit=50&order=asc&'), 10));
     report(

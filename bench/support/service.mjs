@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pinned } from './machine.mjs';
+import { sleep } from './numbers.mjs';
 import { fromTests } from './typescript.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -49,6 +50,16 @@ export function cpuMs(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   const TICKS_A_SECOND = 100;
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_A_SECOND;
+}
+
+/** Resolves when a service has had almost no processor time for a second: what it does in the background is done. */
+export async function atRest(service) {
+  for (let before = cpuMs(service.pid), quiet = 0; quiet < 2; ) {
+    await sleep(500);
+    const now = cpuMs(service.pid);
+    quiet = now - before <= 20 ? quiet + 1 : 0;
+    before = now;
+  }
 }
 
 /** A file with one request body a line, for the load generator. */

@@ -8,7 +8,7 @@
  * Only the ledger writes: every change goes through `Ledger.change`. `tables/` has the tables by subject, `migrations/`
  * how they came to be, and docs/storage.md who owns each and how long its rows live.
  */
-export { selectArrays } from './arrays.ts';
+export { selectArrays, selectTexts } from './arrays.ts';
 export { bulkInsert } from './bulk-insert.ts';
 export {
   type Database,

@@ -101,7 +101,7 @@ async function find(
   if (filter.idleSince !== undefined || !(key === 'name' || key === 'createdAt'))
     return findByActivity(
       platform,
-      await findAgentIds(database, visibility, filter, now),
+      await findAgentIds(database, visibility, filter, now, key === 'name'),
       { sort, ...filter },
       page,
       columns,
@@ -128,7 +128,7 @@ async function find(
 /** Agents in an order, or with a filter, of what they have done: that is in memory, and the database knows the rest. */
 async function findByActivity(
   platform: Platform,
-  matching: readonly (readonly [id: string, nameKey: string])[],
+  matching: readonly (readonly [id: string, nameKey?: string])[],
   { sort = DEFAULT_SORT, idleSince }: AgentFilter,
   page: Page,
   columns: Columns,
@@ -139,11 +139,11 @@ async function findByActivity(
   const compare = (a: Position, b: Position): number =>
     sign * (compareKeys(a.value, b.value) || compareKeys(a.id, b.id));
   const after = positionOf(sort, page.cursor);
-  // The first of the page, in order. Ids come in ascending order, so of equal values most need no comparison of ids.
+  // The first of the page, in order.
   const shown: Position[] = [];
   let total = 0;
   let left = 0;
-  for (const [id, nameKey] of matching) {
+  for (const [id, nameKey = ''] of matching) {
     if (idleSince !== undefined && (activity(id).lastDecisionAt ?? 0) >= idleSince) continue;
     total++;
     const position = { value: value(id, nameKey), id };

@@ -4,7 +4,7 @@ import { chunk } from '../../kernel/chunk.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { searchWords, wordPattern } from '../../kernel/search-words.ts';
 import type { Platform } from '../../platform.ts';
-import { type AgentRow, type Database, type Db, selectArrays } from '../../storage/index.ts';
+import { type AgentRow, type Database, type Db, selectTexts } from '../../storage/index.ts';
 import { agentsOfStatus } from './agent-state.ts';
 import { AgentErrors } from './errors.ts';
 import { type AgentFilter, isAgentId } from './schema.ts';
@@ -132,14 +132,21 @@ export async function countAgents(db: Db, visibility: Visibility, filter: AgentF
   return Number(total);
 }
 
-/** Ids and words of the names of all agents that match. */
-export const findAgentIds = (
+/** Ids of all agents that match, in any order; the words of their names if asked for. */
+export function findAgentIds(
   database: Database,
   visibility: Visibility,
   filter: AgentFilter,
   now: number,
-): Promise<[id: string, nameKey: string][]> =>
-  selectArrays(database, matching(database.read, visibility, filter, now).select(['id', 'name_key']).orderBy('id'));
+  withNames: boolean,
+): Promise<(readonly [id: string, nameKey?: string])[]> {
+  const columns = withNames ? (['id', 'name_key'] as const) : (['id'] as const);
+  return selectTexts<readonly [id: string, nameKey?: string]>(
+    database,
+    matching(database.read, visibility, filter, now).select(columns),
+    columns,
+  );
+}
 
 /** In any order. */
 export async function findAgentsById(db: Db, ids: readonly string[], columns: Columns): Promise<ListedAgent[]> {
