@@ -14,7 +14,7 @@ import {
 import { ConfigError } from '../../kernel/config.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
-import { secretHash, secretKind, secretKindByPrefix } from '../../kernel/secrets.ts';
+import { type SecretHash, secretHash, secretKind, secretKindByPrefix } from '../../kernel/secrets.ts';
 import { defineState, type Gate, type Platform } from '../../platform.ts';
 import type { GuardedQuestion, GuardingLegate } from '../guard/guard-options.ts';
 import type { TokenValidation } from '../guard/token-validation.ts';
@@ -78,7 +78,7 @@ function guarding(platform: Platform): GuardingLegate {
 
 /** Returns an agent whose token was valid at the last decision, if it is in memory. */
 function rememberedAgent(platform: Platform, token: string): TokenValidation | undefined {
-  const agent = platform.stateOf(policyCache).peekByTokenHash(secretHash(token));
+  const agent = platform.stateOf(policyCache).peekByTokenHash(platform.stateOf(tokenHashes).of(token));
   const now = platform.clock.now();
   if (!agent || !isActive(agent, now)) return undefined;
   const expiresAt = new Date(agent.expires_at ?? now + ASSUMED_LIFE_MS);
@@ -94,17 +94,29 @@ function askerOf(platform: Platform, { context }: GuardedQuestion, token = ''): 
   const common = { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null, startedAt: performance.now() };
   if (secretKindByPrefix(token) !== 'agentToken')
     return { ...common, principal: null, epoch: -1, reauthenticate: async () => ANONYMOUS };
-  const tokenHash = secretHash(token);
   const asItself = (agent: CompiledAgent | undefined): Asker => {
     if (!agent) throw invalidCredential('principal-ended');
-    const { id: agentId, ownerId, tenantId } = agent;
+    const { id: agentId, ownerId, tenantId, tokenHash } = agent;
     const principal = { kind: 'agent', agentId, ownerId, tenantId, tokenHash } as const;
     return { ...common, principal, epoch: -1, reauthenticate: async () => principal };
   };
+  const tokenHash = platform.stateOf(tokenHashes).of(token);
   const policy = platform.stateOf(policyCache);
   const known = policy.peekByTokenHash(tokenHash);
   return known ? asItself(known) : policy.loadByTokenHash(platform.database.read, tokenHash).then(asItself);
 }
+
+/** A list asks about each of its items with one token. */
+class TokenHashes {
+  #last = { token: '', hash: secretHash('') };
+
+  of(token: string): SecretHash {
+    if (this.#last.token !== token) this.#last = { token, hash: secretHash(token) };
+    return this.#last.hash;
+  }
+}
+
+export const tokenHashes = defineState(() => new TokenHashes());
 
 async function validateAgentToken(platform: Platform, token: string): Promise<TokenValidation> {
   const now = platform.clock.now();
@@ -114,6 +126,8 @@ async function validateAgentToken(platform: Platform, token: string): Promise<To
     .where('token_hash', '=', secretHash(token))
     .executeTakeFirst();
   if (!row || !isActive(row, now)) return { valid: false };
+  // A list asks many questions at once, each of which would read the agent.
+  await platform.stateOf(policyCache).load(platform.database.read, row.id);
   const expiresAt = new Date(row.expires_at ?? now + ASSUMED_LIFE_MS);
   return { valid: true, agentId: row.id, userId: row.owner_id, scopes: SERVER_SCOPES, expiresAt };
 }

@@ -1,6 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Readable } from 'node:stream';
+import { urlToHttpOptions } from 'node:url';
 import { constants, createBrotliDecompress, createUnzip } from 'node:zlib';
 import { packageVersion } from '../../kernel/version.ts';
 import { Ending } from './ending.ts';
@@ -137,8 +138,8 @@ function send({ method, url, end }: Sent, headers: Record<string, string>, body?
     let request: ClientRequest;
     try {
       const isTls = url.startsWith('https:');
-      const options = { method, headers, agent: isTls ? agents.https : agents.http };
-      request = (isTls ? httpsRequest : httpRequest)(url, options, receive);
+      const options = { ...placeOf(url), method, headers, agent: isTls ? agents.https : agents.http };
+      request = (isTls ? httpsRequest : httpRequest)(options, receive);
     } catch (error) {
       fail(error as NodeJS.ErrnoException);
       return;
@@ -181,6 +182,14 @@ export class OpenRequests {
     this.#ended = true;
     for (const own of this.#open) own.end();
   }
+}
+
+let lastPlace: { readonly url: string; readonly options: RequestOptions } | undefined;
+
+/** Returns an address as node:http takes it. Most requests go where the one before went. */
+function placeOf(url: string): RequestOptions {
+  if (lastPlace?.url !== url) lastPlace = { url, options: urlToHttpOptions(new URL(url)) };
+  return lastPlace.options;
 }
 
 /** Throws the failure that a status stands for. */

@@ -29,6 +29,7 @@ import {
   readPins,
   registerServers,
   stopGateway,
+  tokenHashes,
   toolGate,
 } from './gateway.ts';
 import { GatewayErrors } from './pins/errors.ts';
@@ -50,7 +51,7 @@ export const gateway = defineModule({
   description: 'Existing MCP servers behind this service.',
   routes: [...connectionRoutes, ...gatewayRoutes, ...pinRoutes],
   errors: { ...GatewayErrors, ...ConnectionErrors },
-  states: [pinsState, callMetrics, watchedPeople, watchState, sealedWith, upstreamFetches, gatewayServers],
+  states: [pinsState, callMetrics, watchedPeople, watchState, sealedWith, upstreamFetches, tokenHashes, gatewayServers],
   gate: toolGate,
   upkeep: async (platform) => {
     const relays = [...platform.stateOf(gatewayServers).values()];

@@ -23,6 +23,15 @@ export function readEvents(
   const decoder = new StringDecoder('utf8');
   let text = '';
   return new Promise((resolve, reject) => {
+    let isDone = false;
+    const done = (isTaken: boolean): void => {
+      isDone = true;
+      resolve(isTaken);
+    };
+    const broke = (): void => {
+      // Each body closes. An error costs more than its answer.
+      if (!isDone) reject(new OutcomeUnknown('the connection broke'));
+    };
     const receive = (piece: string, isEnd: boolean): boolean => {
       text += piece;
       if (text.length > maxChars) {
@@ -38,12 +47,12 @@ export function readEvents(
       if (!receive(decoder.write(chunk), false)) return;
       body.off('data', onData).off('end', onEnd);
       endSoon(body);
-      resolve(true);
+      done(true);
     };
-    const onEnd = (): void => resolve(receive(decoder.end(), true));
+    const onEnd = (): void => done(receive(decoder.end(), true));
     body.on('data', onData).once('end', onEnd);
-    body.on('error', () => reject(new OutcomeUnknown('the connection broke')));
-    body.once('close', () => reject(new OutcomeUnknown('the connection broke')));
+    body.on('error', broke);
+    body.once('close', broke);
   });
 }
 
