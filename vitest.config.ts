@@ -51,6 +51,8 @@ const project = (name: 'sqlite' | 'postgres') => ({
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    // The projects read the same modules: the first to transform one leaves it in node_modules for the others.
+    experimental: { fsModuleCache: true },
     // Files wait for databases, browsers and processes, so there are two more than cores. More than four would be more
     // connections than PostgreSQL is started with.
     maxWorkers: Math.min(4, Math.max(2, availableParallelism() + 2)),
