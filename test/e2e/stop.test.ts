@@ -174,7 +174,10 @@ describe('a failure nobody handles', () => {
     ['unhandled rejection', "Promise.reject(new Error('boom'))"],
     ['uncaught exception', "throw new Error('boom')"],
   ])('%s is logged and ends the process with 1', async (name, failure) => {
-    const preload = `data:text/javascript,setTimeout(()=>{${failure}},1500)`;
+    // Fails as soon as the process serves, however long it takes to start.
+    const serves = "process.getActiveResourcesInfo().includes('TCPServerWrap')";
+    const once = `if(${serves}){clearInterval(timer);${failure}}`;
+    const preload = `data:text/javascript,const timer=setInterval(()=>{${once}},20)`;
     const { code, stderr } = await legate(['serve'], { env: { NODE_OPTIONS: `--import="${preload}"`, PORT: '0' } });
     const line = stderr.split('\n').find((l) => l.includes(name)) ?? '{}';
     expect([code, JSON.parse(line)]).toEqual([
