@@ -8,7 +8,7 @@ const PROXIES = ['10.0.0.0/8', '2001:db8:ffff::/48', '127.0.0.1'];
 const cases: [string, string | null, string | null, string | null][] = [
   ['no header', '10.0.0.1', null, '10.0.0.1'],
   ['an empty header', '10.0.0.1', '', '10.0.0.1'],
-  ['a peer that is no proxy is believed nothing', '192.0.2.1', '203.0.113.7', '192.0.2.1'],
+  ['headers of a peer that is not a proxy are ignored', '192.0.2.1', '203.0.113.7', '192.0.2.1'],
   ['a proxy is believed', '10.0.0.1', '203.0.113.7', '203.0.113.7'],
   [
     'what the client wrote itself is to the left, and is not believed',
@@ -19,7 +19,7 @@ const cases: [string, string | null, string | null, string | null][] = [
   ['proxies are passed, from the right', '10.0.0.1', '1.2.3.4, 203.0.113.7, 10.9.9.9 ,10.0.0.2', '203.0.113.7'],
   ['only proxies: the first of them', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
   ['garbage: the last good address', '10.0.0.1', '203.0.113.7, what is this', '10.0.0.1'],
-  ['garbage behind a proxy', '10.0.0.1', 'unknown, 10.0.0.2', '10.0.0.2'],
+  ['garbage before the address of a proxy', '10.0.0.1', 'unknown, 10.0.0.2', '10.0.0.2'],
   ['empty entries', '10.0.0.1', ',,,', '10.0.0.1'],
   ['an obfuscated identifier', '10.0.0.1', '_hidden', '10.0.0.1'],
   ['a port', '10.0.0.1', '203.0.113.7:51234', '203.0.113.7'],
@@ -30,7 +30,7 @@ const cases: [string, string | null, string | null, string | null][] = [
   ['IPv4-mapped, in hexadecimal', '10.0.0.1', '::ffff:cb00:7107', '203.0.113.7'],
   ['a proxy that is IPv4-mapped at the socket', '::ffff:10.0.0.1', '203.0.113.7', '203.0.113.7'],
   ['a proxy by IPv6', '2001:db8:ffff::1', '2001:DB8::7', '2001:db8::7'],
-  ['one that is written short is no address', '10.0.0.1', '127.1', '10.0.0.1'],
+  ['a shortened IPv4 address is not an address', '10.0.0.1', '127.1', '10.0.0.1'],
   ['nor is a number', '10.0.0.1', '2130706433', '10.0.0.1'],
   ['nor hexadecimal', '10.0.0.1', '0x7f000001', '10.0.0.1'],
   ['nor octal', '10.0.0.1', '0177.0.0.1', '10.0.0.1'],
@@ -50,7 +50,7 @@ const cases: [string, string | null, string | null, string | null][] = [
     '10.0.1.80',
   ],
   ['no socket', null, '203.0.113.7', null],
-  ['a socket that is no address', 'pipe', '203.0.113.7', null],
+  ['a socket without an address', 'pipe', '203.0.113.7', null],
 ];
 
 describe('the client address', () => {

@@ -148,7 +148,7 @@ describe('a budget over time', () => {
     ['day', '2030-12-31T23:59:59.999Z', '2031-01-01T00:00:00.000Z'],
     ['month', '2032-02-29T23:59:59.999Z', '2032-03-01T00:00:00.000Z'],
   ])(
-    '%s: it is whole again with the window, to the millisecond, and is told once in each',
+    '%s: it is full again when the window ends, to the millisecond, and is reported once in each window',
     async (window, last, first) => {
       const agent = await agentOf();
       t.clock.set(last);

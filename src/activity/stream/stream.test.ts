@@ -155,7 +155,7 @@ describe('GET /api/legate/events/stream', () => {
 
   it.each<[string, Record<string, string>, string]>([
     ['an unknown type', { types: 'audit,agent.eaten' }, 'types'],
-    ['a since that is no time', { since: 'yesterday' }, 'since'],
+    ['a since that is not a time', { since: 'yesterday' }, 'since'],
     ['a since without zone', { since: '2030-01-01T00:00:00' }, 'since'],
   ])('400: %s', async (_, query, path) => {
     const r = await t.call('GET', `/api/legate/events/stream?${new URLSearchParams(query)}`, { as: owner });

@@ -17,7 +17,7 @@ describe('POST /agents', () => {
       ['a name with a lone surrogate', 'name', (b) => ({ ...b, name: '\ud800' })],
       ['no type', 'type', ({ type: _, ...rest }) => rest],
       ['an unknown type', 'type', (b) => ({ ...b, type: 'human' })],
-      ['permissions that are no array', 'permissions', (b) => ({ ...b, permissions: {} })],
+      ['permissions that are not an array', 'permissions', (b) => ({ ...b, permissions: {} })],
       ['a permission without actions', 'permissions.0.actions', (b) => ({ ...b, permissions: [{ resource: 'a:b' }] })],
       [
         'a star inside a segment',

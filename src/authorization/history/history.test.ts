@@ -127,7 +127,7 @@ describe('reason', () => {
     expect((await t.call('POST', '/authorize', { as: owner, body: asked })).status).toBe(400);
   });
 
-  it('is optional where there was no body, which need not be sent', async () => {
+  it('is optional on endpoints without other fields, and so is the body', async () => {
     const agent = await t.agent(owner);
     const rotate = (o: object) => t.call('POST', `/agents/${agent.id}/rotate`, { as: owner, ...o });
     expect((await rotate({})).status).toBe(200);

@@ -38,7 +38,7 @@ const mutants: readonly Mutant[] = [
     (w) => Object.assign(w.refusal.headers, { 'www-authenticate': 'Basic realm="x"' }),
   ],
   [
-    'Bearer behind Basic',
+    'Bearer after Basic',
     'challenge',
     'WWW-Authenticate',
     (w) => Object.assign(w.refusal.headers, { 'www-authenticate': `Basic realm="x", ${CHALLENGE}` }),
@@ -220,7 +220,7 @@ const mutants: readonly Mutant[] = [
     'status',
     (w) => Object.assign(w.token, json({ error: 'invalid_client' }, 401, { 'cache-control': 'no-store' })),
   ],
-  ['the token answer is no JSON', 'token', 'body', (w) => Object.assign(w.token, { body: 'access_token=x' })],
+  ['the token answer is not JSON', 'token', 'body', (w) => Object.assign(w.token, { body: 'access_token=x' })],
   ['no access_token', 'token', 'access_token', (w) => set(w.token, { access_token: gone })],
   ['another token_type', 'token', 'token_type', (w) => set(w.token, { token_type: 'mac' })],
   ['expires_in as a text', 'token', 'expires_in', (w) => set(w.token, { expires_in: '3600' })],
@@ -277,7 +277,7 @@ describe('the doctor', () => {
     expect(outcomes(reports.slice(0, reports.indexOf(broken[0] as StepReport)))).toMatch(/^\+*$/);
   });
 
-  it('goes on behind a field that others can do without', async () => {
+  it('goes on after a problem with a field that the other checks do not need', async () => {
     const w = deployment();
     w.refusal.headers['www-authenticate'] = 'Bearer';
     set(w.prm, { resource: `${SERVER}/` });

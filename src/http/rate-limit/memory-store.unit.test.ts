@@ -50,7 +50,7 @@ describe('the store in memory', () => {
     };
     for (let i = 0; i < 60; i++) twice(`before-${i}`);
     for (let n = 0; n < 10; n++) store.take('used up', 10, WINDOW, NOW);
-    for (let i = 0; i < 1000; i++) twice(`behind-${i}`);
+    for (let i = 0; i < 1000; i++) twice(`after-${i}`);
     expect(store.take('used up', 10, WINDOW, NOW).allowed).toBe(false);
   });
 

@@ -275,8 +275,8 @@ describe('a server of 2026-07-28', () => {
 
 it.each<[string, Json, number?]>([
   ['no filter', {}],
-  ['a filter that is no object', { notifications: [] }],
-  ['URIs that are no list', { notifications: { resourceSubscriptions: 'file:///a' } }],
+  ['a filter that is not an object', { notifications: [] }],
+  ['URIs that are not a list', { notifications: { resourceSubscriptions: 'file:///a' } }],
   ['a flag that is no boolean', { notifications: { toolsListChanged: 'yes' } }],
   // The guard decides about so many things in one request.
   ['too many URIs', { notifications: { resourceSubscriptions: Array(101).fill('file:///a') } }, -32600],

@@ -126,7 +126,7 @@ describe('GET /oauth/authorize', () => {
     ['an unknown scope', { scope: 'mcp:read everything' }, 'invalid_scope'],
     ['a scope of 3,000 characters', { scope: 'x'.repeat(3000) }, 'invalid_request'],
     ['an unknown resource', { resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
-    ['a resource that is no address', { resource: 'x' }, 'invalid_target'],
+    ['a resource that is not an address', { resource: 'x' }, 'invalid_target'],
     ['response_mode=fragment', { response_mode: 'fragment' }, 'invalid_request'],
     ['response_mode=form_post', { response_mode: 'form_post' }, 'invalid_request'],
     ['a request object', { request: 'a.b.c' }, 'invalid_request'],

@@ -118,7 +118,7 @@ describe('a client ID metadata document', () => {
     ['has a redirect URI of javascript:', (c) => publishOf(c, { redirect_uris: ['javascript:alert(1)'] })],
     ['is 6 KB', (c) => publishOf(c, { padding: 'x'.repeat(6000) })],
     ['is an array', () => publish('[]')],
-    ['is no JSON', () => publish('<html></html>')],
+    ['is not JSON', () => publish('<html></html>')],
     ['is not there', (c) => publish(JSON.stringify(c), 404)],
     ['is a 201', (c) => publish(JSON.stringify(c), 201)],
     [

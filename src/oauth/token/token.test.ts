@@ -213,7 +213,7 @@ describe('the client of a token request', () => {
       (c) => [{}, basic(c.client_id, '')],
       401,
     ],
-    ['Basic that is no base64', {}, () => [{}, { authorization: 'Basic %%%' }], 401],
+    ['Basic that is not base64', {}, () => [{}, { authorization: 'Basic %%%' }], 401],
     ['Basic of another client', {}, () => [{}, basic('cli_x', 'y')], 400],
     [
       'Basic and a secret in the body',

@@ -94,7 +94,7 @@ describe('the address of a connection', () => {
 
   it.each([
     ['one private address', ['10.0.0.1']],
-    ['a private address behind a public one', ['93.184.216.34', '169.254.169.254']],
+    ['a private address after a public one', ['93.184.216.34', '169.254.169.254']],
     ['an IPv4-mapped loopback', ['::ffff:7f00:1']],
     ['a link-local address', ['fe80::1']],
   ])('nothing, for a name with %s', async (_what, addresses) => {

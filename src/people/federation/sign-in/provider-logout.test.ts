@@ -145,7 +145,7 @@ it('[OIDC Back-Channel Logout 2.6] refuses every other token, and one that was u
     ['another issuer', { iss: 'https://elsewhere.example' }],
     ['no events', { events: undefined }],
     ['another event', { events: { 'http://schemas.openid.net/event/other': {} } }],
-    ['an event that is no object', { events: { [EVENT]: true } }],
+    ['an event that is not an object', { events: { [EVENT]: true } }],
     ['a nonce', { nonce: 'n' }],
     ['no jti', { jti: undefined }],
     ['no iat', { iat: undefined }],
