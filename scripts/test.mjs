@@ -106,8 +106,8 @@ function whyNoPackages(isThere, packages, why = `Debian's ${packages.join(' and 
 }
 
 /**
- * test/frameworks has packages that declare a later Node than Legate, of which npm ci would warn in every clone, and one
- * that brings a program of several hundred megabytes, which is left out.
+ * test/frameworks has packages that declare a later Node than Legate, of which npm ci would warn in every clone, and
+ * one that brings a program of several hundred megabytes, which is left out.
  */
 function whyNoFrameworks() {
   const folder = join(root, 'test/frameworks');

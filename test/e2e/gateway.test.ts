@@ -4,7 +4,10 @@ import { expect, it } from 'vitest';
 import { scratchFolder, serve } from '../support/cli.ts';
 import type { Json } from '../support/service.ts';
 
-/** An MCP server that goes on after its input ended, ignores TERM, and has started a process in another group. One tool returns its process id, one nothing. */
+/**
+ * An MCP server that goes on after its input ended, ignores TERM, and has started a process in another group. One tool
+ * returns the ids of both processes, one nothing.
+ */
 const SERVER = `
 const results = {
   initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },

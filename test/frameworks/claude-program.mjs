@@ -1,5 +1,5 @@
-// Stands for the program of the Claude Agent SDK, whose protocol of JSON lines it speaks: asks the hooks about each call
-// of a tool of the application, makes the calls that they allow, and ends with what the model would have been shown.
+// Stands for the program of the Claude Agent SDK, whose protocol of JSON lines it speaks. Asks the hooks about each
+// call of a tool of the application, makes the calls that they allow, and ends with what the model would be shown.
 import { createInterface } from 'node:readline';
 
 const calls = JSON.parse(process.env['CALLS']);
