@@ -357,19 +357,6 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     },
   );
 
-  it('a loss shows in the next metrics, although nothing is counted meanwhile', async () => {
-    const redis = await wire();
-    const t = await inRedis(redis.url);
-    const admin = await t.admin();
-    const up = async () =>
-      /^legate_rate_limit_redis_up (\d)$/m.exec((await t.call('GET', '/metrics', { as: admin })).text)?.[1];
-    expect(await up()).toBe('1');
-    await redis.cut();
-    expect(await up()).toBe('0');
-    await redis.mend();
-    await expect.poll(up, { timeout: 10_000 }).toBe('1');
-  });
-
   it('a Redis that answers and does not count is as good as none, and is not taken back before it counts', async () => {
     const redis = new Redis(url as string);
     const user = `limiter-${randomInt(1e9)}`;
