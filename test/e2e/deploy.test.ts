@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -205,10 +205,31 @@ describe('deploy/', () => {
     expect(probe(new URL(running.url).port).status).toBe(1);
   });
 
-  it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('the systemd unit is valid', () => {
-    const unit = deploy('systemd/legate.service');
-    const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
-    expect((stdout + stderr).split('\n').filter((line) => line.includes('legate.service'))).toEqual([]);
+  it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('the systemd units are valid', () => {
+    const units = readdirSync(deploy('systemd')).map((name) => deploy(`systemd/${name}`));
+    expect(units).toHaveLength(3);
+    const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...units], { encoding: 'utf8' });
+    expect((stdout + stderr).split('\n').filter((line) => /legate\S*\.(service|timer)/.test(line))).toEqual([]);
+  });
+
+  it('the daily backup makes a folder of its own', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    await running.stop();
+    const line = /^ExecStart=\/bin\/sh -c '(.*)'$/m.exec(textOf('systemd/legate-backup.service'))?.[1] ?? '';
+    const command = line
+      .replaceAll('$$', '$')
+      .replaceAll('%%', '%')
+      .replace('/opt/legate/node_modules/legate/dist/cli.js', join(root, 'dist/cli.js'))
+      .replace('/var/lib/legate-backups', join(cwd, 'backups'));
+    // As StateDirectory does.
+    mkdirSync(join(cwd, 'backups'));
+    const env = { ...process.env, LEGATE_DATA_DIR: join(cwd, '.legate') };
+    const { status, stderr } = spawnSync('/bin/sh', ['-c', command], { cwd, env, encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, expect.not.stringContaining('rror')]);
+    const [folder = ''] = readdirSync(join(cwd, 'backups'));
+    expect(folder).toMatch(/^\d{4}-\d\d-\d\dT\d{6}$/);
+    expect(existsSync(join(cwd, 'backups', folder, 'manifest.json'))).toBe(true);
   });
 
   it('sets only options that exist', () => {
@@ -218,6 +239,7 @@ describe('deploy/', () => {
       'compose.env.example',
       'kubernetes/legate.yaml',
       'systemd/legate.service',
+      'systemd/legate-backup.service',
       'Dockerfile',
     ])
       for (const [name] of textOf(file).matchAll(/LEGATE_[A-Z_]+/g))
