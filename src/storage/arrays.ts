@@ -16,8 +16,8 @@ export async function selectArrays<Row extends readonly unknown[]>(
 }
 
 /**
- * Like {@link selectArrays} for columns of text, in any order. SQLite returns them as one JSON text, which costs a third
- * of reading row by row.
+ * Like {@link selectArrays} for columns of text, in any order. SQLite returns them as one JSON text, at a third of the
+ * cost of reading row by row.
  */
 export async function selectTexts<Row extends readonly unknown[]>(
   database: Database,
