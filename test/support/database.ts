@@ -138,7 +138,7 @@ async function empty(url: string, name: string): Promise<boolean> {
   }
 }
 
-/** Returns the tables with rows: most tests fill few, and a deletion from an empty table costs as much as from those. */
+/** Returns the tables with rows. Most tests fill few, and to delete from an empty table costs as much as from those. */
 async function filledTables(url: string, prefix: string): Promise<string[]> {
   const names = TABLE_NAMES.map(
     (table) => `case when exists (select from ${prefix}${table}) then '${prefix}${table}' end`,
