@@ -15,6 +15,7 @@ export interface Operation {
 const NAMES: Readonly<Record<string, string | readonly string[]>> = {
   'POST /agents/{id}/permissions/filter': 'agents.filterPermissions',
   'POST /agents/{id}/permissions/replay': 'agents.replay',
+  'POST /agents/revoke': 'agents.revokeMany',
   'DELETE /agents/{id}': ['agents.revoke', 'agents.delete'],
   'GET /agents/{id}/trust': 'agents.trust.list',
   'POST /agents/{id}/trust': 'agents.trust.create',

@@ -6,6 +6,8 @@ export interface Activity {
   readonly calls: number;
   /** Those of them that were not allowed. */
   readonly refused: number;
+  /** Returns the same for each of these hours, oldest first. */
+  readonly hours: () => { readonly calls: number; readonly refused: number }[];
   /** Time of the newest decision; null: there was none. */
   readonly lastDecisionAt: number | null;
 }

@@ -19,6 +19,7 @@ export const ENDPOINTS: EndpointTable = {
     update: 'PATCH /agents/{id}',
     revoke: 'DELETE /agents/{id}',
     delete: 'DELETE /agents/{id}',
+    revokeMany: 'POST /agents/revoke',
     rotate: 'POST /agents/{id}/rotate',
     permissions: 'GET /agents/{id}/permissions',
     history: 'LIST /agents/{id}/history',

@@ -95,6 +95,11 @@ export interface AgentSummary {
   readonly calls: number;
   /** Those of them that were not allowed. */
   readonly refused: number;
+  /** The same by clock hour (UTC), oldest first; the last is the current one. */
+  readonly hours: readonly {
+    readonly calls: number;
+    readonly refused: number;
+  }[];
   readonly lastDecisionAt: string | null;
 }
 
@@ -1439,6 +1444,12 @@ export interface RevocationRequest {
   readonly client_assertion_type?: string | undefined;
 }
 
+export interface RevokeAgentsRequest {
+  readonly agentIds: readonly string[];
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
 export interface RevokedSessions {
   /** Number of sessions that ended. */
   readonly revoked: number;
@@ -2197,6 +2208,10 @@ export interface Resources {
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
       readonly reason?: string | undefined;
     }, options?: RequestOptions): Promise<void>;
+    /** Revoke several agents permanently: what it would do (contract 17.8). */
+    revokeMany(body: RevokeAgentsRequest, options: RequestOptions & { readonly preview: true }): Promise<Preview>;
+    /** Revoke several agents permanently. `POST /agents/revoke` */
+    revokeMany(body: RevokeAgentsRequest, options?: RequestOptions): Promise<void>;
     /** Issue a new agent token. `POST /agents/{id}/rotate` */
     rotate(id: string, body?: {
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */

@@ -28,6 +28,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
       { agentId: AGENT, action: 'write', resource: 'mcp:github:create_issue', dryRun: true },
     ],
   },
+  'POST /agents/revoke': { agentIds: [AGENT], reason: 'the project has ended' },
   'POST /agents/:id/rotate': { reason: 'the token was in a log' },
   'POST /gateway/servers/:name/tools/:tool/block': { reason: 'its description asks for files' },
   'POST /gateway/servers/:name/restart': { reason: 'an update of the server' },

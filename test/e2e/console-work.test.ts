@@ -148,7 +148,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await page.waitForURL(`**/agents/graph?link=${id}`);
     await page.getByText('No effect: source does not hold it now').waitFor();
     expect(await page.locator('main s').allInnerTexts()).toEqual(['May send on mail:out']);
-    await page.getByText('target: loses 1 permissions').waitFor();
+    await page.getByText('target: loses 1 permission').waitFor();
     await expectGoodPage(page, 'console-narrowing');
     await go(page, `/agents/${source.id}`);
     await page.getByRole('button', { name: 'Revoke' }).click();
@@ -159,6 +159,35 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await dialog.getByRole('button', { name: 'Revoke' }).click();
     await page.locator('.facts').getByText('Revoked').waitFor();
     expect((await send('GET', `/agents/${target.id}/permissions`)).length).toBe(0);
+    expect(bad).toEqual([]);
+    await context.close();
+  });
+
+  it('revokes several agents after one preview of what they take away together', async () => {
+    const permissions = [{ resource: 'joint:*', actions: ['read'] }];
+    const sources = [await newAgent('joint one', permissions), await newAgent('joint two', permissions)];
+    const target = await newAgent('joint heir');
+    for (const { id } of sources)
+      await send('POST', '/delegations', { fromAgent: id, toAgent: target.id, permissions });
+    await send('POST', '/authorize', { action: 'read', resource: 'joint:1' }, sources[0].token);
+    const { page, context, bad } = await openAs('admin', { viewport: PHONE });
+    await go(page, '/agents?q=joint');
+    await page.locator('.trend svg rect[height="16"]').first().waitFor({ state: 'attached' });
+    await page.getByLabel('Select joint one').check();
+    await page.getByLabel('Select joint two').check();
+    await page.getByText('2 selected').waitFor();
+    await page.getByRole('button', { name: 'Revoke selected' }).click();
+    const dialog = page.getByRole('dialog');
+    // Each of them alone would leave the heir its permission.
+    await dialog.getByText('joint heir: loses 2 permissions, keeps 0').waitFor();
+    await expectGoodPage(page, 'console-revoke-several');
+    expect(await dialog.getByRole('button', { name: 'Revoke selected' }).isEnabled()).toBe(false);
+    await dialog.getByLabel(/^Other agents lose permissions too/).fill('2 agents');
+    await dialog.getByRole('button', { name: 'Revoke selected' }).click();
+    await page.getByText('0 selected').waitFor();
+    for (const { id } of sources) expect((await send('GET', `/agents/${id}`)).status).toBe('revoked');
+    expect((await send('GET', `/agents/${target.id}`)).status).toBe('active');
+    expect(await page.getByLabel('Select joint one').count()).toBe(0);
     expect(bad).toEqual([]);
     await context.close();
   });

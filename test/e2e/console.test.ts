@@ -251,7 +251,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await send('admin', 'PATCH', `/agents/${agentId}`, { metadata: { changed: true } });
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page
-      .getByText(/loses 1 permissions/)
+      .getByText(/loses 1 permission/)
       .first()
       .waitFor();
     await page.getByRole('button', { name: 'Save permissions' }).click();

@@ -165,6 +165,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
     expiresAt: LATER,
     metadata: { a: 1 },
   }),
+  'POST /agents/revoke': ({ agent }) => ({ agentIds: [agent.id] }),
   'PATCH /agents/:id': () => ({ name: 'n', permissions, expiresAt: LATER, metadata: { a: 1 } }),
   'POST /delegations': ({ agent, other }) => ({
     fromAgent: agent.id,

@@ -992,6 +992,11 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: ({ agent }) => ({ path: `/agents/${agent.id}` }),
     want: { owner: 204, anotherUser: 404, narrowed: 204, gatewayAgent: 204, admin: 204 },
   },
+  'POST /agents/revoke': {
+    scope: 'agents:write',
+    target: ({ agent }) => ({ path: '/agents/revoke', body: { agentIds: [agent.id] } }),
+    want: { owner: 204, anotherUser: 404, narrowed: 204, gatewayAgent: 204, admin: 204 },
+  },
   'POST /agents/:id/rotate': {
     scope: 'agents:write',
     target: ({ agent }) => ({ path: `/agents/${agent.id}/rotate` }),

@@ -49,8 +49,8 @@ const comparable = (event: Json): Json =>
 
 describe('every endpoint with a preview', () => {
   it('is one that revokes, ends, deletes or narrows', () => {
-    expect(endpoints.length).toBe(15);
-    expect(endpoints.filter((endpoint) => !/^(DELETE|PATCH) |\/erasures$/.test(endpoint))).toEqual([]);
+    expect(endpoints.length).toBe(16);
+    expect(endpoints.filter((endpoint) => !/^(DELETE|PATCH) |\/(erasures|revoke)$/.test(endpoint))).toEqual([]);
   });
 
   it.each(endpoints)('%s: changes nothing, and shows the events of the change', async (endpoint) => {

@@ -79,13 +79,13 @@ interface ActionProps {
   readonly preview?: () => Promise<Preview>;
   readonly run: (reason: string | undefined) => Promise<unknown>;
   readonly stale: readonly string[];
-  readonly text?: string;
+  readonly text?: ReactNode;
   readonly withReason?: boolean;
   /** A secret in the answer, shown once. */
   readonly secret?: (answer: never) => string | undefined;
   readonly done?: () => void;
-  /** What must be typed if the change takes something from agents other than this one. */
-  readonly typed?: { readonly agentId: string; readonly name: string };
+  /** What must be typed if the change takes something from agents other than these. */
+  readonly typed?: { readonly agentIds: readonly string[]; readonly name: string };
 }
 
 /** A button for a change, with a dialog that shows its consequences and asks. */
@@ -120,7 +120,7 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
       if (!secret?.(answer as never)) finish();
     },
   });
-  const others = (consequences.data?.loses ?? []).some(({ agentId }) => agentId !== props.typed?.agentId);
+  const others = (consequences.data?.loses ?? []).some(({ agentId }) => !props.typed?.agentIds.includes(agentId));
   const name = props.typed && others ? visible(props.typed.name) : undefined;
   const finish = (): void => {
     close();

@@ -72,7 +72,7 @@ function AgentActions({ agent }: { agent: Agent }) {
             danger
             label={t.revoke}
             question={t.revokeQuestion(agent.name)}
-            typed={{ agentId: agent.id, name: agent.name }}
+            typed={{ agentIds: [agent.id], name: agent.name }}
             preview={() => legate.agents.revoke(agent.id, { preview: true })}
             run={(reason) => legate.agents.revoke(agent.id, { reason })}
             stale={['agents', 'delegations', 'changes', 'dashboard']}

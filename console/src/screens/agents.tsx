@@ -1,11 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
+import type { AgentSummary } from 'legate/client';
 import { useState } from 'react';
 import { legate, queries, rights, serverNow } from '../api.ts';
-import { Dialog, Secret } from '../parts/dialog.tsx';
+import { Action, Dialog, Secret } from '../parts/dialog.tsx';
 import { AgentLink, Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
-import { formatNumber, Status, Time, Untrusted } from '../parts/text.tsx';
+import { formatNumber, Status, Time, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 type Sort = '-calls' | '-refused' | 'name' | '-createdAt' | '-lastDecisionAt';
@@ -13,6 +14,10 @@ type State = 'active' | 'revoked' | 'expired';
 const SORTS: readonly Sort[] = ['-createdAt', 'name', '-calls', '-refused', '-lastDecisionAt'];
 
 const WEEK_MS = 7 * 86_400_000;
+/** Agents that the service revokes with one request. */
+const MAX_SELECTED = 100;
+
+type Selection = ReadonlyMap<string, string>;
 
 export function Agents() {
   const [{ q = '', status = '', sort, cursor, expires }, setAddress] = useAddress();
@@ -32,6 +37,8 @@ export function Agents() {
   );
   const nameOf = useNames((agents.data?.items ?? []).map((a) => a.ownerId));
   const [registering, setRegistering] = useState(false);
+  /** Names of the selected agents by id, over all pages. */
+  const [selected, select] = useState<Selection>(new Map());
   return (
     <Screen
       title={t.nav.agents}
@@ -87,11 +94,31 @@ export function Agents() {
             <Empty>{q || status || soon ? t.nothingFits : t.noAgents}</Empty>
           ) : (
             <>
+              {rights.write && (
+                <Several page={items.filter((a) => a.status !== 'revoked')} selected={selected} select={select} />
+              )}
               <Table
                 caption={t.nav.agents}
                 rows={items}
                 rowKey={(a) => a.id}
                 columns={[
+                  ...(rights.write
+                    ? [
+                        {
+                          label: t.select,
+                          cell: (a: AgentSummary) =>
+                            a.status === 'revoked' ? null : (
+                              <input
+                                type="checkbox"
+                                aria-label={t.selectAgent(visible(a.name))}
+                                checked={selected.has(a.id)}
+                                disabled={!selected.has(a.id) && selected.size >= MAX_SELECTED}
+                                onChange={(e) => select(withAgents(selected, [a], e.target.checked))}
+                              />
+                            ),
+                        },
+                      ]
+                    : []),
                   { label: t.name, cell: (a) => <AgentLink id={a.id} name={a.name} /> },
                   { label: t.owner, cell: (a) => <Untrusted>{nameOf(a.ownerId) ?? a.ownerId}</Untrusted> },
                   { label: t.state, cell: (a) => <Status of={a.status} /> },
@@ -104,7 +131,16 @@ export function Agents() {
                       </>
                     ),
                   },
-                  { label: t.calls24, num: true, cell: (a) => formatNumber(a.calls) },
+                  {
+                    label: t.calls24,
+                    num: true,
+                    cell: (a) => (
+                      <span className="trend">
+                        <Trend hours={a.hours} />
+                        {formatNumber(a.calls)}
+                      </span>
+                    ),
+                  },
                   { label: t.refused, num: true, cell: (a) => formatNumber(a.refused) },
                   { label: t.lastDecision, cell: (a) => <Time at={a.lastDecisionAt} /> },
                   { label: t.expires, cell: (a) => <Time at={a.expiresAt} /> },
@@ -117,6 +153,89 @@ export function Agents() {
       </Result>
       {registering && <Register close={() => setRegistering(false)} />}
     </Screen>
+  );
+}
+
+function withAgents(selected: Selection, agents: readonly AgentSummary[], on: boolean): Selection {
+  const next = new Map(selected);
+  for (const { id, name } of agents) {
+    if (!on) next.delete(id);
+    else if (next.size < MAX_SELECTED) next.set(id, name);
+  }
+  return next;
+}
+
+/** What may be done with the selected agents. */
+function Several({
+  page,
+  selected,
+  select,
+}: {
+  page: readonly AgentSummary[];
+  selected: Selection;
+  select: (selection: Selection) => void;
+}) {
+  const ids = [...selected.keys()];
+  const all = page.length > 0 && page.every((a) => selected.has(a.id));
+  return (
+    <div className="actions">
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={all}
+          disabled={page.length === 0}
+          onChange={(e) => select(withAgents(selected, page, e.target.checked))}
+        />
+        {t.selectPage}
+      </label>
+      <span className="quiet" role="status">
+        {t.selectedCount(ids.length)}
+        {ids.length >= MAX_SELECTED && ` ${t.selectedMost}`}
+      </span>
+      {ids.length > 0 && (
+        <>
+          <button type="button" className="button plain" onClick={() => select(new Map())}>
+            {t.clearSelection}
+          </button>
+          <Action
+            danger
+            label={t.revokeSelected}
+            question={t.revokeSeveral(ids.length)}
+            text={
+              <span className="tags">
+                {[...selected].map(([id, name]) => (
+                  <span className="tag" key={id}>
+                    <Untrusted>{name}</Untrusted>
+                  </span>
+                ))}
+              </span>
+            }
+            typed={{ agentIds: ids, name: t.agentCount(ids.length) }}
+            preview={() => legate.agents.revokeMany({ agentIds: ids }, { preview: true })}
+            run={(reason) => legate.agents.revokeMany({ agentIds: ids, ...(reason && { reason }) })}
+            stale={['agents', 'delegations', 'changes', 'dashboard']}
+            done={() => select(new Map())}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Decisions by the hour, with the refused part at the foot. The numbers stand next to it. */
+function Trend({ hours }: { hours: AgentSummary['hours'] }) {
+  const top = Math.max(...hours.map((hour) => hour.calls));
+  if (top === 0) return null;
+  const height = (count: number): number => (count === 0 ? 0 : Math.max(1, (count / top) * 16));
+  return (
+    <svg viewBox={`0 0 ${hours.length * 3} 16`} width={hours.length * 3} height="16" aria-hidden="true">
+      {hours.map(({ calls, refused }, i) => (
+        <g key={i}>
+          <rect x={i * 3} y={16 - height(calls)} width="2" height={height(calls)} fill="var(--chart)" />
+          <rect x={i * 3} y={16 - height(refused)} width="2" height={height(refused)} fill="var(--denied)" />
+        </g>
+      ))}
+    </svg>
   );
 }
 

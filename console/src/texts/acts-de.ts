@@ -102,10 +102,13 @@ export const actsDe: typeof actsEn = {
   },
   preview: {
     nothing: 'Kein Agent verliert etwas.',
-    loses: (n, left) => `verliert ${n} Berechtigungen, behält ${left}`,
-    grants: (n) => `${n} Zugriffe von Anwendungen enden.`,
-    approvals: (n) => `${n} offene Freigaben können nicht mehr genutzt werden.`,
-    calls: (n) => `Diese Agenten haben in der letzten Stunde ${n} Aufrufe gemacht.`,
+    loses: (n, left) => `verliert ${n} ${n === 1 ? 'Berechtigung' : 'Berechtigungen'}, behält ${left}`,
+    grants: (n) => (n === 1 ? 'Ein Zugriff einer Anwendung endet.' : `${n} Zugriffe von Anwendungen enden.`),
+    approvals: (n) =>
+      n === 1
+        ? 'Eine offene Freigabe kann nicht mehr genutzt werden.'
+        : `${n} offene Freigaben können nicht mehr genutzt werden.`,
+    calls: (n) => `Diese Agenten haben in der letzten Stunde ${n === 1 ? 'einen Aufruf' : `${n} Aufrufe`} gemacht.`,
     hidden: (n) => `${n} weitere Agenten, die Sie nicht sehen, verlieren Berechtigungen.`,
   },
   lints: {

@@ -99,10 +99,11 @@ export const actsEn = {
   },
   preview: {
     nothing: 'No agent loses anything.',
-    loses: (n: number, left: number) => `loses ${n} permissions, keeps ${left}`,
-    grants: (n: number) => `${n} grants of applications end.`,
-    approvals: (n: number) => `${n} waiting approvals can no longer be used.`,
-    calls: (n: number) => `These agents made ${n} calls in the last hour.`,
+    loses: (n: number, left: number) => `loses ${n} ${n === 1 ? 'permission' : 'permissions'}, keeps ${left}`,
+    grants: (n: number) => (n === 1 ? 'A grant of an application ends.' : `${n} grants of applications end.`),
+    approvals: (n: number) =>
+      n === 1 ? 'A waiting approval can no longer be used.' : `${n} waiting approvals can no longer be used.`,
+    calls: (n: number) => `These agents made ${n === 1 ? '1 call' : `${n} calls`} in the last hour.`,
     hidden: (n: number) => `${n} further agents that you cannot see lose permissions.`,
   },
   lints: {

@@ -1,4 +1,5 @@
 import { actsDe } from './acts-de.ts';
+import { editDe } from './edit-de.ts';
 import type { Texts } from './en.ts';
 import { erasureDe } from './erasure-de.ts';
 import { federationDe } from './federation-de.ts';
@@ -8,6 +9,7 @@ import { sealDe } from './seal-de.ts';
 
 export const de: Texts = {
   ...actsDe,
+  ...editDe,
   ...erasureDe,
   ...frameDe,
   ...federationDe,

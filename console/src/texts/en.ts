@@ -1,4 +1,5 @@
 import { actsEn } from './acts-en.ts';
+import { editEn } from './edit-en.ts';
 import { erasureEn } from './erasure-en.ts';
 import { federationEn } from './federation-en.ts';
 import { frameEn } from './frame-en.ts';
@@ -8,6 +9,7 @@ import { sealEn } from './seal-en.ts';
 /** All texts of the console in English. German has the type of this catalogue. */
 export const en = {
   ...actsEn,
+  ...editEn,
   ...erasureEn,
   ...frameEn,
   ...federationEn,

@@ -21,7 +21,11 @@ export interface ActivityRow {
   readonly hours: string;
 }
 
-const NONE: Activity = { calls: 0, refused: 0, lastDecisionAt: null };
+const byHour = (hours: readonly Hour[], first: number): { calls: number; refused: number }[] =>
+  Array.from({ length: HOURS + 1 }, (_, i) => {
+    const [, calls = 0, refused = 0] = hours.find(([hour]) => hour === first + i) ?? [];
+    return { calls, refused };
+  });
 
 /** Decisions of each agent in the last clock hours, and the time of its newest one. */
 export class AgentActivities {
@@ -45,17 +49,16 @@ export class AgentActivities {
   }
 
   of(agentId: string, now: number): Activity {
-    const entry = this.#entries.get(agentId);
-    if (!entry) return NONE;
+    const { hours, lastAt } = this.#entries.get(agentId) ?? { hours: [], lastAt: null };
     const first = Math.floor(now / HOUR_MS) - HOURS;
     let calls = 0;
     let refused = 0;
-    for (const [hour, all, not] of entry.hours) {
+    for (const [hour, all, not] of hours) {
       if (hour < first) continue;
       calls += all;
       refused += not;
     }
-    return { calls, refused, lastDecisionAt: entry.lastAt };
+    return { calls, refused, hours: () => byHour(hours, first), lastDecisionAt: lastAt };
   }
 
   async load(database: Database): Promise<void> {

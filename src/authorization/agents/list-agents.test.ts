@@ -75,10 +75,12 @@ describe('GET /agents?view=summary', () => {
     expect(Object.keys(body[0]).sort()).toEqual(
       [
         ...['id', 'ownerId', 'name', 'type', 'status', 'expiresAt', 'createdAt', 'updatedAt', 'createdBy'],
-        ...['permissionCount', 'unbounded', 'calls', 'refused', 'lastDecisionAt'],
+        ...['permissionCount', 'unbounded', 'calls', 'refused', 'hours', 'lastDecisionAt'],
       ].sort(),
     );
     expect(of(s.agents[0]?.id as string)).toMatchObject({ calls: 3, refused: 1, lastDecisionAt: at, unbounded: false });
+    const idle = Array.from({ length: 24 }, () => ({ calls: 0, refused: 0 }));
+    expect(of(s.agents[0]?.id as string).hours).toEqual([...idle, { calls: 3, refused: 1 }]);
     expect(of(s.agents[1]?.id as string)).toMatchObject({ calls: 0, refused: 0, lastDecisionAt: null });
     expect(of(unbounded.id)).toMatchObject({ unbounded: true, permissionCount: 1 });
     expect(of(bounded.id)).toMatchObject({ unbounded: false });
@@ -94,8 +96,11 @@ describe('GET /agents?view=summary', () => {
     });
     const after = (await list('view=summary&q=renamed')).body;
     expect(after).toMatchObject([{ id: bounded.id, unbounded: true, permissionCount: 2 }]);
+    t.clock.advance(2 * HOUR);
+    const [, , ...earlier] = [...idle, { calls: 3, refused: 1 }];
+    expect((await list(`view=summary&ids=${s.agents[0]?.id}`)).body[0].hours).toEqual([...earlier, idle[0], idle[0]]);
     // A day and an hour later the calls are past; the newest decision stays.
-    t.clock.advance(25 * HOUR);
+    t.clock.advance(23 * HOUR);
     expect((await list(`view=summary&ids=${s.agents[0]?.id}`)).body).toMatchObject([
       { calls: 0, refused: 0, lastDecisionAt: at },
     ]);

@@ -84,6 +84,7 @@ const toSummary = (row: ListedAgent, activity: Activity, now: number): AgentSumm
   unbounded: row.unbounded === 1,
   calls: activity.calls,
   refused: activity.refused,
+  hours: activity.hours(),
   lastDecisionAt: activity.lastDecisionAt === null ? null : isoTime(activity.lastDecisionAt),
 });
 

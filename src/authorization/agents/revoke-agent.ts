@@ -18,6 +18,18 @@ export async function revokeAgent(platform: Platform, caller: Caller, id: string
   });
 }
 
+/**
+ * Revokes several agents in one change: all or none. Those that are revoked already stay as they are. 404
+ * AGENT_NOT_FOUND if one of them does not exist or is out of reach.
+ */
+export async function revokeManyAgents(platform: Platform, caller: Caller, ids: readonly string[]): Promise<void> {
+  await platform.ledger.change(caller.actor, async (change) => {
+    const visibility = await caller.reauthorize(change.db);
+    for (const id of ids) await getAgentRow(change.db, visibility, id);
+    await revokeAgents(change, ids, 'revoked');
+  });
+}
+
 /** Within a change: revokes the agents that are not revoked yet. Emits `agent.revoked` for each. */
 export async function revokeAgents(change: Change, ids: readonly string[], reason: string): Promise<void> {
   for (const some of chunk(ids)) {

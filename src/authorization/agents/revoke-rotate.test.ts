@@ -85,6 +85,58 @@ describe('DELETE /agents/:id', () => {
   });
 });
 
+describe('POST /agents/revoke', () => {
+  it('204: revokes all of them in one change, and again does nothing; 404 and 400 revoke none', async () => {
+    const t = await createTestService();
+    const [alice, bob] = [await t.user(), await t.user()];
+    const [first, second, third] = [await t.agent(alice), await t.agent(alice), await t.agent(alice)];
+    const foreign = await t.agent(bob);
+    const revoke = (as: { token: string }, agentIds: unknown) =>
+      t.call('POST', '/agents/revoke', { as, body: { agentIds, reason: 'the project has ended' } });
+    const bad: [unknown, number][] = [
+      [[first.id, foreign.id], 404],
+      [[first.id, newId('agent', t.clock.now())], 404],
+      [[first.id, 'nonsense'], 404],
+      [[first.id, first.id], 400],
+      [[], 400],
+      [Array.from({ length: 101 }, () => newId('agent', t.clock.now())), 400],
+    ];
+    for (const [ids, status] of bad) expect((await revoke(alice, ids)).status, JSON.stringify(ids)).toBe(status);
+    expect((await revoke(bob, [first.id])).status).toBe(404);
+    expect((await revoke(first, [first.id])).status).toBe(403);
+    expect((await t.call('GET', `/agents/${first.id}`, { as: first })).body.status).toBe('active');
+
+    const before = await changesOf(t);
+    expect((await revoke(alice, [first.id, second.id])).status).toBe(204);
+    expect((await revoke(alice, [second.id, first.id])).status).toBe(204);
+    for (const agent of [first, second])
+      expect((await t.call('GET', '/agents', { as: agent })).status, agent.id).toBe(401);
+    expect((await t.call('GET', '/agents', { as: third })).status).toBe(200);
+    const made = (await changesOf(t)).slice(before.length);
+    expect(made.map(({ type, agentId }) => [type, agentId]).sort()).toEqual(
+      [first, second].map(({ id }) => ['agent.revoked', id]).sort(),
+    );
+  });
+
+  it('shows in one preview what only the two together take away', async () => {
+    const t = await createTestService();
+    const alice = await t.user();
+    const permissions = [{ resource: 'db:*', actions: ['read'] }];
+    const sources = [await t.agent(alice, { permissions }), await t.agent(alice, { permissions })];
+    const target = await t.agent(alice);
+    for (const { id } of sources)
+      await t.call('POST', '/delegations', { as: alice, body: { fromAgent: id, toAgent: target.id, permissions } });
+    const losers = async (agentIds: string[]) => {
+      const r = await t.call('POST', '/agents/revoke?preview=true', { as: alice, body: { agentIds } });
+      expect(r.status).toBe(200);
+      return r.body.loses.map(({ agentId, left }: { agentId: string; left: number }) => [agentId, left]);
+    };
+    const [one, two] = sources.map(({ id }) => id) as [string, string];
+    expect(Object.fromEntries(await losers([one, two]))).toEqual({ [one]: 0, [two]: 0, [target.id]: 0 });
+    expect((await t.call('GET', `/agents/${one}`, { as: alice })).body.status).toBe('active');
+  });
+});
+
 describe('POST /agents/:id/rotate', () => {
   it('200: returns the agent with a new token; the old one stops working immediately', async () => {
     const t = await createTestService();

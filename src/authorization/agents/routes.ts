@@ -6,7 +6,7 @@ import { createAgent } from './create-agent.ts';
 import { AgentErrors } from './errors.ts';
 import { getAgent, getEffectivePermissions } from './get-agent.ts';
 import { listAgentSummaries, listAgents } from './list-agents.ts';
-import { revokeAgent } from './revoke-agent.ts';
+import { revokeAgent, revokeManyAgents } from './revoke-agent.ts';
 import { rotateAgent } from './rotate-agent.ts';
 import {
   Agent,
@@ -15,6 +15,7 @@ import {
   CreateAgent,
   EffectivePermission,
   ListAgents,
+  RevokeAgents,
   UpdateAgent,
 } from './schema.ts';
 import { updateAgent } from './update-agent.ts';
@@ -121,6 +122,21 @@ export const agentRoutes = [
     errors: [AGENT_NOT_FOUND],
     handle: async (call, platform) => {
       await revokeAgent(platform, call, call.params.id);
+      return { status: 204 };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/agents/revoke',
+    summary: 'Revoke several agents permanently',
+    description: 'All of them or none. Those that are revoked already stay as they are.',
+    access: mayWrite,
+    preview: true,
+    body: RevokeAgents,
+    responses: { 204: null },
+    errors: [AGENT_NOT_FOUND],
+    handle: async (call, platform) => {
+      await revokeManyAgents(platform, call, call.body.agentIds);
       return { status: 204 };
     },
   }),

@@ -48,6 +48,9 @@ export const AgentSummary = Agent.omit({ permissions: true, metadata: true })
     }),
     calls: z.int().meta({ description: 'Decisions in the current clock hour and the 24 before it.' }),
     refused: z.int().meta({ description: 'Those of them that were not allowed.' }),
+    hours: z
+      .array(z.object({ calls: z.int(), refused: z.int() }))
+      .meta({ description: 'The same by clock hour (UTC), oldest first; the last is the current one.' }),
     lastDecisionAt: isoTimestamp.nullable(),
   })
   .meta({ id: 'AgentSummary' });
@@ -106,6 +109,20 @@ export const ListAgents = PageQuery.extend(AgentFilter.shape).extend({
   view: z.enum(['full', 'summary']).default('full').meta({ description: 'summary: AgentSummary instead of Agent.' }),
 });
 export type ListAgents = z.output<typeof ListAgents>;
+
+const MAX_REVOKED_AT_ONCE = 100;
+/** Any text of this length: a malformed id is 404 like an unknown one. */
+const MAX_ID_CHARS = 100;
+
+export const RevokeAgents = z
+  .strictObject({
+    agentIds: z
+      .array(text(MAX_ID_CHARS))
+      .min(1)
+      .max(MAX_REVOKED_AT_ONCE)
+      .refine((ids) => new Set(ids).size === ids.length, 'must be different'),
+  })
+  .meta({ id: 'RevokeAgentsRequest' });
 
 /** A permission that the agent has now, and its source (contract 6). */
 export const EffectivePermission = Permission.extend({
