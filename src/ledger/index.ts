@@ -18,7 +18,7 @@ export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './de
 export type { ActedEvent, AuditRecord, Commit, NewEvent } from './entry.ts';
 export { Erasure, ErasureErrors } from './erasure.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
-export { LedgerFollower } from './follower.ts';
+export { LedgerFollower, yieldOnce } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
@@ -35,6 +35,7 @@ export {
 export { DATABASE_TIME } from './postgres-store.ts';
 export { LedgerReader, type Order } from './read.ts';
 export { type RecentCommit, RecentRows } from './recent-rows.ts';
+export { lastWithin, SLICE_BYTES } from './row-bytes.ts';
 export { rowAt } from './rows.ts';
 export { readRuns, writeRuns } from './runs.ts';
 export { endSealedLog } from './sealed-log.ts';

@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import { timeOfId } from '../kernel/ids.ts';
 import { type Database, type StreamEventRow, selectArrays } from '../storage/index.ts';
 import { prunedUpTo, readHead } from './position.ts';
+import { inParts, type SeqRange } from './row-bytes.ts';
+import { COLUMNS, type Columns, toRow } from './row-columns.ts';
 import {
   type ColumnName,
   compile,
@@ -20,7 +22,7 @@ export type Order = 'asc' | 'desc';
 
 /** Sequence numbers that one step of a search by id scans. The event loop is free between steps. */
 const WINDOW = 4000;
-/** Rows that one query of an export reads. */
+/** Rows that one query of an export reads at most. */
 const EXPORT_ROWS = 250;
 /** Rows that a page with a limit on its characters reads first. */
 const FIRST_ROWS = 100;
@@ -99,6 +101,29 @@ export class LedgerReader {
     return { rows, isCut: wanted.length > 0 && (await fetch()) };
   }
 
+  /** Returns some columns of the newest matching rows, newest first. */
+  async newest<const Names extends readonly (keyof StreamEventRow)[]>(
+    filter: EntryFilter,
+    limit: number,
+    columns: Names,
+  ): Promise<Pick<StreamEventRow, Names[number]>[]> {
+    const found: Pick<StreamEventRow, Names[number]>[] = [];
+    for await (const selection of this.#select(filter, 'desc')) {
+      const seqs = seqsOf(selection, 'desc').slice(0, limit - found.length);
+      if (seqs.length > 0)
+        found.push(
+          ...(await this.#database.read
+            .selectFrom('stream_events')
+            .select(columns)
+            .where('seq', 'in', this.#listed(seqs))
+            .orderBy('seq', 'desc')
+            .execute()),
+        );
+      if (found.length === limit) break;
+    }
+    return found;
+  }
+
   /**
    * Counts matching decisions by result in each of `buckets` equal parts of the time from `since` to before `until`.
    * There are fewer parts if the time has fewer milliseconds.
@@ -156,18 +181,22 @@ export class LedgerReader {
   /** Reads rows by their sequence numbers, which are in this order. */
   async #rows(seqs: readonly number[], order: Order): Promise<StreamEventRow[]> {
     if (seqs.length === 0) return [];
-    const [first, last] = [seqs[0] as number, seqs.at(-1) as number];
-    const span = Math.abs(last - first) + 1;
-    let query = this.#database.read.selectFrom('stream_events').select(COLUMNS).orderBy('seq', order);
-    // Reading a range costs less than as many single rows.
-    const asRange = span <= DENSE * seqs.length;
-    query = asRange
-      ? query.where('seq', '>=', Math.min(first, last)).where('seq', '<=', Math.max(first, last))
-      : query.where('seq', 'in', this.#listed(seqs));
-    const rows = (await selectArrays<Columns>(this.#database, query)).map(toRow);
-    if (!asRange || span === seqs.length) return rows;
+    const query = this.#database.read.selectFrom('stream_events').select(COLUMNS).orderBy('seq', order);
+    const { first, last, listed } = this.#rangeOf(seqs);
+    const rows = await selectArrays<Columns>(
+      this.#database,
+      listed ? query.where('seq', 'in', listed) : query.where('seq', '>=', first).where('seq', '<=', last),
+    );
+    if (listed || last - first + 1 === seqs.length) return rows.map(toRow);
     const wanted = new Set(seqs);
-    return rows.filter(({ seq }) => wanted.has(seq));
+    return rows.map(toRow).filter(({ seq }) => wanted.has(seq));
+  }
+
+  /** Reading a range costs less than as many single rows. */
+  #rangeOf(seqs: readonly number[]): SeqRange {
+    const [one, other] = [seqs[0] as number, seqs.at(-1) as number];
+    const [first, last] = [Math.min(one, other), Math.max(one, other)];
+    return last - first + 1 <= DENSE * seqs.length ? { first, last } : { first, last, listed: this.#listed(seqs) };
   }
 
   /** A list as one SQL parameter, so that the statement is the same for any length. */
@@ -206,8 +235,8 @@ export class LedgerReader {
   }
 
   /**
-   * Yields matching rows in slices, oldest first unless `order` is `desc`, up to the current end of the ledger. Reads
-   * no faster than the consumer.
+   * Yields matching rows in slices of at most SLICE_BYTES, oldest first unless `order` is `desc`, up to the current end
+   * of the ledger. Reads no faster than the consumer.
    */
   async *slices(filter: EntryFilter, order: Order = 'asc'): AsyncGenerator<StreamEventRow[]> {
     const { from, before } = await this.span(filter);
@@ -215,9 +244,12 @@ export class LedgerReader {
     for await (const selection of this.#select({ ...filter, afterSeq: from - 1, beforeSeq: before }, order)) {
       const seqs = seqsOf(selection, order);
       for (let at = 0; at < seqs.length; at += EXPORT_ROWS) {
-        const rows = await this.#rows(seqs.slice(at, at + EXPORT_ROWS), order);
-        if (rows.length > 0) yield rows;
-        await yielder.pause();
+        const some = seqs.slice(at, at + EXPORT_ROWS);
+        for (const part of await inParts(this.#database, some, this.#rangeOf(some))) {
+          const rows = await this.#rows(part, order);
+          if (rows.length > 0) yield rows;
+          await yielder.pause();
+        }
       }
     }
   }
@@ -289,76 +321,4 @@ function seqsOf({ segment, start, end, mask }: Selection, order: Order): number[
     for (let i = end - 1; i >= start; i--) if (mask[i]) seqs.push(segment.first + i);
   }
   return seqs;
-}
-
-const COLUMNS = [
-  'seq',
-  'id',
-  'type',
-  'timestamp',
-  'agent_id',
-  'user_id',
-  'action',
-  'resource',
-  'result',
-  'reason',
-  'duration_ms',
-  'tokens_cost',
-  'parameters',
-  'ip',
-  'user_agent',
-  'delegation_ids',
-  'data',
-  'change',
-  'decided',
-] as const satisfies readonly (keyof StreamEventRow)[];
-type Columns = ValuesOf<typeof COLUMNS>;
-type ValuesOf<Names extends readonly (keyof StreamEventRow)[]> = {
-  readonly [I in keyof Names]: StreamEventRow[Names[I]];
-};
-
-/** Written out for speed: an export builds one object per row. */
-function toRow(columns: Columns): StreamEventRow {
-  const [
-    seq,
-    id,
-    type,
-    timestamp,
-    agent_id,
-    user_id,
-    action,
-    resource,
-    result,
-    reason,
-    duration_ms,
-    tokens_cost,
-    parameters,
-    ip,
-    user_agent,
-    delegation_ids,
-    data,
-    change,
-    decided,
-  ] = columns;
-  return {
-    seq,
-    id,
-    type,
-    timestamp,
-    agent_id,
-    user_id,
-    action,
-    resource,
-    result,
-    reason,
-    duration_ms,
-    tokens_cost,
-    parameters,
-    ip,
-    user_agent,
-    delegation_ids,
-    data,
-    change,
-    decided,
-  };
 }

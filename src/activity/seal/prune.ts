@@ -1,7 +1,16 @@
 import { sql } from 'kysely';
 import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
-import { LedgerFollower, movePosition, PRUNING, prunedUpTo, readPosition, setPosition } from '../../ledger/index.ts';
+import {
+  LedgerFollower,
+  lastWithin,
+  movePosition,
+  PRUNING,
+  prunedUpTo,
+  readPosition,
+  setPosition,
+  yieldOnce,
+} from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import { type ComparedRows, firstChanged } from './compare-rows.ts';
@@ -14,6 +23,8 @@ import { unsealedRows, type WasUnsealed } from './unsealed-rows.ts';
 
 /** Rows compared and deleted in one transaction. */
 const SLICE = 2048;
+/** Bytes of their large columns. */
+const SLICE_BYTES = 4_194_304;
 const SLICES_AT_ONCE = 50;
 /** The follower whose position is the sequence up to which the ledger says that rows are deleted. */
 const RECORDED = 'audit/retention/recorded';
@@ -33,8 +44,9 @@ class Pruning {
       sliceSize: SLICE,
       readStart: () => prunedUpTo(database.read),
       readEnd: async () => (await readPosition(database.read, RECORDED)) ?? 0,
-      onSlice: async (from, upto) => {
+      onSlice: async (from, end) => {
         if (this.#slicesLeft-- === 0) return from - 1;
+        const upto = await lastWithin(database, from, end, SLICE_BYTES);
         await ledger.maintain((db) => prune(platform, db, from - 1, upto, this.wasUnsealed));
         return upto;
       },
@@ -111,13 +123,12 @@ async function record(platform: Platform, done: number, wasUnsealed: WasUnsealed
   const end = Math.min((await reader.seqAt(before)) - 1, await sealedUpTo(platform));
   if (end <= done || !(await isDue(database.read, done, before - DAY_MS))) return done;
   const size = (await readLog(database.read))?.size ?? 0;
-  for (let from = done + 1; from <= end; from += SLICE)
-    await assertUnchanged(database, database.read, {
-      from,
-      upto: Math.min(end, from + SLICE - 1, size),
-      pruned: done,
-      wasUnsealed,
-    });
+  for (let from = done + 1; from <= Math.min(end, size); ) {
+    const upto = await lastWithin(database, from, Math.min(end, from + SLICE - 1, size));
+    await assertUnchanged(database, database.read, { from, upto, pruned: done, wasUnsealed });
+    from = upto + 1;
+    await yieldOnce();
+  }
   await ledger.change(SYSTEM, async ({ db, emit }) => {
     if (((await readPosition(db, RECORDED)) ?? 0) > done) return;
     if (done === 0) await setPosition(db, PRUNING, 0);

@@ -1,3 +1,4 @@
+import { lastWithin } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Database, StreamEventRow } from '../../storage/index.ts';
 import { leafHash, type Remains, type SealedRow, storedTexts } from './entry-text.ts';
@@ -16,7 +17,7 @@ import {
   tilesOf,
 } from './tree.ts';
 
-/** Tiles read at once. */
+/** Tiles read at once at most. */
 const TILES = 8;
 /** Entries whose proofs are computed at once: some milliseconds of work. */
 const PROOFS = 16;
@@ -49,7 +50,7 @@ export function sealedSpan({ database }: Platform, log: ExportedLog, from: numbe
   return (async function* () {
     yield line({ format: 'legate-export-v1', origin, from, to, complete: true });
     for (let at = from; at <= to; ) {
-      const upto = Math.min(to, (Math.floor((at - 1) / TILE) + TILES) * TILE);
+      const upto = await lastWithin(database, at, Math.min(to, (Math.floor((at - 1) / TILE) + TILES) * TILE));
       yield await spanLines(database, at, upto);
       at = upto + 1;
     }

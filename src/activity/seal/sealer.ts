@@ -1,5 +1,5 @@
 import type { Commit } from '../../ledger/index.ts';
-import { LedgerFollower, Superseded } from '../../ledger/index.ts';
+import { LedgerFollower, lastWithin, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { SealRow } from '../../storage/index.ts';
 import { writeAnchor } from './anchor.ts';
@@ -10,7 +10,7 @@ import { Salts } from './salts.ts';
 import { lockLog, readLog, readRemains, readSealedRows, readTiles, writeTiles } from './store.ts';
 import { TreeEdge } from './tree.ts';
 
-/** Rows read at once when catching up. */
+/** Rows read at once at most when catching up. */
 const SLICE = 500;
 /** Pause between two slices. */
 const PAUSE_MS = 5;
@@ -224,9 +224,10 @@ export class Sealer {
     return true;
   }
 
-  async #addRows(from: number, upto: number): Promise<number> {
+  async #addRows(from: number, end: number): Promise<number> {
     const { database } = this.#platform;
     const edge = this.#edge;
+    const upto = await lastWithin(database, from, end);
     const rows = await readSealedRows(database, database.read, from, upto);
     const remains = await readRemains(database.read, from, upto);
     if (!edge || edge.size !== from - 1) throw new Superseded();

@@ -7,6 +7,9 @@ import { type EffectivePermission, patternMatches } from '../permissions/index.t
 const EXAMINED = 2000;
 /** Most comparisons of a different call with a permission. */
 const MAX_STEPS = 500_000;
+/** Entries have arguments, which are large and not needed. */
+const COLUMNS = ['seq', 'timestamp', 'action', 'resource', 'delegation_ids', 'decided'] as const;
+type Allowed = Pick<StreamEventRow, (typeof COLUMNS)[number]>;
 /** Permissions without a call among these that are looked for by themselves, and the decisions looked at for each. */
 const SOUGHT = 50;
 const EXAMINED_EACH = 50;
@@ -30,7 +33,7 @@ export async function lastUsed(
   const wanted = permissions.map((permission) => ({ permission, chain: chainOf(permission) }));
   // Calls repeat: of equal ones only the newest counts.
   const seen = new Set<string>();
-  const newest = await platform.reader.page({ where: allowed }, EXAMINED);
+  const newest = await platform.reader.newest({ where: allowed }, EXAMINED, COLUMNS);
   let reached: number | undefined;
   for (const row of newest) {
     const call = callOf(row);
@@ -46,7 +49,7 @@ export async function lastUsed(
   const missing = wanted.flatMap((one, i) => (found[i] === null ? [{ ...one, i }] : [])).slice(0, SOUGHT);
   for (const { i, ...one } of missing) {
     const where = [...allowed, ...conditionsOf(one.permission)];
-    const rows = await platform.reader.page({ where, beforeSeq: reached }, EXAMINED_EACH);
+    const rows = await platform.reader.newest({ where, beforeSeq: reached }, EXAMINED_EACH, COLUMNS);
     const row = rows.find((row) => {
       const call = callOf(row);
       return call && isBy(one, call);
@@ -73,7 +76,7 @@ interface AllowedCall {
   readonly pattern: string | undefined;
 }
 
-function callOf({ action, resource, delegation_ids: chain, decided }: StreamEventRow): AllowedCall | undefined {
+function callOf({ action, resource, delegation_ids: chain, decided }: Allowed): AllowedCall | undefined {
   if (action === null || resource === null) return undefined;
   return {
     action,

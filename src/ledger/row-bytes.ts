@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import { type Database, selectArrays } from '../storage/index.ts';
+
+/** Bytes of texts that are read from the ledger at once: some milliseconds, in which nothing else runs. */
+export const SLICE_BYTES = 262_144;
+
+/** The columns that callers can make as large as they like. */
+const BYTES = sql<number>`coalesce(octet_length(parameters), 0) + coalesce(octet_length(data), 0)
+  + coalesce(octet_length(change), 0)`;
+
+/** Sequence numbers: a list as an SQL expression, or all from the first to the last. */
+export interface SeqRange {
+  readonly first: number;
+  readonly last: number;
+  readonly listed?: ReturnType<typeof sql<number>>;
+}
+
+/** Returns the bytes of rows by sequence number; undefined if all have at most `limit` together. Reads no text. */
+async function bytesIfMore(
+  database: Database,
+  { first, last, listed }: SeqRange,
+  limit: number,
+): Promise<ReadonlyMap<number, number> | undefined> {
+  const all = database.read.selectFrom('stream_events');
+  const rows = listed ? all.where('seq', 'in', listed) : all.where('seq', '>=', first).where('seq', '<=', last);
+  const [sum] = await selectArrays<[number | string | null]>(database, rows.select(sql`sum(${BYTES})`.as('bytes')));
+  if (Number(sum?.[0] ?? 0) <= limit) return undefined;
+  return new Map(await selectArrays<[number, number]>(database, rows.select(['seq', BYTES.as('bytes')])));
+}
+
+/**
+ * Splits sequence numbers, in either order, into runs of rows that have at most {@link SLICE_BYTES} together, or are a
+ * single one. Rows between two of them count if the whole range is read.
+ */
+export async function inParts(database: Database, seqs: readonly number[], range: SeqRange): Promise<number[][]> {
+  const bytes = await bytesIfMore(database, range, SLICE_BYTES);
+  if (!bytes) return [[...seqs]];
+  const parts: number[][] = [];
+  const step = (seqs.at(-1) ?? 0) < (seqs[0] ?? 0) ? -1 : 1;
+  let left = 0;
+  let read = seqs[0] ?? 0;
+  for (const seq of seqs) {
+    for (; read !== seq + step; read += step) left -= bytes.get(read) ?? 0;
+    const part = parts.at(-1);
+    if (part && left >= 0) part.push(seq);
+    else {
+      parts.push([seq]);
+      left = SLICE_BYTES - (bytes.get(seq) ?? 0);
+    }
+  }
+  return parts;
+}
+
+/** Returns the last row up to which those from `first` on have at most `limit` bytes together, or are a single one. */
+export async function lastWithin(
+  database: Database,
+  first: number,
+  last: number,
+  limit: number = SLICE_BYTES,
+): Promise<number> {
+  const bytes = await bytesIfMore(database, { first, last }, limit);
+  if (!bytes) return last;
+  let left = limit - (bytes.get(first) ?? 0);
+  for (let seq = first + 1; seq <= last; seq++) {
+    left -= bytes.get(seq) ?? 0;
+    if (left < 0) return seq - 1;
+  }
+  return last;
+}
