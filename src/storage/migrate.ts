@@ -4,6 +4,7 @@ import { packageVersion } from '../kernel/version.ts';
 import { type Database, type Db, onConnection, type PostgresDatabase } from './database.ts';
 import { DatabaseError } from './database-error.ts';
 import { baseline } from './migrations/0097-baseline/index.ts';
+import { ownCodesAndFormattedNames } from './migrations/0098-own-codes-and-formatted-names.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -15,6 +16,7 @@ const BASELINE = '0097-baseline';
  */
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   [BASELINE]: baseline,
+  '0098-own-codes-and-formatted-names': ownCodesAndFormattedNames,
 };
 
 /** The names that applied migrations have today: all that the baseline replaced, together, are the baseline. */

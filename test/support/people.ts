@@ -49,6 +49,14 @@ export async function verified(p: Person): Promise<Person> {
 
 export const signIn = (p: Person, password = PASSWORD): Promise<Answered> =>
   p.t.call('POST', '/sign-in', { body: { email: p.email, password } });
+/** Signs in and returns the cookie of a browser that is known from then on. */
+export async function knownBrowser(p: Person): Promise<string> {
+  const cookies = (await signIn(p)).headers.getSetCookie();
+  const cookie = cookies.find((c) => c.includes('_known_device='))?.split(';')[0];
+  expect(cookie).toBeDefined();
+  return cookie as string;
+}
+
 export const isSignedIn = async (p: Person, session = p.session): Promise<boolean> =>
   (await p.t.call('GET', '/auth/session', { as: session })).status === 200;
 

@@ -88,7 +88,9 @@ export const emailCodeForm = (
     async () => {
       const { email } = parseWith(SendCode, call.body);
       const earlier = emailCodeCookie.read(platform, call.request);
-      const requestToken = await sendEmailCode(platform, email, languageOf(call.request), earlier);
+      const { knownDevice } = signInDevice(platform, call);
+      const browser = { earlier, knownDevice };
+      const requestToken = await sendEmailCode(platform, email, languageOf(call.request), browser);
       return codePage(platform, call, email, { cookies: [emailCodeCookie.set(platform, requestToken)] });
     },
     (error) => emailCodePage(platform, call, { error, email: call.body.email }),

@@ -18,7 +18,14 @@ import {
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { sendMagicLink } from '../sign-in/passwordless/index.ts';
-import { forgotPassword, formProblems, MailRequest, requestVerification, UserErrors } from '../users/index.ts';
+import {
+  forgotPassword,
+  formProblems,
+  MailRequest,
+  requestVerification,
+  signInDevice,
+  UserErrors,
+} from '../users/index.ts';
 import { type AnyCall, answerForm, destination, PATHS, withReturnTo } from './form.ts';
 
 export const MailForm = z.strictObject({ email: z.string().max(4096) }).meta({ id: 'MailForm' });
@@ -39,12 +46,16 @@ const ask = (email: string, callbackURL?: string): MailRequest =>
 
 export const magicLinkPage: MailPage = {
   texts: (t) => t.askMagicLink,
-  send: (platform, call, email, language) => sendMagicLink(platform, ask(email, destination(platform, call)), language),
+  send: (platform, call, email, language) => {
+    const { knownDevice } = signInDevice(platform, call);
+    return sendMagicLink(platform, ask(email, destination(platform, call)), language, knownDevice);
+  },
 };
 
 export const forgotPasswordPage: MailPage = {
   texts: (t) => t.forgotPassword,
-  send: (platform, _, email, language) => forgotPassword(platform, ask(email), language),
+  send: (platform, call, email, language) =>
+    forgotPassword(platform, ask(email), language, signInDevice(platform, call).knownDevice),
 };
 
 export const verifyEmailPage: MailPage = {

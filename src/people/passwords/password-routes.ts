@@ -5,6 +5,7 @@ import { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import { errorPage, languageOf, textsFor } from '../../pages/index.ts';
 import { defineRoute, type Platform } from '../../platform.ts';
+import { readKnownDevice } from '../sign-in/attempts/known-device.ts';
 import { UserErrors } from '../users/errors.ts';
 import { sessionOf } from '../users/mark-email-verified.ts';
 import { ChangePassword, Done, LinkQuery, MailRequest, ResetPassword, UseReset } from '../users/schema.ts';
@@ -53,7 +54,8 @@ export const passwordRoutes = [
     responses: { 200: Done },
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
-      await forgotPassword(platform, call.body, languageOf(call.request));
+      const { request } = call;
+      await forgotPassword(platform, call.body, languageOf(request), readKnownDevice(platform, request));
       return DONE;
     },
   }),

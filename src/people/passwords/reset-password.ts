@@ -4,6 +4,7 @@ import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { resetAllFailures } from '../sign-in/attempts/attempts.ts';
+import { knownDeviceOf } from '../sign-in/attempts/known-device.ts';
 import { checkResetPage, linkTo, withQuery } from '../sign-in/callback-url.ts';
 import { mailTexts } from '../sign-in/mail-texts.ts';
 import { consumeOneTimeToken, findOneTimeToken } from '../sign-in/one-time-token.ts';
@@ -22,15 +23,23 @@ const LIFETIME_MS = HOUR_MS;
 /**
  * Mails a password reset link, to a page of this service or, with its token, to `callbackURL`. Neither text nor time
  * of the answer reveals whether there is an account. 503 MAIL_NOT_CONFIGURED.
+ * @param knownDevice the cookie of a browser in which the person has signed in
  */
-export async function forgotPassword(platform: Platform, input: MailRequest, language: Language): Promise<void> {
+export async function forgotPassword(
+  platform: Platform,
+  input: MailRequest,
+  language: Language,
+  knownDevice: string | undefined,
+): Promise<void> {
   const callbackUrl = checkResetPage(platform, input.callbackURL);
   assertMail(platform);
   const row = await findActiveUserByEmail(platform.database.read, input.email);
   platform.background.run('a password reset mail', async () => {
     if (!row?.email || !mayUsePassword(platform, row.role)) return;
     const token = await platform.ledger.change(SYSTEM, (change) =>
-      createRequestedLink(change, 'password-reset', row.id, LIFETIME_MS),
+      createRequestedLink(change, 'password-reset', row.id, LIFETIME_MS, {
+        device: knownDeviceOf(platform, row, knownDevice),
+      }),
     );
     if (token === undefined) return;
     const link =

@@ -62,21 +62,25 @@ export async function expireOldest(
     await db.updateTable('one_time_tokens').set({ expires_at: now }).where('token_hash', 'in', some).execute();
 }
 
-/** Counts the user's tokens of a purpose that were created after `since`, at most an hour ago, and not used. */
+/**
+ * Counts the user's tokens of a purpose that were created after `since`, at most an hour ago, and not used.
+ * @param counts whether a token with this data counts
+ */
 export async function countCreatedSince(
   { db }: Change,
   purpose: Purpose,
   userId: string,
   since: number,
+  counts: (data: string) => boolean,
 ): Promise<number> {
-  const { count } = await db
+  const rows = await db
     .selectFrom('one_time_tokens')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .select('data')
     .where('user_id', '=', userId)
     .where('purpose', '=', purpose)
     .where('created_at', '>', since)
-    .executeTakeFirstOrThrow();
-  return Number(count);
+    .execute();
+  return rows.filter(({ data }) => counts(data)).length;
 }
 
 /** Returns the token if it is valid, without consuming it. */

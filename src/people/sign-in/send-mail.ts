@@ -13,24 +13,30 @@ import { countCreatedSince, createOneTimeToken, expireOldest } from './one-time-
 const VERIFICATION_MS = DAY_MS;
 /** Valid links of one purpose that a user can have: the newest replaces the oldest. */
 const MAX_LINKS = 10;
-/** Mails of one purpose that a mailbox is sent within an hour, from whatever addresses they are requested. */
+/**
+ * Mails of one purpose that a mailbox is sent within an hour, from whatever addresses they are requested, and as many
+ * again for each browser that is known to be the user's.
+ */
 const MAX_MAILS_AN_HOUR = 30;
 
 /**
- * Creates the token of a link that anybody can request for an address. Requests of others cannot keep the user from a
- * link: the newest replaces the oldest. Returns undefined if the mailbox was sent 30 such links within the hour.
+ * Creates the token of a link that anybody can request for an address. Returns undefined if the mailbox was sent 30
+ * such links within the hour. A known browser of the user has a count and links of its own, so that requests of others
+ * cannot keep the user from a link.
+ * @param device the name of that browser
  */
 export async function createRequestedLink(
   change: Change,
   purpose: 'magic-link' | 'password-reset',
   userId: string,
   lifetimeMs: number,
-  data: Readonly<Record<string, unknown>> = {},
+  { device, ...data }: Readonly<Record<string, unknown>> & { readonly device?: string | undefined } = {},
 ): Promise<string | undefined> {
-  const sent = await countCreatedSince(change, purpose, userId, change.now - HOUR_MS);
+  const isOfDevice = (text: string): boolean => (JSON.parse(text) as { device?: string }).device === device;
+  const sent = await countCreatedSince(change, purpose, userId, change.now - HOUR_MS, isOfDevice);
   if (sent >= MAX_MAILS_AN_HOUR) return undefined;
-  await expireOldest(change, purpose, userId, MAX_LINKS);
-  return createOneTimeToken(change, purpose, userId, lifetimeMs, data);
+  await expireOldest(change, purpose, userId, MAX_LINKS, isOfDevice);
+  return createOneTimeToken(change, purpose, userId, lifetimeMs, { ...data, device });
 }
 
 /** 503 MAIL_NOT_CONFIGURED: in production without `mail.url`. */

@@ -54,6 +54,8 @@ export interface ScimUsersTable {
   external_id: string | null;
   given_name: string | null;
   family_name: string | null;
+  /** `name.formatted` as it was sent; null: the name of the account. */
+  formatted_name: string | null;
 }
 
 export interface ScimGroupsTable {
@@ -147,6 +149,8 @@ export interface EmailCodesTable {
   tries_left: number;
   /** Attempts left for everyone else. */
   open_tries_left: number;
+  /** The known browser whose own count the code belongs to; null: the count that all requests share. */
+  device: string | null;
   created_at: number;
   expires_at: number;
 }

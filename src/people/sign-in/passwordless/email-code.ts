@@ -29,21 +29,26 @@ const CODE_LIFETIME_MS = 5 * MINUTE_MS;
 /** Identifies the browser that requested a code. */
 export const emailCodeCookie = browserCookie('email_code', CODE_LIFETIME_MS);
 const TRIES = 3;
-/** Codes that a mailbox is sent within an hour, from whatever addresses they are requested. */
+/**
+ * Codes that a mailbox is sent within an hour, from whatever addresses they are requested. When others have used them
+ * up, each browser that is known to be the person's has as many of its own.
+ */
 const MAX_CODES_AN_HOUR = 5;
 const PURPOSE = 'email code';
 
 /**
  * Mails a six-digit code to the account of an address, valid once, for 5 minutes and three attempts. Returns the
  * secret of this request: guesses without it take none of the three attempts. At most five codes an hour are sent to
- * one mailbox. Neither text nor time of the answer reveals whether there is an account. 503 MAIL_NOT_CONFIGURED.
- * @param earlier the secret of an earlier request, whose code ends
+ * one mailbox, and five more to each known browser of the person. Neither text nor time of the answer reveals whether
+ * there is an account. 503 MAIL_NOT_CONFIGURED.
+ * @param browser `earlier`: the secret of an earlier request, whose code ends. `knownDevice`: the cookie of a browser
+ * in which the person has signed in.
  */
 export async function sendEmailCode(
   platform: Platform,
   email: string,
   language: Language,
-  earlier: string | undefined,
+  browser: { readonly earlier: string | undefined; readonly knownDevice: string | undefined },
 ): Promise<string> {
   assertMail(platform);
   const row = await findActiveUserByEmail(platform.database.read, email);
@@ -56,7 +61,8 @@ export async function sendEmailCode(
       makeCode(change, row.id, {
         requestHash,
         codeHash: keyedHash(platform.secrets().pepper[0] as SealKey, PURPOSE, row.id, code),
-        earlier,
+        earlier: browser.earlier,
+        device: knownDeviceOf(platform, row, browser.knownDevice),
       }),
     );
     if (!made) return;
@@ -70,23 +76,25 @@ export async function sendEmailCode(
   return requestToken;
 }
 
+interface NewCode {
+  readonly requestHash: string;
+  readonly codeHash: string;
+  readonly earlier: string | undefined;
+  /** The known browser that requests it. */
+  readonly device: string | undefined;
+}
+
 /** Returns false if the mailbox was sent enough codes within the hour. */
-async function makeCode(
-  { db, now }: Change,
-  userId: string,
-  code: { readonly requestHash: string; readonly codeHash: string; readonly earlier: string | undefined },
-): Promise<boolean> {
+async function makeCode({ db, now }: Change, userId: string, code: NewCode): Promise<boolean> {
   await db
     .deleteFrom('email_codes')
     .where('created_at', '<=', now - HOUR_MS)
     .execute();
-  const sent = await db
-    .selectFrom('email_codes')
-    .select('request_hash')
-    .where('user_id', '=', userId)
-    .limit(MAX_CODES_AN_HOUR)
-    .execute();
-  if (sent.length >= MAX_CODES_AN_HOUR) return false;
+  const sent = await db.selectFrom('email_codes').select('device').where('user_id', '=', userId).execute();
+  const hasRoom = (device: string | null): boolean =>
+    sent.filter((row) => row.device === device).length < MAX_CODES_AN_HOUR;
+  const device = [null, code.device].find((one) => one !== undefined && hasRoom(one));
+  if (device === undefined) return false;
   if (code.earlier !== undefined)
     await db
       .updateTable('email_codes')
@@ -101,7 +109,9 @@ async function makeCode(
       user_id: userId,
       code_hash: code.codeHash,
       tries_left: TRIES,
-      open_tries_left: TRIES,
+      // More codes of others would give guesses without the secret more chances.
+      open_tries_left: device === null ? TRIES : 0,
+      device,
       created_at: now,
       expires_at: now + CODE_LIFETIME_MS,
     })

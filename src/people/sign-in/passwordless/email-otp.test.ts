@@ -3,6 +3,7 @@ import { codeIn } from '../../../../test/support/mailbox.ts';
 import {
   enableTotp,
   eventsAbout,
+  knownBrowser,
   mailedCode,
   type Person,
   signedUp,
@@ -41,6 +42,32 @@ describe('POST /email-otp', () => {
     expect(rows).toHaveLength(1);
     expect(rows[0]?.code_hash).toMatch(/^[\w-]+\.[\w-]{43}$/);
     expect(JSON.stringify(rows)).not.toContain(`"${code}"`);
+  });
+
+  it('others cannot use up the codes of a known browser, whose codes they cannot guess', async () => {
+    const p = await verified(await person());
+    const browser = await knownBrowser(p);
+    const ask = async (cookie = '') => {
+      const before = p.box.mails.length;
+      const r = await p.t.call('POST', '/email-otp', { body: { email: p.email }, headers: { cookie } });
+      await p.t.legate.platform.background.idle();
+      await p.t.legate.platform.mailer.idle();
+      const [mail] = p.box.mails.slice(before);
+      return { requestToken: r.body.requestToken as string, code: mail && codeIn(mail) };
+    };
+    const others = [];
+    for (let i = 0; i < 7; i++) others.push((await ask()).code);
+    expect(others.map((code) => code !== undefined)).toEqual([...Array(5).fill(true), false, false]);
+    const own = await ask(browser);
+    const { code: otp = '', requestToken } = own;
+    expect(otp).toMatch(/^\d{6}$/);
+    if (!others.includes(otp)) expect((await useCode(p, otp)).body).toEqual(INVALID_CODE);
+    const used = await p.t.call('POST', '/email-otp/verify', { body: { email: p.email, otp, requestToken } });
+    expect(used.status).toBe(200);
+    const more = [];
+    for (let i = 0; i < 5; i++) more.push((await ask(browser)).code !== undefined);
+    expect(more).toEqual([true, true, true, true, false]);
+    expect((await ask(await knownBrowser(await person()))).code).toBeUndefined();
   });
 
   it('400 for an invalid address, and for an unknown field', async () => {

@@ -1,12 +1,13 @@
 import { generateSync } from 'otplib';
 import { describe, expect, it } from 'vitest';
-import { tokenIn } from '../../../../test/support/mailbox.ts';
+import { type ReceivedMail, tokenIn } from '../../../../test/support/mailbox.ts';
 import {
   enableTotp,
   eventsAbout,
   expectForeignUrlsRefused,
   form,
   isSignedIn,
+  knownBrowser,
   mailedToken,
   PASSWORD,
   type Person,
@@ -84,6 +85,32 @@ describe('POST /magic-link', () => {
     p.t.clock.advance(60_000);
     expect(await requestLinks(1)).toBe(31);
   });
+
+  it.each(['/magic-link', '/password/forgot'])(
+    '%s: others cannot use up the links of a known browser',
+    async (path) => {
+      const p = await person();
+      const request = async (n: number, cookie = ''): Promise<number> => {
+        const before = p.box.mails.filter((m) => m.to.includes(p.email)).length;
+        for (let i = 0; i < n; i++) {
+          p.t.clock.advance(1);
+          await p.t.call('POST', path, { body: { email: p.email }, headers: { cookie } });
+        }
+        await p.t.legate.platform.background.idle();
+        await p.t.legate.platform.mailer.idle();
+        return p.box.mails.filter((m) => m.to.includes(p.email)).length - before;
+      };
+      const known = await knownBrowser(p);
+      expect(await request(1, known)).toBe(1);
+      const token = tokenIn(p.box.mails.findLast((m) => m.to.includes(p.email)) as ReceivedMail);
+      expect(await request(40)).toBe(30);
+      // The links of others replace neither those of the known browser nor its count.
+      const shown = path === '/magic-link' ? `/magic-link/verify?token=${token}` : `/password/reset?token=${token}`;
+      expect((await p.t.call('GET', shown)).status).toBe(200);
+      expect(await request(31, known)).toBe(29);
+      expect(await request(1, await knownBrowser(await person()))).toBe(0);
+    },
+  );
 
   it('400 for an invalid address, and for a callbackURL on another origin', async () => {
     const p = await person();

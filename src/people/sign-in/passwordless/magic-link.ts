@@ -21,6 +21,7 @@ import {
   UserErrors,
   withSignInAudit,
 } from '../../users/index.ts';
+import { knownDeviceOf } from '../attempts/known-device.ts';
 
 const LIFETIME_MS = 5 * MINUTE_MS;
 const callbackOf = (data: string): string | undefined => (JSON.parse(data) as { callbackUrl?: string }).callbackUrl;
@@ -28,15 +29,24 @@ const callbackOf = (data: string): string | undefined => (JSON.parse(data) as { 
 /**
  * Mails a sign-in link, valid once and for 5 minutes, if there is an account. Neither text nor time of the answer
  * reveals whether there is one. 503 MAIL_NOT_CONFIGURED.
+ * @param knownDevice the cookie of a browser in which the person has signed in
  */
-export async function sendMagicLink(platform: Platform, input: MailRequest, language: Language): Promise<void> {
+export async function sendMagicLink(
+  platform: Platform,
+  input: MailRequest,
+  language: Language,
+  knownDevice: string | undefined,
+): Promise<void> {
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   assertMail(platform);
   const row = await findActiveUserByEmail(platform.database.read, input.email);
   platform.background.run('a magic link', async () => {
     if (!row?.email) return;
     const token = await platform.ledger.change(SYSTEM, (change) =>
-      createRequestedLink(change, 'magic-link', row.id, LIFETIME_MS, { callbackUrl }),
+      createRequestedLink(change, 'magic-link', row.id, LIFETIME_MS, {
+        callbackUrl,
+        device: knownDeviceOf(platform, row, knownDevice),
+      }),
     );
     if (token === undefined) return;
     const link = linkTo(platform, '/magic-link/verify', { token });

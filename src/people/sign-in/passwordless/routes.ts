@@ -50,7 +50,8 @@ export const passwordlessRoutes = [
     responses: { 200: Done },
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
-      await sendMagicLink(platform, call.body, languageOf(call.request));
+      const { knownDevice } = signInDevice(platform, call);
+      await sendMagicLink(platform, call.body, languageOf(call.request), knownDevice);
       return DONE;
     },
   }),
@@ -120,7 +121,7 @@ export const passwordlessRoutes = [
     description:
       'The answer is the same whether or not there is an account. The code works once, for 5 minutes and three ' +
       'attempts, and replaces the code that this browser requested before. A mailbox is sent at most five codes ' +
-      'an hour. The requestToken binds the code to this request.',
+      'an hour, and five more for a browser in which the person has signed in. The requestToken binds the code to this request.',
     access: 'public',
     rateLimit: 'emailOtp',
     body: SendCode,
@@ -130,7 +131,11 @@ export const passwordlessRoutes = [
     handle: async (call, platform) => {
       const { request } = call;
       const earlier = emailCodeCookie.read(platform, request);
-      const requestToken = await sendEmailCode(platform, call.body.email, languageOf(request), earlier);
+      const { knownDevice } = signInDevice(platform, call);
+      const requestToken = await sendEmailCode(platform, call.body.email, languageOf(request), {
+        earlier,
+        knownDevice,
+      });
       return {
         status: 200,
         body: { status: true, requestToken },
