@@ -1499,7 +1499,7 @@ export interface ScimServiceProviderConfig {
 
 export interface ScimUserRequest {
   readonly schemas?: readonly string[] | undefined;
-  /** Unique. An e-mail address, unless `emails` has one. */
+  /** Unique. The e-mail address of the account, unless `emails` has one. */
   readonly userName: string;
   readonly externalId?: string | null | undefined;
   readonly name?: {

@@ -95,12 +95,22 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
       return new Response(null, response);
     });
   }
+  // An unknown path next to those of a standard with a media type of its own uses the error format of that standard.
+  const standards = new Map<string, Pick<Route<Platform>, 'errorBody' | 'mediaType'>>();
+  for (const [path, methods] of byPath)
+    for (const { route } of methods.values())
+      if (route.mediaType !== undefined && route.errorBody !== undefined)
+        standards.set(path.slice(0, path.lastIndexOf('/') + 1), {
+          errorBody: route.errorBody,
+          mediaType: route.mediaType,
+        });
   app.notFound((c) => {
     const request = c.req.raw;
     const source = new WebSource(request, c.env.connection?.remoteAddress);
+    const [, ofStandard] = [...standards].find(([folder]) => c.req.path.startsWith(folder)) ?? [];
     // Browsers get a page with a link, programs JSON.
     const page = request.headers.get('accept')?.includes('text/html') === true;
-    const response = pipeline.answerOutside('', 'unknown', source, notFound, { page });
+    const response = pipeline.answerOutside('', 'unknown', source, notFound, ofStandard ?? { page });
     const reader = trustedPage(request);
     return forOrigins(reader ? readableBy(reader, response) : response);
   });

@@ -41,9 +41,10 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
     }
     const text = await response.text();
     for (const problem of notDescribed(legate.platform, mounted, at, request, response, text)) tell(problem);
-    // A wrong method has the error format of the path.
+    // A wrong method has the error format of the path, and an unknown path that of the standard next to it.
     check(
-      route ?? (response.status === 405 ? atPath[0]?.route : undefined),
+      route ??
+        (response.status === 405 ? atPath[0]?.route : atPath.length === 0 ? neighbour(mounted, path) : undefined),
       method,
       response,
       text,
@@ -57,6 +58,11 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
     });
   };
 }
+
+/** Returns a route of the standard among whose paths an unknown path is. */
+const neighbour = (mounted: readonly Mounted[], path: string): Mounted['route'] | undefined =>
+  mounted.find((one) => one.route.mediaType && path.startsWith(one.path.slice(0, one.path.lastIndexOf('/') + 1)))
+    ?.route;
 
 /** Secrets of the service in the format in which they are shown once. */
 const SECRET = /\b(?:lg[a-z]_[0-9A-Za-z_-]{30,}|whsec_)/;

@@ -4,6 +4,7 @@ import { defineErrors, type LegateError } from '../../kernel/errors.ts';
 export const ScimErrors = defineErrors({
   SCIM_INVALID_FILTER: [400, 'The filter is not valid.'],
   SCIM_INVALID_PATH: [400, 'A path of the patch is not valid.'],
+  SCIM_INVALID_SYNTAX: [400, 'The body is not a JSON object.'],
   SCIM_INVALID_VALUE: [400, 'A value is missing or not valid.'],
   SCIM_NO_TARGET: [400, 'The path of the patch selects nothing.'],
   SCIM_MUTABILITY: [400, 'The attribute cannot be changed.'],
@@ -14,6 +15,7 @@ export const ScimErrors = defineErrors({
 const SCIM_TYPES: Readonly<Record<string, string>> = {
   SCIM_INVALID_FILTER: 'invalidFilter',
   SCIM_INVALID_PATH: 'invalidPath',
+  SCIM_INVALID_SYNTAX: 'invalidSyntax',
   SCIM_INVALID_VALUE: 'invalidValue',
   SCIM_NO_TARGET: 'noTarget',
   SCIM_MUTABILITY: 'mutability',
@@ -21,10 +23,20 @@ const SCIM_TYPES: Readonly<Record<string, string>> = {
   VALIDATION_FAILED: 'invalidValue',
 };
 
+/** Returns the detail error keyword of RFC 7644, table 9. A body that is not JSON, or not an object, has no values. */
+function scimTypeOf({ code, details }: LegateError): string | undefined {
+  const issues = (details?.['issues'] ?? []) as readonly { readonly path: string }[];
+  const isNoObject = code === 'VALIDATION_FAILED' && issues.some(({ path }) => path === '');
+  return SCIM_TYPES[isNoObject ? ScimErrors.SCIM_INVALID_SYNTAX.code : code];
+}
+
 /** Returns an error body of RFC 7644, section 3.12. `status` is a string there. */
-export const scimErrorBody = (error: LegateError): object => ({
-  schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
-  status: String(error.status),
-  ...(SCIM_TYPES[error.code] === undefined ? {} : { scimType: SCIM_TYPES[error.code] }),
-  detail: error.message,
-});
+export function scimErrorBody(error: LegateError): object {
+  const scimType = scimTypeOf(error);
+  return {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+    status: String(error.status),
+    ...(scimType === undefined ? {} : { scimType }),
+    detail: error.message,
+  };
+}

@@ -26,6 +26,7 @@ const ID = z.object({ id: z.string() });
 const {
   SCIM_INVALID_FILTER,
   SCIM_INVALID_PATH,
+  SCIM_INVALID_SYNTAX,
   SCIM_INVALID_VALUE,
   SCIM_MUTABILITY,
   SCIM_NO_TARGET,
@@ -33,7 +34,8 @@ const {
   SCIM_UNIQUENESS,
 } = ScimErrors;
 const VERSIONED = [SCIM_RESOURCE_NOT_FOUND, CommonErrors.PRECONDITION_FAILED];
-const WRITE = [...VERSIONED, SCIM_INVALID_VALUE, SCIM_UNIQUENESS, UserErrors.LAST_ADMIN];
+const CREATE = [SCIM_INVALID_SYNTAX, SCIM_INVALID_VALUE, SCIM_UNIQUENESS];
+const WRITE = [...VERSIONED, ...CREATE, UserErrors.LAST_ADMIN];
 const PATCH = [...WRITE, SCIM_INVALID_PATH, SCIM_INVALID_FILTER, SCIM_NO_TARGET, SCIM_MUTABILITY];
 const LIST_DESCRIPTION =
   'RFC 7644, section 3.4.2: `filter` with eq, ne, co, sw, and, or, not and parentheses; pages by `startIndex` and ' +
@@ -69,7 +71,7 @@ export const scimRoutes = [
     description: 'Creates an account without a password. `active: false` creates it suspended.',
     body: ScimUserInput,
     responses: { 201: ScimResource },
-    errors: [SCIM_INVALID_VALUE, SCIM_UNIQUENESS],
+    errors: CREATE,
     handle: async (call, platform) =>
       resourceAnswer(call.request, await createScimUser(platform, call as ScimCall, call.body), {}, 201),
   }),
@@ -151,7 +153,7 @@ export const scimRoutes = [
     body: ScimGroupInput,
     bodyLimit: GROUP_LIMIT,
     responses: { 201: ScimResource },
-    errors: [SCIM_INVALID_VALUE, SCIM_UNIQUENESS, UserErrors.LAST_ADMIN],
+    errors: [...CREATE, UserErrors.LAST_ADMIN],
     handle: async (call, platform) =>
       resourceAnswer(call.request, await createScimGroup(platform, call as ScimCall, call.body), {}, 201),
   }),

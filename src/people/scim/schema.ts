@@ -20,7 +20,7 @@ const Flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['fal
 export const ScimUserInput = z
   .object({
     schemas: Schemas,
-    userName: text(254).meta({ description: 'Unique. An e-mail address, unless `emails` has one.' }),
+    userName: text(254).meta({ description: 'Unique. The e-mail address of the account, unless `emails` has one.' }),
     externalId: text(200, 0).nullish(),
     name: Name.nullish(),
     displayName: text(200, 0).nullish(),

@@ -50,6 +50,66 @@ describe('SCIM users', () => {
     expect(missing.body).toMatchObject({ schemas: [ERROR], status: '400', scimType: 'invalidValue' });
   });
 
+  it('[RFC 7644 3.3] creates a user without an address, who has one when the directory sends it', async () => {
+    const userName = mark('bjensen');
+    const r = await scim('POST', '/Users', {
+      schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+      userName,
+      externalId: 'bjensen',
+      name: { formatted: 'Ms. Barbara J Jensen III', familyName: 'Jensen', givenName: 'Barbara' },
+    });
+    expect([r.status, r.body.userName, r.body.emails]).toEqual([201, userName, undefined]);
+    const again = await scim('POST', '/Users', { userName: userName.toUpperCase() });
+    expect([again.status, again.body.scimType]).toEqual([409, 'uniqueness']);
+    expect((await listed(`userName eq "${userName}"`)).totalResults).toBe(1);
+    const account = async () => (await t.call('GET', `/users/${r.body.id}`, { as: await t.admin() })).body;
+    expect(await account()).toMatchObject({ email: null, emailVerified: false, status: 'active' });
+    const path = `/Users/${r.body.id}`;
+    expect((await patch(path, { op: 'replace', path: 'active', value: false })).body.active).toBe(false);
+    const email = name();
+    const addressed = await patch(path, { op: 'add', path: 'emails', value: [{ value: email, type: 'work' }] });
+    expect([addressed.body.userName, addressed.body.emails[0].value]).toEqual([userName, email]);
+    expect(await account()).toMatchObject({ email, emailVerified: true, status: 'suspended' });
+    // The directory cannot take the address away, only replace it.
+    const without = await patch(path, { op: 'remove', path: 'emails' });
+    expect([without.status, without.body.emails[0].value]).toEqual([200, email]);
+    const wrong = await patch(path, { op: 'add', path: 'emails', value: [{ value: 'x', primary: true }] });
+    expect([wrong.status, wrong.body.scimType]).toEqual([400, 'invalidValue']);
+    expect((await scim('DELETE', path)).status).toBe(204);
+  });
+
+  it('keeps displayName and name.formatted apart', async () => {
+    const formatted = `Ms. Barbara J ${mark('Jensen')}, III`;
+    const user = await created({ displayName: 'Babs', name: { formatted, givenName: 'Barbara' } });
+    expect([user.displayName, user.name]).toEqual(['Babs', { formatted, givenName: 'Barbara' }]);
+    expect((await listed(`name.formatted eq "${formatted}"`)).totalResults).toBe(1);
+    const path = `/Users/${user.id}`;
+    const second = await patch(path, { op: 'replace', path: 'name.formatted', value: 'Dr. Jensen' });
+    expect([second.body.displayName, second.body.name.formatted]).toEqual(['Babs', 'Dr. Jensen']);
+    const third = await patch(path, { op: 'replace', path: 'displayName', value: 'B' });
+    expect([third.body.displayName, third.body.name.formatted]).toEqual(['B', 'Dr. Jensen']);
+    const fourth = await patch(path, { op: 'remove', path: 'name' });
+    expect([fourth.body.displayName, fourth.body.name]).toEqual(['B', { formatted: 'B' }]);
+  });
+
+  it('[RFC 7644 3.12] answers unknown paths and bodies that are not JSON in the form of SCIM', async () => {
+    for (const path of ['/Nothing', '/Me', '/Bulk', '/Users/x/y']) {
+      const r = await scim('GET', path);
+      expect([path, r.status, r.headers.get('content-type'), r.body]).toEqual([
+        path,
+        404,
+        'application/scim+json',
+        { schemas: [ERROR], status: '404', detail: expect.any(String) },
+      ]);
+    }
+    expect((await t.call('GET', '/scim')).body.error.code).toBe('NOT_FOUND');
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' };
+    for (const raw of ['{', '[]', '"text"']) {
+      const r = await t.call('POST', '/scim/v2/Users', { headers, raw });
+      expect([raw, r.status, r.body.scimType]).toEqual([raw, 400, 'invalidSyntax']);
+    }
+  });
+
   it('[RFC 7644 3.4.2.2] filters by eq, ne, co, sw, and, or, not and parentheses, without case where SCIM says so', async () => {
     const word = mark('zoe');
     const one = await created({

@@ -23,7 +23,10 @@ const COLUMNS: Columns = {
   externalid: { kind: 'exact', ref: sql.ref('scim_users.external_id') },
   username: { kind: 'text', ref: sql`coalesce(${sql.ref('scim_users.user_name')}, ${sql.ref('users.email')})` },
   displayname: { kind: 'text', ref: sql.ref('users.name') },
-  'name.formatted': { kind: 'text', ref: sql.ref('users.name') },
+  'name.formatted': {
+    kind: 'text',
+    ref: sql`coalesce(${sql.ref('scim_users.formatted_name')}, ${sql.ref('users.name')})`,
+  },
   'name.givenname': { kind: 'text', ref: sql.ref('scim_users.given_name') },
   'name.familyname': { kind: 'text', ref: sql.ref('scim_users.family_name') },
   emails: { kind: 'text', ref: sql.ref('users.email') },
@@ -55,19 +58,25 @@ const PATCHABLE: Patchable = {
   isKnown: (attribute) => IGNORED.has(attribute),
 };
 
-/** Users whom the scope sees, with their SCIM attributes. Users of an embedding application have no address. */
+/** Users whom the scope sees. Users of an embedding application have neither an address nor SCIM attributes. */
 const visible = (db: Db, { tenantId }: ScimScope) => {
   const query = db
     .selectFrom('users')
     .leftJoin('scim_users', 'scim_users.user_id', 'users.id')
-    .where('users.email', 'is not', null);
+    .where((eb) => eb.or([eb('users.email', 'is not', null), eb('scim_users.user_id', 'is not', null)]));
   return tenantId === null ? query : query.where('users.tenant_id', '=', tenantId);
 };
 
 const selected = (db: Db, scope: ScimScope) =>
   visible(db, scope)
     .selectAll('users')
-    .select(['scim_users.user_name', 'scim_users.external_id', 'scim_users.given_name', 'scim_users.family_name']);
+    .select([
+      'scim_users.user_name',
+      'scim_users.external_id',
+      'scim_users.given_name',
+      'scim_users.family_name',
+      'scim_users.formatted_name',
+    ]);
 type Row = Awaited<ReturnType<ReturnType<typeof selected>['executeTakeFirstOrThrow']>>;
 
 /** Returns the ids that the scope sees, of these. */
@@ -107,14 +116,15 @@ async function toResources(
       .filter(({ user_id }) => user_id === row.id)
       .map(({ id, display_name }) => ({ value: id, display: display_name, type: 'direct' }));
     const times = { created: isoTime(row.created_at), lastModified: isoTime(row.updated_at) };
-    return withMeta(platform, 'User', { ...toDocument(row), ...(groups.length > 0 ? { groups } : {}) }, times);
+    const document = toDocument({ ...row, formatted_name: row.formatted_name ?? row.name });
+    return withMeta(platform, 'User', { ...document, ...(groups.length > 0 ? { groups } : {}) }, times);
   });
 }
 
 /** Returns the stored attributes of a user, the document to which patches apply. */
 function toDocument(row: Row): Resource {
   const name = {
-    ...(row.name === null ? {} : { formatted: row.name }),
+    ...(row.formatted_name === null ? {} : { formatted: row.formatted_name }),
     ...(row.given_name === null ? {} : { givenName: row.given_name }),
     ...(row.family_name === null ? {} : { familyName: row.family_name }),
   };
@@ -126,7 +136,7 @@ function toDocument(row: Row): Resource {
     ...(Object.keys(name).length > 0 ? { name } : {}),
     ...(row.name === null ? {} : { displayName: row.name }),
     active: row.suspended_at === null,
-    emails: [{ value: row.email, type: 'work', primary: true }],
+    ...(row.email === null ? {} : { emails: [{ value: row.email, type: 'work', primary: true }] }),
   };
 }
 
@@ -159,13 +169,13 @@ export async function getScimUser(platform: Platform, call: ScimCall, id: string
   return toResource(platform, db, scope, await getRow(db, scope, id));
 }
 
-/** Returns the e-mail address of the account: the primary one, the first one, or the userName. */
-function emailOf({ emails, userName }: ScimUserInput): string {
-  const given = (emails?.find(({ primary }) => primary) ?? emails?.[0])?.value ?? userName;
-  const email = Email.safeParse(given);
-  if (!email.success)
-    throw ScimErrors.SCIM_INVALID_VALUE({ message: 'emails or userName must have an e-mail address.' });
-  return email.data;
+/** Returns the e-mail address of the account: the primary one, the first one, the userName, or null. */
+function emailOf({ emails, userName }: ScimUserInput): string | null {
+  const given = (emails?.find(({ primary }) => primary) ?? emails?.[0])?.value;
+  const email = Email.safeParse(given ?? userName);
+  if (email.success) return email.data;
+  if (given === undefined) return null;
+  throw ScimErrors.SCIM_INVALID_VALUE({ message: 'A value of emails must be an e-mail address.' });
 }
 
 const displayNameOf = ({ displayName, name }: ScimUserInput): string | null =>
@@ -177,19 +187,23 @@ const displayNameOf = ({ displayName, name }: ScimUserInput): string | null =>
     .slice(0, 200) ||
   null;
 
-/** Creates an account without a password. Throws 409 SCIM_UNIQUENESS if userName or address is in use. */
+/**
+ * Creates an account without a password; without an address, nobody can sign in to it yet. Throws 409 SCIM_UNIQUENESS
+ * if userName or address is in use.
+ */
 export function createScimUser(platform: Platform, call: ScimCall, input: ScimUserInput): Promise<Resource> {
   return scimChange(platform, call, async (change, scope) => {
     await assertUserNameFree(change.db, input.userName, undefined);
+    const email = emailOf(input);
     const row = await unlessTaken(() =>
       insertUser(change, {
-        email: emailOf(input),
+        email,
         passwordHash: null,
         name: displayNameOf(input),
         role: 'user',
         tenantId: scope.tenantId,
         // A token of one tenant cannot vouch for addresses, which other tenants may own.
-        emailVerified: scope.tenantId === null,
+        emailVerified: email !== null && scope.tenantId === null,
       }),
     );
     await writeAttributes(change, row.id, input);
@@ -225,6 +239,7 @@ async function writeAttributes({ db }: Change, userId: string, input: ScimUserIn
     external_id: input.externalId || null,
     given_name: input.name?.givenName || null,
     family_name: input.name?.familyName || null,
+    formatted_name: input.name?.formatted || null,
   };
   await db
     .insertInto('scim_users')
@@ -269,7 +284,7 @@ function changeUser(
       assertMayReaddress(platform, call.principal, before),
     );
     await writeAttributes(change, id, input);
-    const attributes = ['user_name', 'external_id', 'given_name', 'family_name'] as const;
+    const attributes = ['user_name', 'external_id', 'given_name', 'family_name', 'formatted_name'] as const;
     const stored = await getRow(db, scope, id);
     await updateUserIn(
       platform,
@@ -294,15 +309,19 @@ function changeUser(
 const getUserColumns = (db: Db, id: string): Promise<UserRow> =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
-/** Changes the address, unless its comparison form stays. A new address is verified only by a token of the service. */
+/**
+ * Changes the address, unless its comparison form stays. A new address is verified only by a token of the service. An
+ * account keeps its address if the directory sends none.
+ */
 async function changeEmail(
   { db }: Change,
   before: UserRow,
-  email: string,
+  email: string | null,
   { tenantId }: ScimScope,
   assertMayChangeIt: () => void,
 ): Promise<Pick<UserRow, 'email' | 'email_verified'>> {
-  if (before.email_key === emailKey(email)) return { email: before.email, email_verified: before.email_verified };
+  if (email === null || before.email_key === emailKey(email))
+    return { email: before.email, email_verified: before.email_verified };
   assertMayChangeIt();
   if (await findUserByEmail(db, email))
     throw ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });

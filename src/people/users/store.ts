@@ -33,7 +33,8 @@ export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User 
   );
 
 export interface NewUser {
-  readonly email: string;
+  /** null: an account of a directory that sent no address. */
+  readonly email: string | null;
   readonly passwordHash: string | null;
   readonly name?: string | null | undefined;
   readonly role: UserRow['role'];
@@ -50,7 +51,7 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
   const row: UserRow = {
     id: newId('user', now),
     email: user.email,
-    email_key: emailKey(user.email),
+    email_key: user.email === null ? null : emailKey(user.email),
     name: user.name ?? null,
     role: user.role,
     password_hash: user.passwordHash,
