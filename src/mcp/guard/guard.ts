@@ -304,7 +304,8 @@ export class Guard {
     if (error instanceof UnreadableBody)
       return this.#json(400, errorAnswer(null, { code: PARSE_ERROR, message: 'The body is not JSON.' }));
     const { status, code } = error as { status?: unknown; code?: unknown };
-    if (status === 401) return this.#invalidToken();
+    // A 401 of the service elsewhere refuses this guard, not the caller.
+    if (status === 401 && !(error instanceof VerifierUnavailable)) return this.#invalidToken();
     if (code === 'AGENT_NOT_FOUND')
       return this.#refusal(401, 'invalid_token', 'The agent of this token is no more.', this.#allScopes());
     if (error instanceof VerifierUnavailable || status === 503)
