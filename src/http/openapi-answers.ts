@@ -64,9 +64,13 @@ const headersOf = (route: Route<Platform>, status: string): Json => {
     ...(isPaged(route) ? LINK : {}),
     ...(route.total ? TOTAL : {}),
     ...(route.versioned && status === '200' && route.method !== 'DELETE' ? ETAG : {}),
+    ...headersOfErrors(Number(status)),
   };
-  return Object.keys(headers).length > 0 ? { headers } : {};
+  return inAnswer(headers);
 };
+
+const inAnswer = (headers: Json): Json => (Object.keys(headers).length > 0 ? { headers } : {});
+
 const TOTAL = {
   'Legate-Total-Count': { description: 'Rows on all pages.', schema: { type: 'integer' } },
 };
@@ -109,7 +113,7 @@ export function errors(route: Route<Platform>): Json {
     if (own !== undefined && !(own && 'mediaTypes' in own)) continue;
     described[status] = {
       description: factories.map((error) => `\`${nameOf(route, error)}\`: ${error.message}`).join('\n\n'),
-      ...headersOfError(status),
+      ...inAnswer(headersOfErrors(status)),
       content: {
         [errorType(route, status)]: { schema: bodyOf(route, status, factories) },
         ...(route.form || route.page || own || (hasPattern && status === CommonErrors.NOT_FOUND.status)
@@ -125,12 +129,10 @@ export function errors(route: Route<Platform>): Json {
 const PATTERN_IN_PATH = /:\w+\{(?!\.\+\})/;
 
 /** Headers of errors that clients act on. */
-const headersOfError = (status: number): Json => {
-  const named = HEADERS_OF_ERRORS[status];
-  return named
-    ? { headers: Object.fromEntries(named.map(([name, description]) => [name, { description, schema: TEXT }])) }
-    : {};
-};
+const headersOfErrors = (status: number): Json =>
+  Object.fromEntries(
+    (HEADERS_OF_ERRORS[status] ?? []).map(([name, description]) => [name, { description, schema: TEXT }]),
+  );
 const CHALLENGE = ['WWW-Authenticate', 'The challenge, where there is one (RFC 9110, section 11.6.1).'] as const;
 const WAIT = ['Retry-After', 'Seconds to wait, where waiting helps.'] as const;
 const HEADERS_OF_ERRORS: Readonly<Record<number, readonly (readonly [name: string, description: string])[]>> = {
