@@ -32,7 +32,7 @@ export interface Running {
   stop(): Promise<number | null>;
 }
 
-const START_TIMEOUT_MS = 100_000;
+const START_TIMEOUT_MS = 170_000;
 const STOP_TIMEOUT_MS = 15_000;
 
 /**

@@ -1,13 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  createTestService,
-  dialect,
-  type TestAgent,
-  type TestService,
-  type TestUser,
-} from '../../../test/support/service.ts';
+import { describe, expect, it } from 'vitest';
+import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import {
   openCheckpoint,
@@ -280,43 +274,5 @@ describe('a rolled-back database', () => {
       .execute();
     expect(JSON.parse(rows[0]?.data ?? '')).toMatchObject({ origin, size: Number(note.split('\n')[1]) });
     verifyProof(await t.legate.ledger.proof(2), await policyOf(t));
-  });
-});
-
-describe.runIf(dialect === 'postgres')('with several instances', () => {
-  it('the ledger is sealed by one at a time, and every row is provable', async () => {
-    const first = await createTestService({ config: SEALED });
-    const second = await createTestService({ config: SEALED, sameDatabaseAs: first });
-    const agent = await first.agent(await first.user(), { permissions });
-    const both = [first, second];
-    const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => decide(both[i % 2] as TestService, agent)));
-    const policy = await policyOf(first);
-    for (const [i, id] of ids.entries())
-      expect(verifyProof(await (both[i % 2] as TestService).legate.ledger.proof(id), policy).entry.fields['id']).toBe(
-        id,
-      );
-    expect(await checkSealedLedger(first.legate.platform)).not.toHaveProperty('problem');
-  });
-
-  it('rows are read for sealing only where the tree grows, and elsewhere after that instance has stopped', async () => {
-    const first = await createTestService({ config: SEALED });
-    const second = await createTestService({ config: SEALED, sameDatabaseAs: first });
-    const agent = await first.agent(await first.user(), { permissions });
-    const read = vi.spyOn(second.legate.platform.database.read, 'selectFrom');
-    onTestFinished(() => read.mockRestore());
-    const times = (table: string) => read.mock.calls.filter(([t]) => String(t) === table).length;
-    const untilLooked = async (looks: number): Promise<void> => {
-      const goal = times('seal') + looks;
-      while (times('seal') < goal) await first.legate.ledger.proof(await decide(second, agent));
-    };
-    await untilLooked(3);
-    const before = times('seal_remains');
-    await untilLooked(2);
-    expect(times('seal_remains')).toBe(before);
-
-    await first.legate.close();
-    await decide(second, agent);
-    await vi.waitFor(() => expect(times('seal_remains')).toBeGreaterThan(before), 5000);
-    expect(await checkSealedLedger(second.legate.platform)).not.toHaveProperty('problem');
   });
 });
