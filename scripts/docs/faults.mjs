@@ -17,14 +17,14 @@ export function renderFaults(result, date, cores) {
 
 \`npm run test:faults\` runs three instances on one PostgreSQL with a synchronous standby and one Redis. Clients send
 decisions, revocations, permission edits, delegations, approvals, sign-ins and token requests to instances at random,
-while faults happen at random: at most one of an instance and one of what all share at the same time. Afterwards a
+while faults happen at random: at any time at most one of an instance and one of the shared services. Afterwards a
 checker (\`test/faults/check-history.ts\`) compares every request and answer with the ledger:
 
 - no request that begins after the answer to a revocation is allowed;
 - what was granted holds until its end begins;
 - every answered decision is in the ledger exactly once, as answered, in the order of the answers;
 - the sequence has no gap, and time never goes back along it;
-- caps are exact, and what works once works once;
+- caps are exact, and what is valid once is used once at most;
 - a failure is 503 or no answer.
 
 \`-- --minutes 60\` sets the duration, \`-- --seed <number>\` repeats the random numbers of a run. A short run with fixed

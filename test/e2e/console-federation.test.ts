@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)('identity providers and workloads in
     await page.fill('#password', password);
     await page.press('#password', 'Enter');
     const dialog = page.getByRole('dialog');
-    await page.getByText('No other service is trusted yet').waitFor();
+    await page.getByText('No identity provider is set up yet').waitFor();
     await page.getByText(`${service.url}/scim/v2`).waitFor();
 
     await page.getByRole('button', { name: 'Add provider' }).click();
@@ -86,7 +86,7 @@ describe.skipIf(chromiumPath === undefined)('identity providers and workloads in
     await page.getByRole('button', { name: 'Delete' }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.waitForURL('**/console/people/issuers');
-    await page.getByText('No other service is trusted yet').waitFor();
+    await page.getByText('No identity provider is set up yet').waitFor();
     expect(complaints.filter((text) => !text.includes('412') && !text.includes('400'))).toEqual([]);
     await context.close();
   });

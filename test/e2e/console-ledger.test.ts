@@ -99,7 +99,7 @@ describe.skipIf(chromiumPath === undefined)('the sealed ledger in the console', 
     }
 
     await page.goto(`${service.url}/console/system`);
-    await page.getByRole('heading', { name: 'Sealed log' }).waitFor();
+    await page.getByRole('heading', { name: 'Sealed ledger' }).waitFor();
     await page.getByText(/rows of the ledger are sealed/).waitFor();
     await page.goto(`${service.url}/console/audit`);
     await page.getByText(/rows of the ledger are sealed/).waitFor();

@@ -146,7 +146,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await go(page, '/agents/graph');
     await page.getByRole('button', { name: 'What source passes to target' }).click();
     await page.waitForURL(`**/agents/graph?link=${id}`);
-    await page.getByText('No effect: source does not hold it now').waitFor();
+    await page.getByText('No effect: source does not hold this permission now').waitFor();
     expect(await page.locator('main s').allInnerTexts()).toEqual(['May send on mail:out']);
     await page.getByText('target: loses 1 permission').waitFor();
     await expectGoodPage(page, 'console-narrowing');
@@ -284,7 +284,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await page.getByText('could would be allowed to read db:1.').waitFor();
     await page.getByLabel('Address').fill('192.0.2.1');
     await page.getByRole('button', { name: 'Ask' }).click();
-    await page.getByText('could would be refused to read db:1.').waitFor();
+    await page.getByText('could would not be allowed to read db:1.').waitFor();
     expect(bad).toEqual([]);
     await context.close();
   });

@@ -238,7 +238,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await deny.scrollIntoViewIfNeeded();
     await page.getByLabel('Note (optional)').fill('not today');
     await deny.click();
-    await page.getByText('Nothing waits for you').waitFor();
+    await page.getByText('Nothing is waiting for you').waitFor();
     const [resolved] = await send('admin', 'GET', '/approvals?status=denied');
     expect(resolved).toMatchObject({ status: 'denied', note: 'not today' });
     await context.close();
@@ -349,7 +349,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     }
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
-    await page.getByLabel('Single keys are on').uncheck();
+    await page.getByLabel('Single-key shortcuts are on').uncheck();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.keyboard.press('g');
     await page.keyboard.press('o');

@@ -46,7 +46,7 @@ describe.skipIf(chromiumPath === undefined)('passkeys in Chromium', () => {
     expect(credentials).toMatchObject([{ isResidentCredential: true, rpId: 'localhost' }]);
     // The authenticator has one already.
     await page.getByRole('button', { name: 'Add a passkey' }).click();
-    await page.getByText('There is already a passkey of yours here.').waitFor();
+    await page.getByText('This passkey is already registered.').waitFor();
     await page.goto(`${service.url}/account/passkeys?lang=de`);
     await page.locator('[data-passkey]').waitFor();
     await expectGoodPage(page, 'passkeys');

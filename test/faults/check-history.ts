@@ -11,7 +11,7 @@ type Time = number;
  * - every answered decision is in the ledger exactly once, as answered, and in the order of the answers;
  * - the sequence has no gap, and time never goes back along it;
  * - caps are exact;
- * - what works once works once;
+ * - what is valid once is used once at most;
  * - a failure is 503 or no answer.
  */
 export function checkHistory(history: History): Violation[] {

@@ -72,3 +72,14 @@ it('every text that the program prints names its commands with npx', () => {
   );
   expect(found).toEqual([]);
 });
+
+it('no text of the console replaces another one that has the same name', () => {
+  const folder = join(root, 'console/src/texts');
+  const names = readdirSync(folder)
+    .filter((file) => /^en\.ts$|-en\.ts$/.test(file))
+    .flatMap((file) => readFileSync(join(folder, file), 'utf8').split(/^export const /m))
+    // The states of the gateway are spread into `status`, all other objects into the catalogue itself.
+    .filter((part) => !part.startsWith('gatewayStatusEn'))
+    .flatMap((part) => [...part.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name));
+  expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+});

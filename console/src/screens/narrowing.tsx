@@ -59,7 +59,7 @@ function Link({
       <div className="columns">
         <div className="section">
           <h3>
-            {t.holds} <AgentLink id={d.fromAgent} name={from} />
+            {t.heldBy} <AgentLink id={d.fromAgent} name={from} />
           </h3>
           <List of={source} />
         </div>

@@ -4,7 +4,7 @@ export const erasureDe: ErasureTexts = {
   erase: 'Löschen',
   eraseEntryQuestion: 'Parameter, Adresse und User-Agent dieser Entscheidung löschen?',
   eraseEntryText:
-    'Das lässt sich nicht rückgängig machen. Wer, was, Ergebnis und Zeit bleiben und lassen sich weiter beweisen. ' +
+    'Das lässt sich nicht rückgängig machen. Wer, was, Ergebnis und Zeit bleiben erhalten und weiterhin beweisbar. ' +
     'Backups, Exporte und herausgegebene Beweise werden nicht gelöscht.',
   erasePerson: 'Person löschen',
   erasePersonQuestion: (name) => `${name} löschen, mit allem, was das Protokoll über die Person enthält?`,

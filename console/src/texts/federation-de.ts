@@ -4,7 +4,7 @@ export const federationDe: typeof federationEn = {
   issuers: 'Identitätsanbieter',
   issuer: 'Identitätsanbieter',
   noIssuers:
-    'Noch wird keinem anderen Dienst vertraut. Über einen solchen melden sich Personen an, und Workloads handeln ohne ' +
+    'Noch ist kein Identitätsanbieter eingerichtet. Mit einem melden sich Personen an, und Workloads handeln ohne ' +
     'Geheimnis.',
   addIssuer: 'Anbieter hinzufügen',
   editIssuer: (name) => `${name} ändern`,
@@ -34,7 +34,8 @@ export const federationDe: typeof federationEn = {
     'Domains, für deren Adressen er spricht, etwa example.com. Seine Personen gelangen dort zu bestehenden Konten.',
   inConfiguration: 'In der Konfiguration',
   issuerOfConfiguration: 'Dieser Anbieter steht in der Konfiguration und wird dort geändert.',
-  removeIssuerText: 'Ab dann gilt nichts mehr, was er signiert, und die Zugriffstoken, zu denen er führte, enden.',
+  removeIssuerText:
+    'Danach wird nichts mehr akzeptiert, was er signiert, und die über ihn ausgestellten Zugriffstoken enden.',
   audience: 'Empfänger (aud)',
   ownAddress: 'Dieser Dienst',
   algorithms: 'Algorithmen',
@@ -43,33 +44,33 @@ export const federationDe: typeof federationEn = {
   clientId: 'Client-ID',
   clientIdHint: 'Dieser Dienst, wie er beim Anbieter registriert ist.',
   clientSecret: 'Client-Geheimnis',
-  clientSecretText: 'Ein Geheimnis wird auf der Kommandozeile gesetzt, damit kein Skript einer Seite es je hat.',
+  clientSecretText:
+    'Ein Geheimnis wird auf der Kommandozeile gesetzt, damit kein Skript im Browser es je zu sehen bekommt.',
   applications: 'Anwendungen',
   enterpriseRequired: 'Nur dieser Anbieter darf Anwendungen für seine Personen handeln lassen',
   enterpriseOptional: 'Dieser Anbieter oder die Person darf Anwendungen handeln lassen',
   atTheProvider: 'Beim Anbieter',
   atTheProviderText: 'Registrieren Sie diese Rücksprungadresse beim Anbieter:',
-  mappings: 'Was Claims bei jeder Anmeldung geben',
+  mappings: 'Was Claims bei jeder Anmeldung gewähren',
   noMappings: 'Nichts: Wer sich anmeldet, erhält die Rolle Benutzer.',
   claim: 'Claim',
   tenant: 'Mandant',
   directory: 'Verzeichnis (SCIM 2.0)',
   directoryText:
-    'Ihr Verzeichnis legt unter dieser Adresse Personen und Gruppen an, ändert und sperrt sie, mit einem API-Token ' +
-    'eines Administrators, das den Scope scim hat.',
+    'Unter dieser Adresse legt Ihr Verzeichnis Personen und Gruppen an, ändert und sperrt sie. Es braucht dafür das ' +
+    'API-Token eines Administrators mit dem Scope scim.',
   directoryAddress: 'Adresse für das Verzeichnis',
   workloads: 'Workloads',
   workloadsText:
-    'Ein Workload, dessen Token von seiner Plattform zu einer Zeile passt, handelt als dieser Agent und braucht kein ' +
-    'Geheimnis.',
+    'Ein Workload handelt ohne Geheimnis als dieser Agent, wenn das Token seiner Plattform zu einer Zeile passt.',
   noWorkloads: 'Kein Workload darf als dieser Agent handeln.',
   trustWorkload: 'Workload vertrauen',
   workloadSubject: 'Subjekt',
   workloadSubjectHint:
     'Claim sub seines Tokens, etwa repo:acme/shop:ref:refs/heads/main. * steht für einen ganzen Abschnitt.',
   furtherClaims: 'Weitere Claims',
-  furtherClaimsHint: 'Einer je Zeile, etwa environment=production.',
+  furtherClaimsHint: 'Einer pro Zeile, etwa environment=production.',
   endTrust: 'Vertrauen beenden',
   endTrustQuestion: (subject) => `Das Vertrauen in ${subject} beenden?`,
-  endTrustText: 'Zugriffstoken, zu denen es führte, enden sofort.',
+  endTrustText: 'Die darüber ausgestellten Zugriffstoken enden sofort.',
 };

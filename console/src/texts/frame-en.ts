@@ -7,8 +7,8 @@ export const frameEn = {
   search: 'Search',
   searchHint: 'A screen, the name of an agent, or any id',
   searchNothing: 'Nothing has this name.',
-  keysTitle: 'Keys',
-  keysOn: 'Single keys are on',
+  keysTitle: 'Keyboard shortcuts',
+  keysOn: 'Single-key shortcuts are on',
   keysClose: 'Close',
   keyRows: {
     palette: 'Search screens, agents and ids',
@@ -50,11 +50,11 @@ export const frameEn = {
   compared: 'Earlier calls',
   comparedOf: (n: number) =>
     `Compared with the last ${n} allowed calls of this agent with the same action and resource.`,
-  comparedNone: 'This agent was never allowed this action on this resource before.',
+  comparedNone: 'This agent has never been allowed this action on this resource before.',
   same: (n: number, of: number) => `same in ${n} of ${of}`,
   neverSeen: 'never seen',
   neverGiven: 'never given',
-  usualRange: (low: string, high: string) => `before ${low} to ${high}`,
+  usualRange: (low: string, high: string) => `so far ${low} to ${high}`,
   askAgain: 'Ask again',
 };
 export type FrameTexts = typeof frameEn;

@@ -3,7 +3,7 @@ import type { gatewayEn, gatewayStatusEn } from './gateway-en.ts';
 export const gatewayDe: typeof gatewayEn = {
   gateway: 'Gateway',
   gatewayServers: 'Server hinter dem Gateway',
-  noGatewayServers: 'In gateway.servers steht kein Server. docs/gateway.md zeigt, wie man einen einträgt.',
+  noGatewayServers: 'In gateway.servers steht kein Server. docs/gateway.md zeigt, wie Sie einen eintragen.',
   gatewayServer: 'Server hinter dem Gateway',
   forClients: 'Adresse für Clients',
   transport: 'Transport',
@@ -16,7 +16,7 @@ export const gatewayDe: typeof gatewayEn = {
   baseline: 'Zuerst gesehen',
   toolStates: { '': 'Alle', new: 'Neu', changed: 'Geändert', approved: 'Freigegeben', blocked: 'Gesperrt' },
   noGatewayTools:
-    'In diesem Zustand ist kein Werkzeug bekannt. Werkzeuge werden erfasst, wenn ein Client sich verbindet.',
+    'Mit diesem Status ist kein Werkzeug bekannt. Werkzeuge werden erfasst, wenn sich ein Client verbindet.',
   definition: 'Definition',
   approveQuestion: (tool) => `Die Definition von ${tool} freigeben?`,
   approveText: 'Agenten mit der Berechtigung sehen das Werkzeug und rufen es so auf, wie es hier steht.',
@@ -25,12 +25,11 @@ export const gatewayDe: typeof gatewayEn = {
   blockText: 'Niemand sieht das Werkzeug oder ruft es auf, bis es freigegeben wird.',
   restart: 'Neu starten',
   restartQuestion: (name) => `${name} neu starten?`,
-  restartText: 'Seine Verbindungen enden in allen Instanzen. Laufende Aufrufe enden mit unbekanntem Ausgang.',
+  restartText: 'Seine Verbindungen werden in allen Instanzen beendet. Der Ausgang laufender Aufrufe bleibt unbekannt.',
   gatewayCalls: 'Aufrufe, die neuesten zuerst',
   noGatewayCalls: 'Über das Gateway wurde noch kein Werkzeug aufgerufen.',
   tool: 'Werkzeug',
   outcome: 'Ausgang',
-  duration: 'Dauer',
   milliseconds: (n) => `${n} ms`,
 };
 

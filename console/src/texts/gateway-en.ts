@@ -14,7 +14,7 @@ export const gatewayEn = {
   pinModes: { enforce: 'are withheld', alarm: 'are reported', off: 'are ignored' },
   baseline: 'First seen',
   toolStates: { '': 'All', new: 'New', changed: 'Changed', approved: 'Approved', blocked: 'Blocked' },
-  noGatewayTools: 'No tool is known in this state. Tools are recorded when a client connects.',
+  noGatewayTools: 'No tool with this state is known. Tools are recorded when a client connects.',
   definition: 'Definition',
   approveQuestion: (tool: string) => `Approve the definition of ${tool}?`,
   approveText: 'Agents that have the permission see and call the tool as shown here.',
@@ -25,10 +25,9 @@ export const gatewayEn = {
   restartQuestion: (name: string) => `Restart ${name}?`,
   restartText: 'Its connections end on all instances. Calls in progress end with an unknown outcome.',
   gatewayCalls: 'Calls, newest first',
-  noGatewayCalls: 'No tool was called through the gateway yet.',
+  noGatewayCalls: 'No tool has been called through the gateway yet.',
   tool: 'Tool',
   outcome: 'Outcome',
-  duration: 'Duration',
   milliseconds: (n: string) => `${n} ms`,
 };
 

@@ -4,19 +4,20 @@ export const sealEn = {
   downloadProof: 'Download the proof',
   proofHolds: 'The proof holds: this decision is in the sealed ledger, unchanged.',
   proofHalf: 'What this browser can check holds. It does not know Ed25519, so check the signature on another machine.',
-  proofRefuted: 'The proof does not hold. Keep the file, and tell the auditors of this service.',
+  proofRefuted: 'The proof does not hold. Keep the file, and contact the auditors of this service.',
   noWebCrypto:
     'This page can only check proofs over https or on localhost. Download the proof and check it with npx legate verify.',
   claims: {
     entry: (_row: string, _size: string) => 'The proof is about this decision.',
-    private: (_row: string, _size: string) => 'Parameters, address and user agent are those that were sealed.',
+    private: (_row: string, _size: string) =>
+      'Parameters, address and user agent are the same as when they were sealed.',
     inclusion: (row: string, size: string) => `The decision is row ${row} of a tree of ${size} rows.`,
     signature: (_row: string, _size: string) => 'The tree is signed with the key of the ledger.',
   },
   holds: 'Holds',
   doesNotHold: 'Does not hold',
   notChecked: 'Not checked',
-  sealedLog: 'Sealed log',
+  sealedLog: 'Sealed ledger',
   verifierKey: 'Verifier key',
   witnesses: 'Witnesses',
   noWitnesses: 'No witness has cosigned.',

@@ -48,7 +48,7 @@ describe('/account/approvals/:id', () => {
     expect((await t.authorize(agent, ask)).body.allowed).toBe(true);
     expect((await open(t, path, owner)).text).toContain('the agent has made it');
     const late = await decide(t, path, owner, 'deny');
-    expect([late.status, late.text.includes('decided before')]).toEqual([409, true]);
+    expect([late.status, late.text.includes('already decided')]).toEqual([409, true]);
   });
 
   it('denies, for an admin too; 404 for others, 403 for agents and other sites, 400 for another decision', async () => {

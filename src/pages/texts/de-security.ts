@@ -42,40 +42,42 @@ export const deSecurity: typeof enSecurity = {
       count === 0 ? 'Es ist kein Code mehr übrig.' : count === 1 ? 'Ein Code ist übrig.' : `${count} Codes sind übrig.`,
     renew: 'Neue Codes erstellen',
     renewTitle: 'Neue Ersatzcodes erstellen',
-    renewText: 'Ihre jetzigen Codes gelten dann nicht mehr.',
+    renewText: 'Ihre bisherigen Codes gelten dann nicht mehr.',
     anyCodeHint: 'Sechs Ziffern oder einer Ihrer Ersatzcodes.',
     cancel: 'Abbrechen',
     offTitle: 'Zweiten Faktor ausschalten',
-    offText: 'Danach reicht Ihr Passwort zum Anmelden. Ersatzcodes und vertrauenswürdige Geräte enden.',
+    offText:
+      'Danach reicht Ihr Passwort zum Anmelden. Ihre Ersatzcodes gelten nicht mehr, und kein Gerät ist mehr vertrauenswürdig.',
     off: 'Ausschalten',
     offDone: 'Der zweite Faktor ist ausgeschaltet.',
     trustedTitle: 'Vertrauenswürdige Geräte',
     trustedText: 'Auf diesen Geräten reicht Ihr Passwort zum Anmelden.',
     trustedNone: 'Es gibt keine. Sie können einem Gerät vertrauen, wenn Sie beim Anmelden einen Code eingeben.',
-    trustedUntil: (from, until) => `Vertraut am ${from}, bis ${until}`,
+    trustedUntil: (from, until) => `Vertrauenswürdig seit ${from}, bis ${until}`,
     endTrust: 'Vertrauen beenden',
     endTrustSpoken: (what) => `Vertrauen beenden: ${what}`,
     endAllTrust: 'Vertrauen in alle Geräte beenden',
-    trustEnded: 'Dem Gerät wird nicht mehr vertraut.',
-    allTrustEnded: 'Jetzt wird keinem Gerät vertraut.',
+    trustEnded: 'Das Gerät ist nicht mehr vertrauenswürdig.',
+    allTrustEnded: 'Kein Gerät ist mehr vertrauenswürdig.',
   },
   passkeys: {
     label: 'Passkeys',
     title: 'Passkeys',
     purpose: 'Mit Fingerabdruck, Gesicht oder Sicherheitsschlüssel anmelden, ohne Passwort und Code.',
     intro:
-      'Ein Passkey meldet Sie mit der Entsperrung Ihres Geräts oder einem Sicherheitsschlüssel an. Er ersetzt Ihr ' +
-      'Passwort und Ihren zweiten Faktor und gilt nur für diese Website.',
+      'Mit einem Passkey melden Sie sich an, indem Sie Ihr Gerät entsperren oder einen Sicherheitsschlüssel verwenden. ' +
+      'Er ersetzt Ihr Passwort und Ihren zweiten Faktor und gilt nur für diese Website.',
     none: 'Sie haben keine Passkeys.',
     external: 'Sie melden sich über eine andere Anwendung an. Verwalten Sie Ihre Passkeys dort.',
     addedOn: (when) => `Hinzugefügt am ${when}`,
     lastUsed: (when) => `Zuletzt verwendet am ${when}`,
     neverUsed: 'Noch nicht verwendet',
     synced: 'Ihr Passwortmanager kann ihn auf Ihre anderen Geräte kopieren',
-    notSynced: 'Bleibt auf seinem Gerät',
+    notSynced: 'Bleibt auf dem Gerät, auf dem er angelegt wurde',
     remove: 'Entfernen',
     removeSpoken: (name) => `Entfernen: ${name}`,
-    removed: 'Der Passkey wurde entfernt. Er meldet nicht mehr an. Löschen Sie ihn auch auf seinem Gerät.',
+    removed:
+      'Der Passkey wurde entfernt und gilt nicht mehr. Löschen Sie ihn auch auf dem Gerät, auf dem er gespeichert ist.',
     added: 'Der Passkey wurde hinzugefügt. Sie können sich ab jetzt mit ihm anmelden.',
     addTitle: 'Passkey hinzufügen',
     nameHint: 'Für Ihre Liste, zum Beispiel das Gerät oder der Schlüsselbund.',
@@ -113,15 +115,15 @@ export const deSecurity: typeof enSecurity = {
     remove: 'Entfernen',
     removeSpoken: (name) => `Verbindung mit ${name} entfernen`,
     added: 'Die Konten sind verbunden. Sie können sich ab jetzt mit diesem Identitätsanbieter anmelden.',
-    removed: 'Die Verbindung ist entfernt. Dieser Identitätsanbieter meldet Sie nicht mehr an.',
+    removed: 'Die Verbindung wurde entfernt. Mit diesem Identitätsanbieter können Sie sich nicht mehr anmelden.',
     signInFirst:
-      'Um Verbindungen zu ändern, melden Sie sich neu an: Ihre letzte Anmeldung ist länger als 15 Minuten her.',
+      'Um Verbindungen zu ändern, melden Sie sich erneut an: Ihre letzte Anmeldung liegt mehr als 15 Minuten zurück.',
   },
   password: {
     label: 'Passwort',
     title: 'Passwort ändern',
     purpose: 'Ändern Sie das Passwort, mit dem Sie sich anmelden.',
-    current: 'Jetziges Passwort',
+    current: 'Aktuelles Passwort',
     new: 'Neues Passwort',
     submit: 'Passwort ändern',
     consequence: 'Hier bleiben Sie angemeldet; auf allen anderen Geräten werden Sie abgemeldet.',
@@ -132,10 +134,10 @@ export const deSecurity: typeof enSecurity = {
   emailCode: {
     offer: 'Anmeldecode per E-Mail senden',
     title: 'Mit einem Code anmelden',
-    text: 'Wir schicken Ihnen einen Code, mit dem Sie sich anmelden. Er gilt einmal, 5 Minuten lang.',
+    text: 'Wir schicken Ihnen einen Code, mit dem Sie sich anmelden. Er gilt 5 Minuten und nur einmal.',
     submit: 'Code senden',
     enterTitle: 'Code eingeben',
-    sent: (email) => `Wenn es ein Konto für ${email} gibt, ist ein Code unterwegs. Er gilt einmal, 5 Minuten lang.`,
+    sent: (email) => `Wenn es ein Konto für ${email} gibt, ist ein Code unterwegs. Er gilt 5 Minuten und nur einmal.`,
     code: 'Code aus der E-Mail',
     hint: 'Sechs Ziffern.',
     signIn: 'Anmelden',
@@ -156,7 +158,7 @@ export const deSecurity: typeof enSecurity = {
     revokeSpoken: (name) => `Widerrufen: ${name}`,
     revoked: 'Das Token wurde widerrufen. Es gilt nicht mehr.',
     createTitle: 'Token erstellen',
-    nameHint: 'Zum Beispiel, was das Token verwenden wird.',
+    nameHint: 'Zum Beispiel der Name des Skripts oder Servers.',
     rights: 'Rechte',
     chosen: 'Nur was ich unten auswähle',
     allRights: 'Alle meine Rechte',
@@ -179,23 +181,25 @@ export const deSecurity: typeof enSecurity = {
   connections: {
     label: 'Server',
     title: 'Verbindungen zu Servern',
-    purpose: 'Zugangsdaten eingeben, die Ihre Agenten an anderen Servern verwenden, und sie löschen.',
-    listIntro: 'Diese Server brauchen Zugangsdaten von Ihnen. Nur Aufrufe von Agenten für Sie verwenden sie.',
+    purpose: 'Zugangsdaten eingeben oder löschen, die Ihre Agenten bei anderen Servern verwenden.',
+    listIntro:
+      'Diese Server brauchen Zugangsdaten von Ihnen. Sie werden nur für Aufrufe verwendet, mit denen Agenten für Sie ' +
+      'handeln.',
     none: 'Kein Server braucht Zugangsdaten von Ihnen.',
     notConnected: 'Nicht verbunden',
     connected: (when: string) => `Verbunden seit ${when}.`,
     connectTitle: (server: string) => `Mit ${server} verbinden`,
     intro: (server: string) =>
-      `Ihre Agenten können ${server} verwenden, sobald Sie eingegeben haben, was der Server braucht. Es wird ` +
-      'verschlüsselt gespeichert, nicht wieder angezeigt und nur für Aufrufe von Agenten für Sie verwendet.',
+      `Ihre Agenten können ${server} verwenden, sobald Sie die Zugangsdaten eingegeben haben. Sie werden verschlüsselt ` +
+      'gespeichert, nicht wieder angezeigt und nur für Aufrufe verwendet, mit denen Agenten für Sie handeln.',
     introSignIn: (server: string) =>
-      `Ihre Agenten können ${server} verwenden, sobald Sie sich dort angemeldet haben. Was der Server dann ausstellt, ` +
-      'wird verschlüsselt gespeichert und nur für Aufrufe von Agenten für Sie verwendet.',
+      `Ihre Agenten können ${server} verwenden, sobald Sie sich dort angemeldet haben. Die Token, die der Server dann ` +
+      'ausstellt, werden verschlüsselt gespeichert und nur für Aufrufe verwendet, mit denen Agenten für Sie handeln.',
     leave: (host: string) =>
-      `Sie melden sich bei ${host} an und werden gefragt, was erlaubt ist. Dann kommen Sie zurück.`,
+      `Sie melden sich bei ${host} an und entscheiden dort, was Sie erlauben. Danach kommen Sie hierher zurück.`,
     continue: 'Weiter',
     failed:
-      'Die Anmeldung bei diesem Server geht gerade nicht. Versuchen Sie es später, oder fragen Sie den Betreiber.',
+      'Die Anmeldung bei diesem Server ist gerade nicht möglich. Versuchen Sie es später, oder fragen Sie den Betreiber.',
     connect: 'Verbinden',
     change: 'Ändern',
     disconnect: 'Trennen',

@@ -51,8 +51,10 @@ export const de: Texts = {
     FORBIDDEN: 'Ihr Konto darf das nicht.',
     CONNECTION_NOT_FOUND: 'Es gibt keinen Server mit diesem Namen, mit dem Sie sich verbinden können.',
     CONNECTION_SIGN_IN_INVALID:
-      'Diese Anmeldung wurde nicht in diesem Browser begonnen, wurde schon verwendet oder ist abgelaufen.',
-    CONNECTION_UPSTREAM_FAILED: 'Die Anmeldung bei diesem Server geht gerade nicht. Versuchen Sie es später erneut.',
+      'Diese Anmeldung wurde nicht in diesem Browser begonnen, wurde schon verwendet oder ist abgelaufen. Beginnen Sie ' +
+      'von vorn.',
+    CONNECTION_UPSTREAM_FAILED:
+      'Die Anmeldung bei diesem Server ist gerade nicht möglich. Versuchen Sie es später erneut.',
     SECOND_FACTOR_REQUIRED: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie zuerst einen ein.',
     TOTP_NOT_SET_UP: 'Es gibt keinen zweiten Faktor. Richten Sie zuerst einen ein.',
     TOTP_ALREADY_ENABLED: 'Der zweite Faktor ist schon eingeschaltet.',
@@ -68,24 +70,26 @@ export const de: Texts = {
     EMAIL_IN_USE: 'Zu dieser E-Mail-Adresse gibt es schon ein Konto.',
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
     ISSUER_NOT_FOUND:
-      'Eine Anmeldung mit diesem Namen gibt es hier nicht. Prüfen Sie die Adresse oder melden Sie sich anders an.',
-    PASSWORDS_OFF: 'Passwörter sind hier abgeschaltet. Melden Sie sich anders an.',
+      'Hier ist kein Identitätsanbieter mit diesem Namen eingerichtet. Prüfen Sie die Adresse, oder melden Sie sich auf ' +
+      'einem anderen Weg an.',
+    PASSWORDS_OFF: 'Die Anmeldung mit Passwort ist hier ausgeschaltet. Melden Sie sich auf einem anderen Weg an.',
     IDENTITY_NOT_FOUND: 'Diese Verbindung gibt es nicht.',
-    IDENTITY_IN_USE: 'Diese Identität gehört hier zu einem anderen Konto.',
+    IDENTITY_IN_USE: 'Diese Identität ist schon mit einem anderen Konto verbunden.',
     IDENTITY_EXISTS:
       'Ihr Konto ist schon mit einer anderen Identität dieses Anbieters verbunden. Entfernen Sie sie zuerst.',
-    LAST_WAY_IN: 'Nur so können Sie sich anmelden. Legen Sie zuerst ein Passwort oder einen Passkey an.',
+    LAST_WAY_IN: 'Das ist Ihre einzige Anmeldemöglichkeit. Legen Sie zuerst ein Passwort oder einen Passkey an.',
     SIGN_IN_EXPIRED:
       'Diese Anmeldung ist abgelaufen, wurde schon verwendet oder in einem anderen Browser begonnen. Beginnen Sie neu.',
-    SIGN_IN_NOT_CONFIRMED: 'Der Identitätsanbieter hat Sie nicht bestätigt. Beginnen Sie die Anmeldung neu.',
+    SIGN_IN_NOT_CONFIRMED: 'Der Identitätsanbieter hat Ihre Identität nicht bestätigt. Beginnen Sie die Anmeldung neu.',
     SIGN_IN_REFUSED:
       'Mit dieser Identität können Sie sich hier nicht anmelden. Bitten Sie einen Administrator um ein Konto.',
     PROVIDER_UNAVAILABLE:
       'Der Identitätsanbieter ist gerade nicht erreichbar. Versuchen Sie es in einer Minute erneut.',
     INVALID_PASSKEY:
-      'Dieser Passkey wird hier nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich anders an.',
+      'Dieser Passkey wird hier nicht akzeptiert. Versuchen Sie es noch einmal, oder melden Sie sich auf einem anderen ' +
+      'Weg an.',
     PASSKEY_NOT_FOUND: 'Diesen Passkey gibt es nicht.',
-    PASSKEY_EXISTS: 'Hier gibt es schon einen Passkey von Ihnen.',
+    PASSKEY_EXISTS: 'Dieser Passkey ist schon registriert.',
     PASSKEY_REJECTED: 'Der Passkey konnte nicht hinzugefügt werden. Bitte versuchen Sie es noch einmal.',
     PASSKEY_LIMIT_EXCEEDED:
       'Sie haben die Grenze von 20 Passkeys erreicht. Entfernen Sie einen, den Sie nicht mehr verwenden.',
@@ -100,7 +104,7 @@ export const de: Texts = {
     INVITE_INVALID: 'Diese Einladung ist nicht mehr gültig oder für eine andere E-Mail-Adresse bestimmt.',
     MAIL_NOT_CONFIGURED: 'Das ist nicht möglich, weil hier kein E-Mail-Versand eingerichtet ist.',
     SESSION_LIMIT_REACHED:
-      'Sie sind bereits auf der höchstens erlaubten Zahl von Geräten angemeldet. Melden Sie sich zuerst auf ' +
+      'Sie sind bereits auf der höchstens zulässigen Anzahl von Geräten angemeldet. Melden Sie sich zuerst auf ' +
       'einem davon ab.',
     APPROVAL_NOT_FOUND: 'Diese Freigabeanfrage gibt es nicht.',
     GRANT_NOT_FOUND: 'Diese Anwendung hat keinen Zugriff mehr.',
@@ -122,7 +126,7 @@ export const de: Texts = {
   fields: {
     email: 'Geben Sie eine E-Mail-Adresse ein, zum Beispiel name@example.com.',
     passwordShort: 'Geben Sie ein Passwort mit mindestens 8 Zeichen ein.',
-    passwordLong: 'Geben Sie ein Passwort mit höchstens 1.024 Bytes ein.',
+    passwordLong: 'Geben Sie ein Passwort mit höchstens 1.024 Byte ein.',
     required: 'Füllen Sie dieses Feld aus.',
     invalid: 'Dieser Wert ist nicht gültig.',
   },
@@ -237,7 +241,7 @@ export const de: Texts = {
     thisComputer: 'ein Programm auf diesem Rechner',
     selfRegistered:
       'Diese Anwendung hat sich selbst registriert, und niemand hat ihren Namen geprüft. Erlauben Sie den ' +
-      'Zugriff nur, wenn Sie dies gerade selbst begonnen haben.',
+      'Zugriff nur, wenn Sie diesen Vorgang gerade selbst begonnen haben.',
     document: (host) => `Die Angaben zur Anwendung stammen von ${host}.`,
     resource: 'Zugriff auf',
     agents: 'Welcher Agent handelt',
@@ -270,12 +274,12 @@ export const de: Texts = {
     next: 'Weiter',
     wrongCode: 'Mit diesem Code wartet kein Gerät. Prüfen Sie den Code, oder beginnen Sie auf dem Gerät von vorn.',
     warning:
-      'Fahren Sie nur fort, wenn Sie dies gerade selbst begonnen haben und das Gerät vor Ihnen diesen Code anzeigt. ' +
+      'Fahren Sie nur fort, wenn Sie den Vorgang selbst begonnen haben und das Gerät vor Ihnen diesen Code anzeigt. ' +
       'Wenn Ihnen jemand den Code geschickt hat, lehnen Sie die Anfrage ab.',
     place: 'Angefragt von',
     unknownPlace: 'einer nicht gespeicherten Adresse',
     program: 'Programm',
-    time: 'Um',
+    time: 'Zeitpunkt',
     allowed: 'Das Gerät ist verbunden. Sie können diese Seite schließen und zum Gerät zurückkehren.',
     denied: 'Sie haben die Anfrage abgelehnt. Das Gerät erhält keinen Zugriff.',
   },
@@ -394,7 +398,7 @@ export const de: Texts = {
     submit: 'Passwort setzen',
     done: 'Ihr Passwort ist geändert',
     doneText:
-      'Sie wurden überall abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
+      'Sie wurden überall abgemeldet, Ihre API-Token gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
       'Zugriff mehr. Melden Sie sich mit dem neuen Passwort an.',
   },
 };

@@ -91,8 +91,8 @@ describe('/account/connections', () => {
     const page = await person.browser.get('/account/connections?done=added');
     expect(page.text).toContain('Your accounts are connected.');
     expect(page.text).toContain(provider.address);
-    expect(page.text).toContain('Connect with other');
-    expect(page.text).not.toContain('Connect with acme');
+    expect(page.text).toContain('Connect to other');
+    expect(page.text).not.toContain('Connect to acme');
     const { body } = await t.call('GET', `/changes?subject=${person.id}&limit=1`, { as: admin });
     expect(body[0]).toMatchObject({
       type: 'user.updated',

@@ -80,7 +80,7 @@ describe('the page of passkeys', () => {
     const user = await t.user();
     const r = await t.call('GET', PAGE, { as: user, headers: { accept: 'text/html' } });
     expect(r.status).toBe(200);
-    expect(r.text).toContain('your passkeys are managed there');
+    expect(r.text).toContain('Manage your passkeys there');
   });
 });
 

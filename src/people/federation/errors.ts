@@ -13,5 +13,5 @@ export const IssuerErrors = defineErrors({
   IDENTITY_EXISTS: [409, 'Your account has a connection with this identity provider. Remove it first.'],
   LAST_WAY_IN: [409, 'This is your only way to sign in. Set a password or add a passkey first.'],
   LOGOUT_TOKEN_REFUSED: [400, 'The logout token is not valid here, or was already used.'],
-  PROVIDER_UNAVAILABLE: [503, 'The identity provider cannot be reached now. Try again in a minute.'],
+  PROVIDER_UNAVAILABLE: [503, 'The identity provider cannot be reached right now. Try again in a minute.'],
 });

@@ -84,7 +84,7 @@ export const issuerRoutes = [
     method: 'DELETE',
     path: '/issuers/:id',
     summary: 'Stop trusting an issuer',
-    description: 'Nothing that it signs is accepted from then on, and access tokens that it led to end.',
+    description: 'From then on, nothing that it signs is accepted, and access tokens issued through it end.',
     access: 'admin',
     versioned: true,
     params: idParams,

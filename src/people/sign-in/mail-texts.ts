@@ -83,14 +83,14 @@ const en: MailTexts = {
   passkeyAdded: (brand, name) =>
     mail(
       `A passkey was added to your account at ${brand}`,
-      `The passkey "${name}" was added to your account at ${brand}. It signs in without your password.`,
+      `The passkey "${name}" was added to your account at ${brand}. It can sign in without your password.`,
       'If it was not you, remove it on the page of your passkeys, end the sessions that you do not know, set a new ' +
         'password, and tell your administrator.',
     ),
   passkeyRemoved: (brand, name) =>
     mail(
       `A passkey was removed from your account at ${brand}`,
-      `The passkey "${name}" was removed from your account at ${brand}. It no longer signs in.`,
+      `The passkey "${name}" was removed from your account at ${brand}. It can no longer sign in.`,
       'If it was not you, set a new password immediately and tell your administrator.',
     ),
   connectionAdded: (brand, name) =>
@@ -103,7 +103,7 @@ const en: MailTexts = {
   connectionRemoved: (brand, name) =>
     mail(
       `Your account at ${brand} is no longer connected with ${name}`,
-      `Your account at ${brand} is no longer connected with ${name}. ${name} no longer signs you in.`,
+      `Your account at ${brand} is no longer connected with ${name}. You can no longer sign in with ${name}.`,
       'If it was not you, set a new password immediately and tell your administrator.',
     ),
   invite: (brand, link) =>
@@ -165,21 +165,21 @@ const de: MailTexts = {
     mail(
       `Ihr Passwort für ${brand} wurde zurückgesetzt`,
       `Für Ihr Konto bei ${brand} wurde über einen Link in einer E-Mail an diese Adresse ein neues Passwort gesetzt.`,
-      'Alle Geräte wurden abgemeldet, Ihre API-Tokens gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
-        'Zugriff mehr. Ihre Agenten und deren Tokens sind unverändert, und Ihre Passkeys gelten weiter.',
+      'Alle Geräte wurden abgemeldet, Ihre API-Token gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
+        'Zugriff mehr. Ihre Agenten und deren Token sind unverändert, und Ihre Passkeys gelten weiter.',
       'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
     ),
   passkeyAdded: (brand, name) =>
     mail(
       `Neuer Passkey für Ihr Konto bei ${brand}`,
-      `Zu Ihrem Konto bei ${brand} wurde der Passkey „${name}“ hinzugefügt. Er meldet ohne Ihr Passwort an.`,
+      `Zu Ihrem Konto bei ${brand} wurde der Passkey „${name}“ hinzugefügt. Mit ihm ist eine Anmeldung ohne Ihr Passwort möglich.`,
       'Falls Sie das nicht waren, entfernen Sie ihn auf der Seite Ihrer Passkeys, beenden Sie unbekannte Sitzungen, ' +
         'setzen Sie ein neues Passwort, und wenden Sie sich an Ihre Administration.',
     ),
   passkeyRemoved: (brand, name) =>
     mail(
       `Passkey aus Ihrem Konto bei ${brand} entfernt`,
-      `Der Passkey „${name}“ wurde aus Ihrem Konto bei ${brand} entfernt. Er meldet nicht mehr an.`,
+      `Der Passkey „${name}“ wurde aus Ihrem Konto bei ${brand} entfernt. Mit ihm ist keine Anmeldung mehr möglich.`,
       'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
     ),
   connectionAdded: (brand, name) =>
@@ -192,7 +192,7 @@ const de: MailTexts = {
   connectionRemoved: (brand, name) =>
     mail(
       `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden`,
-      `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden. ${name} meldet Sie nicht mehr an.`,
+      `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden. Mit ${name} können Sie sich nicht mehr anmelden.`,
       'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
     ),
   invite: (brand, link) =>

@@ -315,7 +315,7 @@ describe('tokens', () => {
 describe('discovery', () => {
   const attempt = async (server: string): Promise<[number, boolean]> => {
     const page = await browserOf(alice).post(`/gateway/${server}/connect`, { action: 'connect' });
-    return [page.status, page.text.includes('does not work now')];
+    return [page.status, page.text.includes('is not possible right now')];
   };
 
   it.each([
