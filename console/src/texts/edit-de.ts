@@ -1,6 +1,6 @@
 import type { editEn } from './edit-en.ts';
 
-/** Texte zu Auswahlen, zum Bearbeiten von Berechtigungen und zu Formularen, die Bestehendes ändern. */
+/** The German texts of selections, of the permission editor and of forms that change what exists. */
 export const editDe: typeof editEn = {
   select: 'Auswahl',
   selectAgent: (name) => `${name} auswählen`,

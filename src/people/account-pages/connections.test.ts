@@ -163,7 +163,7 @@ describe('/account/connections', () => {
     const [one, two] = [await newPerson(), await newPerson()];
     await connect(one, 'Eve at Acme');
     const taken = await connect(two, 'Eve at Acme');
-    expect([taken['status'], taken['text'].includes('belongs to another account')]).toEqual([409, true]);
+    expect([taken['status'], taken['text'].includes('already connected to another account')]).toEqual([409, true]);
     expect(await signsInAs('Eve at Acme')).toBe(one.id);
     // The page offers no second one; an earlier page may.
     const second = await connect(one, 'Eve, again');
