@@ -27,6 +27,12 @@ export function hashOf(text: string, what: string): Buffer {
   return bytes;
 }
 
+/** Reads a list of SHA-256 hashes in base64 from JSON. */
+export function hashList(value: unknown, what: string): Buffer[] {
+  if (!Array.isArray(value)) return refuse(`${what} is not in a list.`);
+  return value.map((each) => (typeof each === 'string' ? hashOf(each, what) : refuse(`${what} is no text.`)));
+}
+
 export function decimal(text: string, what: string): number {
   if (!/^(0|[1-9]\d{0,15})$/.test(text) || !Number.isSafeInteger(Number(text)))
     refuse(`${what} is not a canonical decimal number.`);

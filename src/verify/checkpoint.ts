@@ -54,6 +54,9 @@ export function policyOfKeys(keys: readonly TrustedKey[]): Policy {
   };
 }
 
+/** Control characters of ASCII but tab: what is not ASCII has no meaning in a policy. */
+const POLICY_CONTROL = /(?![\t\u0080-\u009f])\p{Cc}/u;
+
 /** Parses a policy file (C2SP tlog-policy). Throws {@link Undecidable}. */
 export function parsePolicy(text: string): Policy {
   const wrong = (line: string, why: string): never => {
@@ -66,6 +69,7 @@ export function parsePolicy(text: string): Policy {
   const tests = new Map<string, (cosigned: ReadonlySet<string>) => boolean>();
   let quorum: Policy['isQuorum'] | undefined;
   for (const line of text.split('\n')) {
+    if (POLICY_CONTROL.test(line)) wrong(line, 'a control character');
     const [word, ...rest] = line.split(/[ \t]+/).filter((item) => item !== '');
     if (word === undefined || word.startsWith('#')) continue;
     const [first = '', second = '', ...others] = rest;
@@ -123,7 +127,7 @@ export function openCheckpoint(note: string, policy: Policy): Checkpoint {
   if (extension.length > 0) refuse('The checkpoint has extension lines.');
   for (const line of lines) {
     const [, name = '', encoded = ''] =
-      /^— ([^ +]+) ([A-Za-z0-9+/=]+)$/.exec(line) ?? refuse('A signature line is malformed.');
+      /^— ([^\s+]+) ([A-Za-z0-9+/=]+)$/.exec(line) ?? refuse('A signature line is malformed.');
     const bytes = base64(encoded, 'A signature');
     if (bytes.length < 5) refuse('A signature is too short.');
     const id = bytes.toString('hex', 0, 4);

@@ -1,4 +1,4 @@
-import { canonicalJson, hashOf, refuse, Undecidable } from './canonical.ts';
+import { canonicalJson, hashList, hashOf, refuse, Undecidable } from './canonical.ts';
 import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
 import { addedKeys, type Entry, entryOf, readEntry } from './entry.ts';
 import { type SealingChange, sealedLater, sealingChange } from './sealed-later.ts';
@@ -102,8 +102,6 @@ function parseHead(text: string): Head {
 
 const text = (value: unknown, what: string): string =>
   typeof value === 'string' ? value : refuse(`${what} is no text.`);
-const texts = (value: unknown, what: string): Buffer[] =>
-  Array.isArray(value) ? value.map((each) => hashOf(text(each, what), what)) : refuse(`${what} is not a list.`);
 
 /** Checks a sealed export, line by line and in constant memory. Throws {@link Refuted} or {@link Undecidable}. */
 export function verifyExport(lines: Iterable<string>, policy: Policy): ProvenExport {
@@ -123,7 +121,7 @@ export function verifyExport(lines: Iterable<string>, policy: Policy): ProvenExp
     refuse('The export has been cut: its last line is missing.');
   const checkpoint = openCheckpoint(text(note, 'The checkpoint'), policy);
   if (checkpoint.origin !== head.origin) refuse('The checkpoint is one of another log.');
-  check.finish(texts(left, 'A hash on the left'), texts(right, 'A hash on the right'), checkpoint);
+  check.finish(hashList(left, 'A hash on the left'), hashList(right, 'A hash on the right'), checkpoint);
   return check.result(checkpoint);
 }
 
@@ -240,7 +238,7 @@ class EntriesCheck extends Check {
     if (!Number.isSafeInteger(index) || (index as number) <= this.#last) refuse('The rows are not in order.');
     this.#last = index as number;
     const leaf = this.entry(rest, this.#last + 1);
-    const root = rootOfInclusion(leaf, this.#last, this.head.to, texts(proof, 'A hash of a proof'));
+    const root = rootOfInclusion(leaf, this.#last, this.head.to, hashList(proof, 'A hash of a proof'));
     this.#root ??= root;
     if (!this.#root.equals(root)) refuse(`Row ${this.#last + 1} is not in the same tree as the others.`);
   }

@@ -1,7 +1,9 @@
-import { base64, canonicalJson, decimal, hashOf, refuse, Undecidable, utf8 } from './canonical.ts';
+import { base64, canonicalJson, decimal, hashList, hashOf, refuse, Undecidable, utf8 } from './canonical.ts';
 import { type Checkpoint, openCheckpoint, type Policy } from './checkpoint.ts';
 import { type Entry, entryOf, readEntry } from './entry.ts';
 import { assertConsistent, leafHash, rootOfInclusion } from './tree.ts';
+
+const OTHER_LOG = 'The checkpoints are of different logs.';
 
 export interface ProvenEntry {
   readonly entry: Entry;
@@ -38,17 +40,13 @@ export function verifyProof(file: string, policy: Policy): ProvenEntry {
  */
 function treeBefore(given: unknown, index: number, recent: Checkpoint, policy: Policy): Checkpoint | undefined {
   const { checkpoint, proof, ...others } = (given ?? {}) as Record<string, unknown>;
-  if (typeof checkpoint !== 'string' || !Array.isArray(proof) || Object.keys(others).length > 0)
+  if (typeof checkpoint !== 'string' || Object.keys(others).length > 0)
     return refuse('The member before has other members than checkpoint and proof.');
   const old = openedIfTrusted(checkpoint, policy);
   if (!old) return undefined;
-  if (old.origin !== recent.origin) refuse('The checkpoints are of different logs.');
+  if (old.origin !== recent.origin) refuse(OTHER_LOG);
   if (old.size > index) refuse('The earlier tree has the entry already.');
-  assertConsistent(
-    old,
-    recent,
-    proof.map((hash) => hashOf(String(hash), 'A hash of the proof')),
-  );
+  assertConsistent(old, recent, hashList(proof, 'A hash of the proof'));
   return old;
 }
 
@@ -71,22 +69,19 @@ export function verifyConsistency(oldNote: string, answer: string, policy: Polic
 export function verifyContinuation(old: Checkpoint, answer: string, policy: Policy): Checkpoint {
   if (!answer.startsWith('{')) {
     const recent = openCheckpoint(answer, policy);
+    if (old.origin !== recent.origin) refuse(OTHER_LOG);
     if (old.size !== recent.size && old.size !== 0)
       throw new Undecidable('The newer file has to be the answer of GET /ledger/consistency, which has the proof.');
     assertConsistent(old, recent, []);
     return recent;
   }
   const { from, to, proof, checkpoint } = parsed(answer);
-  if (typeof checkpoint !== 'string' || !Array.isArray(proof)) return refuse('The answer is malformed.');
+  if (typeof checkpoint !== 'string') return refuse('The answer has no checkpoint.');
   const recent = openCheckpoint(checkpoint, policy);
-  if (old.origin !== recent.origin) refuse('The checkpoints are of different logs.');
+  if (old.origin !== recent.origin) refuse(OTHER_LOG);
   if (from !== old.size || to !== recent.size)
     throw new Undecidable(`The answer is not the proof from ${old.size} to ${recent.size} rows.`);
-  assertConsistent(
-    old,
-    recent,
-    proof.map((hash) => hashOf(String(hash), 'A hash of the proof')),
-  );
+  assertConsistent(old, recent, hashList(proof, 'A hash of the proof'));
   return recent;
 }
 

@@ -296,6 +296,8 @@ function describe({ file, verdict, reason, checkpoint, proven, sealedExport, tod
   return `${lines.join('\n')}\n`;
 }
 
+const rows = (count: number): string => (count === 1 ? '1 row is' : `${count} rows are`);
+
 function describeExport({
   checkpoint,
   from,
@@ -314,8 +316,10 @@ function describeExport({
       : `  Each of these ${entries} entries is in ${origin}, unchanged since a tree of ${size} rows was signed.`,
     ...(complete ? [] : ['  Not proven: that no entry is missing. The export was made with filters.']),
     ...(times ? [`  Recorded from ${times.map(timeOf).join(' to ')}.`] : []),
-    ...(explained > 0 ? [`  ${explained} rows are gone, and entries of the file say why.`] : []),
-    ...(withheld > 0 ? [`  The private fields of ${withheld} entries were erased or are gone.`] : []),
+    ...(explained > 0 ? [`  ${rows(explained)} gone, and entries of the file say why.`] : []),
+    ...(withheld > 0
+      ? [`  The private fields of ${withheld === 1 ? '1 entry' : `${withheld} entries`} were erased or are gone.`]
+      : []),
     ...(unrecorded.length > 0
       ? [
           `  Not proven: why the private fields of decisions ${unrecorded.join(', ')} are gone. No entry of the file says so.`,

@@ -109,6 +109,10 @@ describe('a checkpoint', () => {
     expect(() => openCheckpoint(noteOf(3).replace(`${ORIGIN}\n3`, `${ORIGIN}\n4`), policy)).toThrow(Refuted);
   });
 
+  it.each(['a\u2003b', 'a\u00a0b', 'a+b', ''])('is refuted with a signature of a key named %j', (name) => {
+    expect(() => openCheckpoint(noteOf(3) + keyOf(name, 3).signs('x'), policy)).toThrow(Refuted);
+  });
+
   it('may carry signatures of unknown keys', () => {
     expect(openCheckpoint(noteOf(3) + keyOf('other.example', 3).signs('x'), policy).size).toBe(3);
   });
@@ -141,6 +145,8 @@ describe('a checkpoint', () => {
       file.replace('quorum two', 'quorum three'),
       file.replace(`witness c ${c?.vkey}`, `witness c ${a?.vkey}`),
       file.replace('# a comment', 'comment'),
+      file.replace('# a comment', '# a comment\r'),
+      file.replace('https://b.example', 'https://b.example\u001b'),
     ])
       expect(() => parsePolicy(wrong)).toThrow(Undecidable);
   });
@@ -164,6 +170,21 @@ describe('consistency', () => {
     const fork = `${text}\n${log.signs(text)}`;
     expect(() => verifyConsistency(fork, answerOf(5, 9), policy)).toThrow(Refuted);
     expect(() => verifyConsistency(fork, noteOf(5), policy)).toThrow('forked');
+  });
+
+  it.each([0, 3])('is refuted between two logs of one policy, with %i rows each', (size) => {
+    const name = 'other.example/ledger/2';
+    const both = policyOfKeys([log.vkey, keyOf(name, 2).vkey].map(parseKey));
+    const text = textOf(leavesOf(size), size);
+    const other = text.replace(ORIGIN, name);
+    const [old, recent] = [`${text}\n${log.signs(text)}`, `${other}\n${keyOf(name, 2).signs(other)}`];
+    expect(() => verifyConsistency(old, recent, both)).toThrow('different logs');
+  });
+
+  it('is refuted with hashes that are not texts', () => {
+    const answer = JSON.parse(answerOf(3, 9));
+    for (const proof of [answer.proof.map((hash: string) => [hash]), { ...answer.proof }, undefined])
+      expect(() => verifyConsistency(noteOf(3), JSON.stringify({ ...answer, proof }), policy)).toThrow(Refuted);
   });
 
   it.each([3, 4, 6])('is refuted with a hash too many, too few or changed, from %i rows', (from) => {

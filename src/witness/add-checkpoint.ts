@@ -93,11 +93,11 @@ export function openWitness({ name, logs, folder, now = Date.now }: WitnessOptio
   function compare(checkpoint: Checkpoint, oldSize: number, proof: readonly string[], note: string): Answer {
     const { origin, size, root } = checkpoint;
     const known = store.find(origin);
+    const isFork = known?.size === size && known.root !== root.toString('base64');
+    // Whatever the old size says: the log has signed both.
+    if (isFork) store.keepFork(origin, known.note, note, now());
     if (oldSize !== (known?.size ?? 0)) return isAt(known?.size ?? 0);
-    if (known?.size === size && known.root !== root.toString('base64')) {
-      store.keepFork(origin, known.note, note, now());
-      return refusal(409, 'Another tree of this size was cosigned: the log was forked.');
-    }
+    if (isFork) return refusal(409, 'Another tree of this size was cosigned: the log was forked.');
     const old = known ? { size: known.size, root: Buffer.from(known.root, 'base64') } : EMPTY;
     if (size === 0 && !root.equals(EMPTY.root)) return refusal(422, 'The root is not that of a tree without rows.');
     try {
@@ -112,12 +112,12 @@ export function openWitness({ name, logs, folder, now = Date.now }: WitnessOptio
     }
     const text = note.slice(0, note.lastIndexOf('\n\n') + 1);
     const line = cosign(text, Math.floor(now() / 1000));
-    const seen: Seen = { size, root: root.toString('base64'), note: `${signedBy(note, trustedIds(origin))}${line}` };
+    const seen: Seen = { size, root: root.toString('base64'), note: `${signedBy(note, trusted(origin))}${line}` };
     if (!store.replace(origin, known, seen)) return isAt(store.find(origin)?.size ?? 0);
     return { status: 200, type: 'text/plain; charset=utf-8', body: line };
   }
 
-  const trustedIds = (origin: string): ReadonlySet<string> => new Set((keys.get(origin) ?? []).map(({ id }) => id));
+  const trusted = (origin: string): TrustedKey[] => keys.get(origin) ?? [];
   const origins = new Map([...keys.keys()].map((origin) => [sha256Hex(origin), origin]));
   return {
     vkey,
@@ -147,9 +147,13 @@ function assertWellFormed(note: string): void {
 }
 
 /** The note with the signatures of these keys only, which were checked. */
-function signedBy(note: string, ids: ReadonlySet<string>): string {
+function signedBy(note: string, keys: readonly TrustedKey[]): string {
   const end = note.lastIndexOf('\n\n') + 2;
   const lines = note.slice(end).split('\n').slice(0, -1);
-  const kept = lines.filter((line) => ids.has(Buffer.from(line.split(' ')[2] ?? '', 'base64').toString('hex', 0, 4)));
+  const kept = lines.filter((line) => {
+    const [, signer, encoded = ''] = line.split(' ');
+    const signedId = Buffer.from(encoded, 'base64').toString('hex', 0, 4);
+    return keys.some(({ name, id }) => name === signer && id === signedId);
+  });
   return note.slice(0, end) + kept.map((line) => `${line}\n`).join('');
 }

@@ -83,6 +83,24 @@ describe('a witness [C2SP tlog-witness]', () => {
     expect(witness.addCheckpoint(requestOf(4, leaves(6))).status).toBe(200);
   });
 
+  it('keeps both notes of a fork whatever the old size says', () => {
+    const witness = open();
+    witness.addCheckpoint(requestOf(0, leaves(4)));
+    const forked = [...leaves(2), ...leaves(2, 'other')];
+    for (const from of [0, 2])
+      expect(witness.addCheckpoint(requestOf(from, forked))).toMatchObject({ status: 409, body: '4\n' });
+    expect(witness.forks().map(({ other }) => other)).toEqual([noteOf(forked)]);
+  });
+
+  it('shows only signatures that it has checked', () => {
+    const witness = open();
+    const stray = log.signs('x').replace(ORIGIN, 'other.example');
+    const note = noteOf(leaves(2));
+    expect(witness.addCheckpoint(requestOf(0, leaves(2), note + stray)).status).toBe(200);
+    expect(witness.latest(sha256(ORIGIN).toString('hex'))?.startsWith(note)).toBe(true);
+    expect(witness.latest(sha256(ORIGIN).toString('hex'))).not.toContain('other.example');
+  });
+
   it('refuses unknown logs, other keys and malformed requests', () => {
     const witness = open();
     const other = keyOf('other.example', 2);
