@@ -78,6 +78,16 @@ describe('GET /audit/export', () => {
     expect((await get('format=json', await w.t.admin())).body).toHaveLength(3);
   });
 
+  it('400 for a time that ends before it begins, in every format', async () => {
+    const w = await world();
+    for (const format of ['json', 'csv', 'ndjson', 'sealed'])
+      for (const as of [w.alice, await w.t.admin()]) {
+        const time = 'since=2030-01-02T00:00:00Z&until=2030-01-01T00:00:00Z';
+        const { status, body } = await w.t.call('GET', `/audit/export?format=${format}&${time}`, { as });
+        expect([status, body.error.code], format).toEqual([400, 'VALIDATION_FAILED']);
+      }
+  });
+
   it('400 without or with an unknown format', async () => {
     const w = await world();
     for (const query of ['', '?format=xml', '?format=json&format=csv', '?format=json&since=x'])

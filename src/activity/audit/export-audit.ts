@@ -3,13 +3,14 @@ import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { SharedSlots, type SlotHolder } from '../../kernel/slots.ts';
-import { type Order, prunedUpTo, readHead } from '../../ledger/index.ts';
+import { type EntryFilter, type Order, prunedUpTo, readHead } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { SealErrors } from '../seal/errors.ts';
 import { hasNoLeaf, logOfExport, sealedEntries, sealedSpan } from '../seal/sealed-export.ts';
 import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
 import { AuditErrors } from './errors.ts';
+import { assertOrdered } from './filters.ts';
 import { entryFilter } from './query.ts';
 import type { ExportFormat, SealedExport } from './schema.ts';
 
@@ -79,7 +80,8 @@ const FORMATS: Readonly<Record<ExportFormat, Format>> = {
 /**
  * Exports all matching entries, oldest first unless `order` is `desc`, at the pace of the reader and in constant
  * memory. The export ends at the end of the ledger at its start. An error breaks the connection, so that an incomplete
- * file never looks complete; so does a reader that accepts nothing for a minute. Throws 503 TOO_MANY_EXPORTS.
+ * file never looks complete; so does a reader that accepts nothing for a minute. Throws 400 if `until` is before
+ * `since`, and 503 TOO_MANY_EXPORTS.
  */
 export function exportAudit(
   platform: Platform,
@@ -87,11 +89,13 @@ export function exportAudit(
   { format, order, ...filter }: z.output<typeof SealedExport> & { format: ExportFormat; order: Order },
   holder?: SlotHolder,
 ): Response {
+  assertOrdered(filter);
   const { mediaType, head, rows: render, tail } = FORMATS[format];
   const texts = async function* (): AsyncGenerator<string> {
     if (head) yield head;
     let first = true;
-    for await (const rows of slicesOf(platform, visibility, filter, order)) {
+    const wanted = await wantedRows(platform, visibility, filter);
+    for await (const rows of platform.reader.slices(wanted, order)) {
       yield render(rows, first);
       first = false;
     }
@@ -103,7 +107,7 @@ export function exportAudit(
 /**
  * Exports rows in a form whose completeness can be checked offline. For `isAdmin` that is every row of a range of
  * sequence numbers, or of a time with the row on each side of it; with other filters, and for others, it is the entries
- * that fit, each with its proof. Throws 403, 400 INVALID_TREE_RANGE, 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED and 503
+ * that fit, each with its proof. Throws 403, 400 also as INVALID_TREE_RANGE, 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED and 503
  * TOO_MANY_EXPORTS.
  */
 export async function exportSealed(
@@ -118,6 +122,7 @@ export async function exportSealed(
   const isTime = since !== undefined || until !== undefined;
   const hasFilters = (isRange && isTime) || Object.values(others).some((value) => value !== undefined);
   if (isRange && !isAdmin) throw CommonErrors.FORBIDDEN();
+  const wanted = await wantedRows(platform, visibility, { ...filter, fromSeq, toSeq });
   const head = await readHead(platform.database.read);
   if (isRange && ((fromSeq ?? 1) > (toSeq ?? head) || (toSeq ?? 0) > head)) throw SealErrors.INVALID_TREE_RANGE();
   const pruned = await prunedUpTo(platform.database.read);
@@ -133,7 +138,7 @@ export async function exportSealed(
             fromSeq ?? Math.max(pruned + 1, since === undefined ? 1 : (await platform.reader.seqAt(since)) - 1),
             toSeq ?? Math.min(head, until === undefined ? head : await platform.reader.seqAt(until)),
           )
-        : sealedEntries(platform, log, slicesOf(platform, visibility, { ...filter, fromSeq, toSeq }, 'asc'));
+        : sealedEntries(platform, log, platform.reader.slices(wanted));
     return fileOf(platform, release, texts, FORMATS.ndjson.mediaType, 'sealed.ndjson');
   } catch (error) {
     release();
@@ -203,16 +208,15 @@ function fileOf(
   });
 }
 
-async function* slicesOf(
+/** The rows that a query asks for, of those that the caller may see. Throws 400. */
+async function wantedRows(
   platform: Platform,
   visibility: Visibility,
   { fromSeq, toSeq, ...query }: z.output<typeof SealedExport>,
-  order: Order,
-): AsyncGenerator<StreamEventRow[]> {
-  const filter = await entryFilter(platform.database.read, visibility, query);
-  const range = {
+): Promise<EntryFilter> {
+  return {
+    ...(await entryFilter(platform.database.read, visibility, query)),
     ...(fromSeq === undefined ? {} : { afterSeq: fromSeq - 1 }),
     ...(toSeq === undefined ? {} : { beforeSeq: toSeq + 1 }),
   };
-  yield* platform.reader.slices({ ...filter, ...range }, order);
 }

@@ -121,6 +121,12 @@ export function visibleTo(visibility: Visibility): Condition[] {
   }
 }
 
+/** Throws 400 for a range that ends before it begins. */
+export function assertOrdered({ since, until }: Partial<Pick<ListQuery, 'since' | 'until'>>): void {
+  if (since !== undefined && until !== undefined && until < since)
+    throw validationFailed([{ path: 'until', message: 'must not be before since' }]);
+}
+
 /** Returns the filter of a list, within what the caller may see. Throws 400 for a range that ends before it begins. */
 export async function filterOf(
   db: Db,
@@ -128,9 +134,8 @@ export async function filterOf(
   types: readonly string[],
   query: Partial<ListQuery>,
 ): Promise<EntryFilter> {
+  assertOrdered(query);
   const { since, until, ids, 'not.ids': notIds } = query;
-  if (since !== undefined && until !== undefined && until < since)
-    throw validationFailed([{ path: 'until', message: 'must not be before since' }]);
   const where: Condition[] = [
     ...visibleTo(caller),
     { field: 'type', values: types },
