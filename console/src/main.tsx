@@ -5,6 +5,7 @@ import './styles/tokens.css';
 import './styles/frame.css';
 import './styles/parts.css';
 import './styles/forms.css';
+import './styles/editor.css';
 import './mark.svg?url';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';

@@ -21,7 +21,11 @@ describe('the built console', () => {
       [...keys].reduce((sum, key) => sum + kB(chunks[key]?.file ?? ''), 0);
     expect(size(shell)).toBeLessThan(175);
     for (const [key, chunk] of Object.entries(chunks))
-      if (chunk.isDynamicEntry) expect(size([...withImports(key)].filter((k) => !shell.has(k))), key).toBeLessThan(30);
+      if (chunk.isDynamicEntry)
+        expect(size([...withImports(key)].filter((k) => !shell.has(k))), key).toBeLessThan(
+          // The schema of the service, which the editor of permissions loads at its first check.
+          key.endsWith('/permission-check.ts') ? 45 : 30,
+        );
     const files = readdirSync(join(folder, 'assets'));
     const css = files.find((name) => name.endsWith('.css')) as string;
     expect(kB(`assets/${css}`)).toBeLessThan(14);

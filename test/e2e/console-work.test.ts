@@ -192,6 +192,67 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
+  it('edits permissions in typed fields and as JSON, which follow each other', async () => {
+    const agent = await newAgent('edited', [{ resource: 'db:*', actions: ['read'] }]);
+    await send('POST', '/authorize', { action: 'export', resource: 'db:orders:7' }, agent.token);
+    const { page, context, bad } = await openAs('admin', { viewport: PHONE });
+    await go(page, `/agents/${agent.id}`);
+    const json = page.getByLabel('All permissions as JSON');
+    await page.getByText('Add permission').click();
+    const entry = page.getByRole('group', { name: 'Permission 2' });
+    // A colon begins the next segment, which offers what the agent has asked for.
+    await entry.getByLabel('Segment 1').fill('db:orders:');
+    await expect.poll(() => entry.getByLabel('Segment 3').evaluate((e) => e === document.activeElement)).toBe(true);
+    const offered = (label: string) =>
+      entry
+        .getByLabel(label)
+        .evaluate((e) => [...((e as HTMLInputElement).list?.options ?? [])].map(({ value }) => value));
+    await expect.poll(() => offered('Segment 3')).toEqual(['7', '*']);
+    expect(await offered('Actions')).toContain('export');
+    await page.keyboard.type('*');
+    await entry.getByLabel('Actions').fill('export write ');
+    await entry.getByText('Conditions').click();
+    await entry.getByLabel('Calls per hour').fill('3');
+    await entry.getByLabel('Allowed addresses').fill('nonsense 192.0.2.0/24 ');
+    await entry.getByLabel('Allowed arguments').fill('/srv/my notes/**');
+    await page.keyboard.press('Enter');
+    await entry.getByLabel('Only at certain times').check();
+    await entry.getByLabel('Time zone').fill('Europe/Berlin');
+    await entry.getByLabel('Fri').check();
+    await entry.getByLabel('Mon').check();
+    const wanted = {
+      resource: 'db:orders:*',
+      actions: ['export', 'write'],
+      constraints: {
+        maxCallsPerHour: 3,
+        timeWindow: { start: '09:00', end: '17:00', timeZone: 'Europe/Berlin', days: ['mon', 'fri'] },
+        ipAllowlist: ['192.0.2.0/24'],
+        allowedArgPatterns: ['/srv/my notes/**'],
+      },
+    };
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await entry.getByText('An address is not one').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await entry.getByRole('button', { name: 'Remove nonsense' }).click();
+    expect(JSON.parse(await json.inputValue())[1]).toEqual(wanted);
+    await expectGoodPage(page, 'console-editor-phone');
+    await page.setViewportSize(WIDE);
+    await expectGoodPage(page, 'console-editor-wide');
+    // What the service would refuse is not taken over; a correction is.
+    const second = { ...wanted, constraints: { maxCalls: 3 } };
+    await json.fill(JSON.stringify([wanted, second]));
+    await page.getByText('Unrecognized key: "maxCalls"').waitFor();
+    await json.fill(JSON.stringify([{ ...wanted, actions: ['export'] }]));
+    await page.getByRole('group', { name: 'Permission 2' }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('button', { name: /^Remove (export|write)$/ }).allInnerTexts()).toEqual(['export']);
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.getByRole('button', { name: 'Save permissions' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await send('GET', `/agents/${agent.id}`)).permissions).toEqual([{ ...wanted, actions: ['export'] }]);
+    expect(bad).toEqual([]);
+    await context.close();
+  });
+
   it('chooses a period with sliders or by dragging, and exports what the screen shows', async () => {
     const agent = await newAgent('busy', [{ resource: 'db:*', actions: ['read'] }]);
     for (let n = 0; n < 3; n++) await send('POST', '/authorize', { action: 'read', resource: `db:${n}` }, agent.token);

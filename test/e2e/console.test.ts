@@ -247,7 +247,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
   it('changes permissions after a preview, and refuses to overwrite the change of another', async () => {
     const { page, context } = await openAs('admin');
     await go(page, `/agents/${agentId}`);
-    await page.getByLabel('Actions', { exact: true }).first().fill('read');
+    await page.getByRole('button', { name: 'Remove write' }).click();
     await send('admin', 'PATCH', `/agents/${agentId}`, { metadata: { changed: true } });
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page
@@ -258,7 +258,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.getByText('Someone else has changed this agent').waitFor();
     await page.getByRole('button', { name: 'Load again' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByLabel('Actions', { exact: true }).first().fill('read');
+    await page.getByRole('button', { name: 'Remove write' }).click();
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByRole('button', { name: 'Save permissions' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });

@@ -2,66 +2,81 @@ import type { Constraints, Permission } from 'legate/client';
 import { covers, coversActions } from '../parts/covers.ts';
 import { t } from '../texts/index.ts';
 
-/** One permission as the fields of the editor. `further` is JSON of the constraints that have no field of their own. */
+export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+type Day = (typeof DAYS)[number];
+
+/** One permission as the fields of the editor. */
 export interface Draft {
   readonly resource: string;
-  readonly actions: string;
+  readonly actions: readonly string[];
   readonly cap: string;
-  readonly ips: string;
+  readonly ips: readonly string[];
+  readonly patterns: readonly string[];
   readonly approval: boolean;
-  readonly further: string;
-}
-
-export function draftOf({ resource, actions, constraints = {} }: Permission): Draft {
-  const { maxCallsPerHour, ipAllowlist, requireApproval, ...rest } = constraints;
-  return {
-    resource,
-    actions: actions.join(' '),
-    cap: maxCallsPerHour === undefined ? '' : String(maxCallsPerHour),
-    ips: (ipAllowlist ?? []).join(' '),
-    approval: requireApproval === true,
-    further: Object.keys(rest).length === 0 ? '' : JSON.stringify(rest, null, 2),
+  readonly window?: {
+    readonly start: string;
+    readonly end: string;
+    readonly zone: string;
+    readonly days: readonly Day[];
   };
 }
 
-const words = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');
+/** The number of a day is that of the service: 0 is Sunday. */
+const dayOf = (day: string | number): Day =>
+  typeof day === 'number' ? (DAYS[(day + 6) % 7] as Day) : (day.slice(0, 3).toLowerCase() as Day);
 
-/** Throws if the JSON of an entry cannot be read. */
-export const permissionsOf = (drafts: readonly Draft[]): Permission[] =>
-  drafts.map(({ resource, actions, cap, ips, approval, further }) => {
-    const constraints: Constraints = {
-      ...(further.trim() === '' ? {} : (JSON.parse(further) as Constraints)),
-      ...(cap === '' ? {} : { maxCallsPerHour: Number(cap) }),
-      ...(words(ips).length === 0 ? {} : { ipAllowlist: words(ips) }),
-      ...(approval && { requireApproval: true }),
-    };
-    return {
-      resource: resource.trim(),
-      actions: words(actions),
-      ...(Object.keys(constraints).length > 0 && { constraints }),
-    };
-  });
+export function draftOf({ resource, actions, constraints = {} }: Permission): Draft {
+  const { maxCallsPerHour, ipAllowlist, requireApproval, allowedArgPatterns, timeWindow } = constraints;
+  return {
+    resource,
+    actions,
+    cap: maxCallsPerHour === undefined ? '' : String(maxCallsPerHour),
+    ips: ipAllowlist ?? [],
+    patterns: allowedArgPatterns ?? [],
+    approval: requireApproval === true,
+    ...(timeWindow && {
+      window: {
+        start: timeWindow.start,
+        end: timeWindow.end,
+        zone: timeWindow.timeZone ?? '',
+        days: (timeWindow.days ?? []).map(dayOf),
+      },
+    }),
+  };
+}
 
-const isFree = (d: Draft): boolean => d.cap === '' && d.ips === '' && !d.approval && d.further.trim() === '';
+export const permissionOf = ({ resource, actions, cap, ips, patterns, approval, window }: Draft): Permission => {
+  const constraints: Constraints = {
+    ...(cap === '' ? {} : { maxCallsPerHour: Number(cap) }),
+    ...(window && {
+      timeWindow: {
+        start: window.start,
+        end: window.end,
+        ...(window.zone && { timeZone: window.zone }),
+        ...(window.days.length > 0 && { days: DAYS.filter((day) => window.days.includes(day)) }),
+      },
+    }),
+    ...(ips.length > 0 && { ipAllowlist: ips }),
+    ...(patterns.length > 0 && { allowedArgPatterns: patterns }),
+    ...(approval && { requireApproval: true }),
+  };
+  return { resource, actions, ...(Object.keys(constraints).length > 0 && { constraints }) };
+};
 
-const sameConditions = (a: Draft, b: Draft): boolean =>
-  a.cap === b.cap && a.ips === b.ips && a.approval === b.approval && a.further.trim() === b.further.trim();
+const conditions = (draft: Draft): string => JSON.stringify(permissionOf(draft).constraints ?? {});
+const isFree = (draft: Draft): boolean => conditions(draft) === '{}';
 
 /** Returns what is probably not meant by an entry. */
-export function lint(draft: Draft, all: readonly Draft[], index: number): (keyof typeof t.lints)[] {
+export function lint(draft: Draft, all: readonly Draft[]): (keyof typeof t.lints)[] {
   const found: (keyof typeof t.lints)[] = [];
-  if (draft.resource === '*' && words(draft.actions).includes('*') && isFree(draft)) found.push('everything');
+  if (draft.resource === '*' && draft.actions.includes('*') && isFree(draft)) found.push('everything');
   if (draft.cap !== '' && Number(draft.cap) === 0) found.push('capZero');
+  if (draft.resource === '' || draft.actions.length === 0) return found;
   const others = all.filter(
-    (d, i) =>
-      i !== index &&
-      covers(d.resource.trim(), draft.resource.trim()) &&
-      coversActions(words(d.actions), words(draft.actions)),
+    (d) => d !== draft && covers(d.resource, draft.resource) && coversActions(d.actions, draft.actions),
   );
-  if (draft.resource.trim() !== '' && draft.actions.trim() !== '') {
-    if (others.some((d) => isFree(d) && !isFree(draft))) found.push('voided');
-    else if (others.some((d) => isFree(d) || sameConditions(d, draft))) found.push('duplicate');
-  }
+  if (others.some((d) => isFree(d) && !isFree(draft))) found.push('voided');
+  else if (others.some((d) => isFree(d) || conditions(d) === conditions(draft))) found.push('duplicate');
   return found;
 }
 

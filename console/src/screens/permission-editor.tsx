@@ -8,7 +8,9 @@ import { Empty, ErrorNotice, Result, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
-import { type Draft, draftOf, entriesOf, lint, permissionsOf, sentenceOf } from './permission-draft.ts';
+import type { Problem } from './permission-check.ts';
+import { type Draft, draftOf, entriesOf, lint, permissionOf, sentenceOf } from './permission-draft.ts';
+import { Entry, useKnown } from './permission-entry.tsx';
 
 /** What the agent may do now, and a draft of its own permissions. */
 export function PermissionEditor({ agent }: { agent: Agent }) {
@@ -58,6 +60,8 @@ export function PermissionEditor({ agent }: { agent: Agent }) {
   );
 }
 
+const asText = (drafts: readonly Draft[]): string => JSON.stringify(drafts.map(permissionOf), null, 2);
+
 function Editor({ agent }: { agent: Agent }) {
   const [{ add, actions = '' }, setAddress] = useAddress();
   // A decision or an approval leads here with the narrowest permission that would have allowed it.
@@ -65,108 +69,81 @@ function Editor({ agent }: { agent: Agent }) {
     ...agent.permissions.map(draftOf),
     ...(add ? [draftOf({ resource: add, actions: actions.split(' ') })] : []),
   ]);
+  /** The JSON as it was typed, while it is not the one of the fields. */
+  const [typed, setTyped] = useState<string>();
+  const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [asking, setAsking] = useState<readonly Permission[]>();
-  const [problem, setProblem] = useState<string>();
-  const change = (index: number, patch: Partial<Draft>): void =>
-    setDrafts(drafts.map((d, i) => (i === index ? { ...d, ...patch } : d)));
-  const review = (): void => {
-    try {
-      setAsking(permissionsOf(drafts));
-      setProblem(undefined);
-    } catch {
-      setProblem(t.jsonInvalid);
-    }
+  const known = useKnown(agent);
+  const change = (next: readonly Draft[]): void => {
+    setDrafts(next);
+    setTyped(undefined);
+    setProblems([]);
+  };
+  const take = async (text: string): Promise<void> => {
+    setTyped(text);
+    const read = await readPermissions(text);
+    setProblems(read.problems);
+    if (read.permissions) setDrafts(read.permissions.map(draftOf));
+  };
+  const review = async (): Promise<void> => {
+    const read = await readPermissions(typed ?? asText(drafts));
+    setProblems(read.problems);
+    setAsking(read.permissions);
   };
   return (
     <Section title={t.editPermissions}>
-      {drafts.map((draft, index) => (
-        <fieldset className="entry" key={index}>
-          <legend className="sr">{t.entry(index + 1)}</legend>
-          <div className="grid2">
-            <Field label={t.resource} hint={t.resourceHint}>
-              {(id) => (
-                <input
-                  id={id}
-                  className="mono"
-                  value={draft.resource}
-                  onChange={(e) => change(index, { resource: e.target.value })}
-                />
-              )}
-            </Field>
-            <Field label={t.actions} hint={t.actionsHint}>
-              {(id) => (
-                <input
-                  id={id}
-                  className="mono"
-                  value={draft.actions}
-                  onChange={(e) => change(index, { actions: e.target.value })}
-                />
-              )}
-            </Field>
-            <Field label={t.capPerHour} hint={t.capHint}>
-              {(id) => (
-                <input
-                  id={id}
-                  type="number"
-                  min="0"
-                  value={draft.cap}
-                  onChange={(e) => change(index, { cap: e.target.value })}
-                />
-              )}
-            </Field>
-            <Field label={t.ipAllowlist} hint={t.listHint}>
-              {(id) => (
-                <input
-                  id={id}
-                  className="mono"
-                  value={draft.ips}
-                  onChange={(e) => change(index, { ips: e.target.value })}
-                />
-              )}
-            </Field>
-          </div>
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={draft.approval}
-              onChange={(e) => change(index, { approval: e.target.checked })}
+      <div className="editor">
+        <div className="form">
+          {drafts.map((draft, index) => (
+            <Entry
+              key={index}
+              number={index + 1}
+              draft={draft}
+              lints={lint(draft, drafts)}
+              problems={typed === undefined ? problems.filter((one) => one.entry === index) : []}
+              known={known}
+              change={(patch) => change(drafts.map((d) => (d === draft ? { ...d, ...patch } : d)))}
+              remove={() => change(drafts.filter((d) => d !== draft))}
             />
-            {t.requireApproval}
-          </label>
-          <Field label={t.furtherConditions} hint={t.furtherHint}>
-            {(id) => (
-              <textarea id={id} value={draft.further} onChange={(e) => change(index, { further: e.target.value })} />
-            )}
-          </Field>
-          <Sentence draft={draft} />
-          {lint(draft, drafts, index).map((code) => (
-            <p className="notice warning" key={code}>
-              {t.lints[code]}
-            </p>
           ))}
           <div className="actions">
-            <button type="button" className="button" onClick={() => setDrafts(drafts.filter((_, i) => i !== index))}>
-              {t.removeEntry(index + 1)}
+            <button
+              type="button"
+              className="button"
+              onClick={() => change([...drafts, draftOf({ resource: '', actions: [] })])}
+            >
+              {t.addEntry}
+            </button>
+            <button type="button" className="button primary" onClick={() => void review()}>
+              {t.reviewChanges}
             </button>
           </div>
-        </fieldset>
-      ))}
-      {problem && (
-        <p className="notice error" role="alert">
-          {problem}
-        </p>
-      )}
-      <div className="actions">
-        <button
-          type="button"
-          className="button"
-          onClick={() => setDrafts([...drafts, draftOf({ resource: '', actions: [] })])}
-        >
-          {t.addEntry}
-        </button>
-        <button type="button" className="button primary" onClick={review}>
-          {t.reviewChanges}
-        </button>
+          {problems.length > 0 && (
+            <p className="notice error" role="alert">
+              {t.draftProblems(problems.length)}
+            </p>
+          )}
+        </div>
+        <div className="json">
+          <Field label={t.asJson} hint={t.asJsonHint}>
+            {(id) => (
+              <textarea
+                id={id}
+                spellCheck={false}
+                value={typed ?? asText(drafts)}
+                aria-invalid={typed !== undefined && problems.length > 0}
+                onChange={(e) => void take(e.target.value)}
+              />
+            )}
+          </Field>
+          {typed !== undefined &&
+            problems.slice(0, 5).map(({ entry, text }) => (
+              <p className="notice error" key={`${entry} ${text}`}>
+                {entry !== undefined && `${t.entry(entry + 1)}: `}
+                {text}
+              </p>
+            ))}
+        </div>
       </div>
       {asking && (
         <Review
@@ -180,19 +157,19 @@ function Editor({ agent }: { agent: Agent }) {
   );
 }
 
-/** A draft in words, while its JSON can be read. */
-function Sentence({ draft }: { draft: Draft }) {
+/** Reads permissions as the service would. `permissions` is undefined if it would refuse them. */
+async function readPermissions(
+  text: string,
+): Promise<{ permissions?: readonly Permission[]; problems: readonly Problem[] }> {
+  let value: unknown;
   try {
-    const [permission] = permissionsOf([draft]);
-    if (!permission?.resource || permission.actions.length === 0) return null;
-    return (
-      <p className="quiet">
-        <Untrusted>{sentenceOf(permission)}</Untrusted>
-      </p>
-    );
+    value = JSON.parse(text);
   } catch {
-    return null;
+    return { problems: [{ text: t.jsonInvalid }] };
   }
+  const { problemsOf } = await import('./permission-check.ts');
+  const problems = problemsOf(value);
+  return problems.length > 0 ? { problems } : { permissions: value as Permission[], problems };
 }
 
 /** The entries that a draft adds and removes. */
