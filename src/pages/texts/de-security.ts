@@ -86,6 +86,9 @@ export const deSecurity: typeof enSecurity = {
     confirm: 'Weiter',
     signInFirst:
       'Um Passkeys zu ändern, melden Sie sich erneut an: Ihre letzte Anmeldung liegt mehr als 15 Minuten zurück.',
+    passkeyFirst:
+      'Melden Sie sich erneut mit einem Ihrer Passkeys an: Dafür muss in den letzten 15 Minuten einer benutzt worden ' +
+      'sein. Wenn Sie alle verloren haben, bitten Sie einen Administrator, sie zu entfernen.',
     signInAgain: 'Erneut anmelden',
     noDomain: 'Passkeys brauchen eine Adresse mit Domain und https. Fragen Sie den Betreiber dieses Dienstes.',
     unsupported: 'Dieser Browser unterstützt keine Passkeys.',
@@ -168,8 +171,8 @@ export const deSecurity: typeof enSecurity = {
     code: 'Code aus der App',
     codeHint: 'Um ein Token zu erstellen, brauchen Sie Ihren zweiten Faktor.',
     signInFirst:
-      'Um ein Token zu erstellen, melden Sie sich erneut mit einem Passkey an: Ihre letzte Anmeldung liegt mehr als 15 ' +
-      'Minuten zurück.',
+      'Um ein Token zu erstellen, melden Sie sich erneut mit einem Passkey an: Sie haben in den letzten 15 Minuten ' +
+      'keinen benutzt.',
     submit: 'Token erstellen',
     needsScope: 'Wählen Sie aus, was das Token darf, oder geben Sie ihm alle Ihre Rechte.',
     allOrSome: 'Sie haben alle Rechte gewählt und auch einzelne. Entscheiden Sie sich für eines.',

@@ -80,6 +80,9 @@ export const enSecurity = {
     codeHint: 'Changing passkeys needs your second factor. Six digits, or one of your backup codes.',
     confirm: 'Continue',
     signInFirst: 'To change passkeys, sign in again: your last sign-in was more than 15 minutes ago.',
+    passkeyFirst:
+      'Sign in again with one of your passkeys: this needs one that was used within the last 15 minutes. If you have ' +
+      'lost them all, ask an administrator to remove them.',
     signInAgain: 'Sign in again',
     noDomain: 'Passkeys need an address with a domain and https. Ask the operator of this service.',
     unsupported: 'This browser does not support passkeys.',
@@ -159,7 +162,7 @@ export const enSecurity = {
     lifetimes: { 30: 'In 30 days', 90: 'In 90 days', 365: 'In a year', never: 'Never' },
     code: 'Code from the app',
     codeHint: 'Creating a token needs your second factor.',
-    signInFirst: 'To create a token, sign in again with a passkey: your last sign-in was more than 15 minutes ago.',
+    signInFirst: 'To create a token, sign in again with a passkey: you have not used one within the last 15 minutes.',
     submit: 'Create token',
     needsScope: 'Choose what the token may do, or give it all of your rights.',
     allOrSome: 'You chose all of your rights and also some of them. Choose one.',

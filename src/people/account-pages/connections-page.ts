@@ -35,6 +35,7 @@ import {
 import { SessionErrors, withRecentSignIn } from '../sessions/index.ts';
 import { sendConnectionRemoved, sessionIdOf } from '../users/index.ts';
 import { type AnyCall, answerForm, findPagePerson, PATHS } from './form.ts';
+import { missingProofOf } from './missing-proof.ts';
 
 /** `connect` needs the name of an issuer, `remove` the address of one. */
 export const ConnectionsForm = z
@@ -65,7 +66,9 @@ export async function connectionsPage(platform: Platform, call: AnyCall, error?:
     ? (await listSignInIssuers(platform)).filter(({ issuer }) => own.every((each) => each.issuer !== issuer))
     : [];
   const isLate = error?.code === SessionErrors.REAUTHENTICATION_REQUIRED.code;
-  const problems = error ? [{ message: isLate ? t.identities.signInFirst : messageOf(t, error) }] : [];
+  const late = (reason: unknown): string =>
+    missingProofOf(reason) === 'passkey' ? t.passkeys.passkeyFirst : t.identities.signInFirst;
+  const problems = error ? [{ message: isLate ? late(error) : messageOf(t, error) }] : [];
   const done = { added: t.identities.added, removed: t.identities.removed }[call.url.searchParams.get('done') ?? ''];
   const here = pathOf(platform, PATHS.connections);
   const again = `${pathOf(platform, PATHS.signIn)}?returnTo=${encodeURIComponent(here)}`;

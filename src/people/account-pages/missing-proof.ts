@@ -5,13 +5,14 @@ import type { Db } from '../../storage/index.ts';
 import { SessionErrors } from '../sessions/index.ts';
 import { PATHS } from './form.ts';
 
-/** Proof that is missing for a change: a code of the app, or a new sign-in. */
-export type MissingProof = 'code' | 'sign-in' | undefined;
+/** Proof that is missing for a change: a code of the app, a sign-in with a passkey, or any new sign-in. */
+export type MissingProof = 'code' | 'passkey' | 'sign-in' | undefined;
 
 /** Returns what an error asks for. Throws an error that does not ask for proof. */
 export function missingProofOf(error: unknown): Exclude<MissingProof, undefined> {
   if (!(error instanceof LegateError) || error.code !== SessionErrors.REAUTHENTICATION_REQUIRED.code) throw error;
-  return error.details?.['path'] === '/totp/verify' ? 'code' : 'sign-in';
+  const path = error.details?.['path'];
+  return path === '/totp/verify' ? 'code' : path === '/sign-in' ? 'sign-in' : 'passkey';
 }
 
 /** @param reauthorize asks for the proof, such as that of `withRecentProof` */

@@ -91,7 +91,8 @@ function addingOf(
       { action: 'confirm' },
     );
   }
-  if (missing === 'sign-in') return signInAgain(platform, t, here, t.passkeys.signInFirst);
+  if (missing !== undefined)
+    return signInAgain(platform, t, here, missing === 'passkey' ? t.passkeys.passkeyFirst : t.passkeys.signInFirst);
   if (count >= MAX_PASSKEYS) return html`<p>${t.codes.PASSKEY_LIMIT_EXCEEDED}</p>`;
   if (!hasPasskeys(platform)) return html`<p>${t.passkeys.noDomain}</p>`;
   const { config } = platform;

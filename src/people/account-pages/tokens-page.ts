@@ -71,7 +71,7 @@ export async function tokensPage(
     inAccount: true,
     body: html`${errorSummary(t, problems)}${revoked}<p>${t.tokens.intro}</p>${cards.length > 0 ? list(cards) : html`<p>${t.tokens.none}</p>`}
 <h2>${t.tokens.createTitle}</h2>${
-      missing === 'sign-in'
+      missing === 'passkey'
         ? signInAgain(platform, t, pathOf(platform, PATHS.tokens), t.tokens.signInFirst)
         : createForm(platform, t, input, problems, missing === 'code')
     }`,

@@ -20,7 +20,7 @@ export { parseDevice } from './device.ts';
 export { type EndReason, endSessions } from './end-sessions.ts';
 export { SessionErrors } from './errors.ts';
 export { listSessions } from './list-sessions.ts';
-export { signInRequired, withRecentProof, withRecentSignIn } from './recent-proof.ts';
+export { withRecentProof, withRecentSignIn } from './recent-proof.ts';
 export { revokeSession, revokeSessions } from './revoke-sessions.ts';
 export { Session } from './schema.ts';
 export { isSecondFactorDue } from './second-factor-due.ts';

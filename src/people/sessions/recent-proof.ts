@@ -1,4 +1,4 @@
-import { asUser, type Principal, type Visibility } from '../../access/principal.ts';
+import { asUser, type Principal } from '../../access/principal.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import type { Platform } from '../../platform.ts';
@@ -8,24 +8,23 @@ import { SessionErrors } from './errors.ts';
 /** Time for which an authentication with all factors counts as recent. */
 const RECENT_MS = 15 * MINUTE_MS;
 
-interface CallOfPerson {
+interface CallOfPerson<T> {
   readonly principal: Principal;
-  readonly reauthorize: (db: Db) => Promise<Visibility>;
+  readonly reauthorize: (db: Db) => Promise<T>;
 }
 
 /**
  * Replaces a call's `reauthorize` for actions through which a stolen session would gain lasting access. A user with a
- * second factor must have used it recently, and a user with passkeys must have signed in recently: 403
- * REAUTHENTICATION_REQUIRED. API tokens pass, and so do users with the password alone.
+ * second factor must have used it recently, and a user with passkeys must have signed in with one recently, since the
+ * password alone proves less: 403 REAUTHENTICATION_REQUIRED. API tokens pass, and so do users without both.
  */
 export const withRecentProof =
-  (platform: Platform, call: CallOfPerson) =>
-  async (db: Db): Promise<Visibility> => {
-    const visibility = await call.reauthorize(db);
+  <T>(platform: Platform, call: CallOfPerson<T>) =>
+  async (db: Db): Promise<T> => {
+    const answer = await call.reauthorize(db);
     const proof = await findProof(platform, db, call.principal);
-    if (proof && !proof.isRecent && (proof.hasSecondFactor || proof.hasPasskey))
-      throw proof.hasSecondFactor ? codeRequired() : signInRequired('/passkeys/sign-in/options');
-    return visibility;
+    if (proof && !proof.isRecent && (proof.hasSecondFactor || proof.hasPasskey)) throw missing(proof);
+    return answer;
   };
 
 /**
@@ -33,28 +32,32 @@ export const withRecentProof =
  * signed in recently, with all their factors: 403 REAUTHENTICATION_REQUIRED.
  */
 export const withRecentSignIn =
-  (platform: Platform, call: CallOfPerson) =>
-  async (db: Db): Promise<Visibility> => {
-    const visibility = await call.reauthorize(db);
+  <T>(platform: Platform, call: CallOfPerson<T>) =>
+  async (db: Db): Promise<T> => {
+    const answer = await call.reauthorize(db);
     const proof = await findProof(platform, db, call.principal);
-    if (proof && !proof.isRecent) throw proof.hasSecondFactor ? codeRequired() : signInRequired();
-    return visibility;
+    if (proof && !proof.isRecent) throw missing(proof);
+    return answer;
   };
 
+interface Proof {
+  readonly hasSecondFactor: boolean;
+  readonly hasPasskey: boolean;
+  /** The session proved all factors of the user recently. */
+  readonly isRecent: boolean;
+}
+
+const missing = ({ hasSecondFactor, hasPasskey }: Proof) =>
+  hasSecondFactor ? codeRequired() : signInRequired(hasPasskey ? '/passkeys/sign-in/options' : '/sign-in');
+
 /** Returns undefined for credentials other than sessions. */
-async function findProof(
-  platform: Platform,
-  db: Db,
-  caller: Principal,
-): Promise<
-  { readonly hasSecondFactor: boolean; readonly hasPasskey: boolean; readonly isRecent: boolean } | undefined
-> {
+async function findProof(platform: Platform, db: Db, caller: Principal): Promise<Proof | undefined> {
   const { via, credentialId } = asUser(caller);
   if (via !== 'session' || credentialId === null) return undefined;
   const row = await db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
-    .select(['sessions.auth_time', 'users.two_factor_enabled'])
+    .select(['sessions.auth_time', 'sessions.both_factors', 'users.two_factor_enabled'])
     .select((eb) =>
       eb
         .selectFrom('passkeys')
@@ -66,18 +69,17 @@ async function findProof(
     .where('sessions.id', '=', credentialId)
     .executeTakeFirst();
   if (!row) throw invalidCredential('principal-ended');
-  return {
-    hasSecondFactor: row.two_factor_enabled === 1,
-    hasPasskey: row.passkey_id !== null,
-    isRecent: platform.clock.now() - row.auth_time <= RECENT_MS,
-  };
+  const hasSecondFactor = row.two_factor_enabled === 1;
+  const hasPasskey = row.passkey_id !== null;
+  // A code of the app sets the time; the password of a user with passkeys alone sets it too.
+  const isStrong = hasSecondFactor || !hasPasskey || row.both_factors === 1;
+  return { hasSecondFactor, hasPasskey, isRecent: isStrong && platform.clock.now() - row.auth_time <= RECENT_MS };
 }
 
 const codeRequired = () =>
   SessionErrors.REAUTHENTICATION_REQUIRED({ details: { method: 'POST', path: '/totp/verify' } });
 
-/** Also for sign-ins that were too weak: the passkey, or the code, is missing. */
-export const signInRequired = (path: '/sign-in' | '/passkeys/sign-in/options' = '/sign-in') =>
+const signInRequired = (path: '/sign-in' | '/passkeys/sign-in/options') =>
   SessionErrors.REAUTHENTICATION_REQUIRED({
     message:
       path === '/sign-in'

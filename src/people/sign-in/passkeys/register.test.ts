@@ -142,12 +142,12 @@ describe('adding a passkey', () => {
   });
 
   it('allows at most 20 a person', async () => {
-    const p = await someone(await shared());
+    const p = await withPasskey(await someone(await shared()));
     const row = { user_id: p.id, public_key: 'x', counter: 0, transports: '[]', name: 'x', synced: 0, created_at: 0 };
     await p.t.legate.platform.database.write
       .insertInto('passkeys')
       .values(
-        Array.from({ length: 19 }, (_, i) => ({
+        Array.from({ length: 18 }, (_, i) => ({
           ...row,
           id: `pky_${p.id}_${i}`,
           credential_id: `${p.id}_${i}`,
@@ -175,7 +175,7 @@ describe('adding a passkey', () => {
     const old = [403, 'REAUTHENTICATION_REQUIRED'];
     const refused = await p.t.call('POST', '/passkeys/register/options', { as: p.session });
     expect(codeOf(refused)).toEqual(old);
-    expect(refused.body.error.details).toEqual({ method: 'POST', path: '/sign-in' });
+    expect(refused.body.error.details).toEqual({ method: 'POST', path: '/passkeys/sign-in/options' });
     const verify = { as: p.session, body: waiting };
     expect(codeOf(await p.t.call('POST', '/passkeys/register/verify', verify))).toEqual(old);
     expect(codeOf(await p.t.call('DELETE', `/passkeys/${p.passkeyId}`, { as: p.session }))).toEqual(old);

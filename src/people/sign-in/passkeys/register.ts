@@ -98,6 +98,8 @@ export async function completeRegistration(
         .onConflict((oc) => oc.column('credential_id').doNothing())
         .executeTakeFirstOrThrow();
       if (numInsertedOrUpdatedRows === 0n) return new FailedAttempt(PasskeyErrors.PASSKEY_EXISTS());
+      // The new authenticator has verified the person, so this session goes on as one that was begun with a passkey.
+      await change.db.updateTable('sessions').set({ both_factors: 1 }).where('id', '=', person.sessionId).execute();
       change.emit({
         type: 'passkey.added',
         userId: account.id,

@@ -43,7 +43,8 @@ export const passkeyRoutes = [
     summary: 'Start adding a passkey',
     description:
       'Returns options for navigator.credentials.create(). The challenge works once, for 5 minutes, in this session, ' +
-      'and replaces an earlier one. Needs a session and a sign-in within the last 15 minutes.',
+      'and replaces an earlier one. Needs a session and a sign-in within the last 15 minutes; of a person with ' +
+      'passkeys, one with a passkey or a code.',
     access: 'user',
     effect: 'ownAccount',
     rateLimit: 'passkey',
@@ -133,7 +134,7 @@ export const passkeyRoutes = [
     summary: 'Remove a passkey',
     description:
       "The passkey no longer signs in; sessions that it began continue. Only the caller's own passkeys. A " +
-      'session needs a sign-in within the last 15 minutes.',
+      'session needs a sign-in with a passkey or a code within the last 15 minutes.',
     access: 'user',
     effect: 'ownAccount',
     params: z.object({ id: z.string() }),

@@ -1,3 +1,4 @@
+import { generateSync } from 'otplib';
 import { describe, expect, it } from 'vitest';
 import {
   Authenticator,
@@ -221,6 +222,46 @@ describe('with configuration', () => {
     expect(page.text).toContain('href="/account/sign-in?returnTo=%2Faccount%2Ftokens"');
     expect(page.text).not.toContain('name="lifetime"');
     expect((await make((await signInWithPasskey(t, device)).body.token))[0]).toBe(201);
+  });
+
+  it('where a person has passkeys, the password alone changes no way in and creates nothing that lasts', async () => {
+    const { box } = await shared();
+    const t = await createTestService({ config: { mail: { url: box.url } } });
+    const p = await signedUp({ t, box });
+    const password = 'correct horse battery';
+    const signIn = async (): Promise<string> =>
+      (await t.call('POST', '/sign-in', { body: { email: p.email, password } })).body.token;
+    const pending = await signIn();
+    const begun = await t.call('POST', '/totp/enable', { as: pending, body: { password } });
+    const device = new Authenticator();
+    const added = await addPasskey(t, p.session, device);
+    expect(added.status).toBe(201);
+    const stolen = await signIn();
+    const changes = (as: string) =>
+      Promise.all([
+        t.call('POST', '/api-tokens', { as, body: { name: 'ci' } }),
+        t.call('POST', '/passkeys/register/options', { as }),
+        t.call('DELETE', `/passkeys/${added.body.id}`, { as }),
+        t.call('POST', '/totp/enable', { as, body: { password } }),
+        t.call('POST', '/totp/verify', {
+          as,
+          body: { code: generateSync({ secret: begun.body.secret, epoch: t.clock.now() / 1000 }) },
+        }),
+      ]);
+    for (const as of [stolen, pending])
+      for (const r of await changes(as)) {
+        expect(codeOf(r)).toEqual([403, 'REAUTHENTICATION_REQUIRED']);
+        expect(r.body.error.details).toEqual({ method: 'POST', path: '/passkeys/sign-in/options' });
+      }
+    const page = await t.call('GET', '/account/passkeys', { as: stolen, headers: { accept: 'text/html' } });
+    expect(page.text).toContain('Sign in again with one of your passkeys');
+    expect((await t.call('GET', '/auth/session', { as: stolen })).body.user.twoFactorEnabled).toBe(false);
+    // The session that added the passkey has proved both factors, and so has one that a passkey began.
+    expect((await t.call('POST', '/api-tokens', { as: p.session, body: { name: 'ci' } })).status).toBe(201);
+    const strong = (await signInWithPasskey(t, device)).body.token;
+    expect((await addPasskey(t, strong)).status).toBe(201);
+    expect((await t.call('DELETE', `/passkeys/${added.body.id}`, { as: strong })).status).toBe(204);
+    expect((await t.call('POST', '/totp/enable', { as: strong, body: { password } })).status).toBe(200);
   });
 
   it('the relying party is the host of the public address', async () => {

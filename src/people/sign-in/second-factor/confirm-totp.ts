@@ -1,5 +1,6 @@
 import { invalidCredential } from '../../../kernel/errors.ts';
 import type { Platform } from '../../../platform.ts';
+import { withRecentProof } from '../../sessions/index.ts';
 import {
   findUser,
   type PersonCalling,
@@ -26,7 +27,7 @@ export interface Confirmed {
 
 /**
  * Checks a code of a signed-in user. The first correct one switches the second factor on; each one counts as a recent
- * authentication. 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
+ * authentication. 401 INVALID_CODE, 403 REAUTHENTICATION_REQUIRED, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
  * @param withBackupCodes replace the backup codes when the second factor is switched on, and return the new ones
  */
 export async function confirmTotp(
@@ -48,6 +49,8 @@ export async function confirmTotp(
       .where('user_id', '=', userId)
       .executeTakeFirst();
     if (!known) throw SecondFactorErrors.TOTP_NOT_SET_UP();
+    // Passkeys may have been added since the set-up began.
+    if (known.enabled_at === null) await withRecentProof(platform, person)(db);
     const used = await useCode(platform, change, userId, code, deviceOfCall(person.principal));
     if (typeof used === 'object')
       return recordFailure(

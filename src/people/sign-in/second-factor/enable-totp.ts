@@ -1,8 +1,7 @@
 import { seal } from '../../../kernel/encryption.ts';
 import type { Platform } from '../../../platform.ts';
-import { signInRequired } from '../../sessions/index.ts';
+import { withRecentProof } from '../../sessions/index.ts';
 import { type PersonCalling, withPasswordCheck } from '../../users/index.ts';
-import { findPasskeys } from '../passkeys/store.ts';
 import { replaceBackupCodes } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { TotpEnabling } from './schema.ts';
@@ -19,9 +18,8 @@ export async function enableTotp(platform: Platform, person: PersonCalling, pass
   return withPasswordCheck(platform, person, password, async (change, row) => {
     const { db, now } = change;
     if (row.two_factor_enabled === 1) throw SecondFactorErrors.TOTP_ALREADY_ENABLED();
-    // Where a second factor is required, the password alone must not replace the passkeys that are one.
-    if (person.principal.secondFactorDue && (await findPasskeys(db, row.id)).length > 0)
-      throw signInRequired('/passkeys/sign-in/options');
+    // The password alone must not replace the passkeys of a person.
+    await withRecentProof(platform, person)(db);
     await db.deleteFrom('totp_secrets').where('user_id', '=', row.id).execute();
     await db
       .insertInto('totp_secrets')

@@ -68,7 +68,13 @@ export const secondFactorRoutes = [
     body: VerifyTotp,
     responses: { 200: SignedIn },
     secrets: ['token'],
-    errors: [INVALID_CODE, TOTP_NOT_SET_UP, TOO_MANY_TRIES, SessionErrors.SESSION_LIMIT_REACHED],
+    errors: [
+      INVALID_CODE,
+      TOTP_NOT_SET_UP,
+      TOO_MANY_TRIES,
+      SessionErrors.REAUTHENTICATION_REQUIRED,
+      SessionErrors.SESSION_LIMIT_REACHED,
+    ],
     handle: async (call, platform) => {
       const { twoFactorToken } = call.body;
       if (twoFactorToken !== undefined) {
