@@ -12,7 +12,7 @@ import {
   verifyAssertion,
 } from '../../people/federation/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import { tokenEndpoint } from '../metadata/metadata.ts';
+import { assertionAudiences } from '../metadata/metadata.ts';
 import { CLIENT_ALGORITHMS, type ClientKeys } from './client-keys.ts';
 import { createHostLimit } from './host-limit.ts';
 
@@ -61,7 +61,7 @@ export async function checkClientAssertion(
   if (typeof claims === 'string') return claims;
   if (claims.sub !== id) return 'client-id-mismatch';
   const audiences = [claims.aud ?? []].flat();
-  const own = [platform.issuer, tokenEndpoint(platform)];
+  const own = assertionAudiences(platform);
   // One that is also for another server could be replayed by that server.
   if (audiences.length === 0 || audiences.some((audience) => !own.includes(audience))) return 'assertion-audience';
   if (claims.exp > now / SECOND_MS + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS) return 'assertion-lifetime';

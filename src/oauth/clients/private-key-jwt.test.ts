@@ -211,6 +211,7 @@ describe('an agent with a key', () => {
     const metadata = (await t.call('GET', '/.well-known/oauth-authorization-server')).body;
     const r = await ownToken(await proof(agent.id, { aud: metadata.token_endpoint }));
     expect(r.status, r.text).toBe(200);
+    expect((await ownToken(await proof(agent.id, { aud: `${t.legate.baseUrl}/oauth/token` }))).status).toBe(200);
     expect(claimsOf(r.body.access_token)).toMatchObject({ sub: agent.id, client_id: agent.id });
     const fields = { token: r.body.access_token, ...(await proof(agent.id)) };
     expect((await form(t, '/oauth/introspect', fields)).body).toMatchObject({ active: true, sub: agent.id });

@@ -48,7 +48,12 @@ export const ServerMetadata = z
 const endpoint = ({ baseUrl, config }: Platform, name: string): string =>
   `${baseUrl}${config.http.basePath.replace(/\/$/, '')}/oauth/${name}`;
 
-export const tokenEndpoint = (platform: Platform): string => endpoint(platform, 'token');
+/** Audiences of assertions (RFC 7523, section 3): the issuer, and the token endpoint by each of its addresses. */
+export function assertionAudiences({ baseUrl, config, issuer }: Platform): string[] {
+  const [base, rest] = [config.http.basePath, config.http.restPath].map((path) => path.replace(/\/$/, ''));
+  const paths = [base, rest].flatMap((mount) => [`${mount}/oauth/token`, `${mount}/mcp/token`]);
+  return [issuer, ...[...paths, `${rest}/token`].map((path) => baseUrl + path)];
+}
 
 /** `issuer` is the configured one, byte for byte: clients compare it. */
 export function serverMetadata(platform: Platform): z.output<typeof ServerMetadata> {

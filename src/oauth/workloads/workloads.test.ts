@@ -89,6 +89,16 @@ describe('a workload', () => {
     expect(actor).toMatchObject({ kind: 'agent', id: agent.id, workload: { issuer: platform.address, subject: sub } });
   });
 
+  it('[RFC 7523 3] names the token endpoint by any of its addresses as audience', async () => {
+    const sub = newSubject();
+    await trusting({ subject: sub });
+    const paths = ['/oauth/token', '/mcp/token', '/token', '/api/legate/oauth/token', '/api/legate/mcp/token'];
+    const status = async (path: string) =>
+      (await show(await platform.sign(claims({ sub, aud: `${t.legate.baseUrl}${path}` })))).status;
+    expect(await Promise.all(paths.map(status))).toEqual(paths.map(() => 200));
+    expect(await Promise.all(['/', '/oauth/revoke', '/oauth/token/'].map(status))).toEqual([400, 400, 400]);
+  });
+
   it('is named in the audit entries of what it asks', async () => {
     const sub = newSubject();
     const agent = await trusting({ subject: sub });

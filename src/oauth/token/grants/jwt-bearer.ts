@@ -5,7 +5,7 @@ import type { RefusalReason } from '../../../kernel/refusals.ts';
 import { findIssuer, keysOf, readUnverified, useOnce, verifyAssertion } from '../../../people/federation/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { OAuthErrors } from '../../errors.ts';
-import { tokenEndpoint } from '../../metadata/metadata.ts';
+import { assertionAudiences } from '../../metadata/metadata.ts';
 import { getTarget } from '../../resource.ts';
 import { agentScopes } from '../../scope.ts';
 import { findAgentOfWorkload } from '../../workloads/find-agent.ts';
@@ -51,7 +51,7 @@ export async function jwtBearerGrant(
   const target = await getTarget(platform, request.resource);
   const scope = agentScopes(platform, request.scope).join(' ');
   const ttl = Math.min(platform.config.mcp.accessTokenTtl * SECOND_MS, HOUR_MS);
-  const ownAudiences = [platform.issuer, tokenEndpoint(platform)];
+  const ownAudiences = assertionAudiences(platform);
   return platform.ledger.changeTogether(from, async (change) => {
     const { db, now } = change;
     // The issuer may have been removed while its keys were fetched.
