@@ -1,6 +1,6 @@
 // npm test: builds, then runs every suite: on SQLite, on PostgreSQL, on the built package as a process, and on the
-// house itself. Arguments go to vitest: npm test -- src/agents. What cannot run here is said, and is an error when
-// CI=true.
+// house itself. Arguments go to vitest: npm test -- src/agents. Tests that cannot run here are listed, and are an
+// error when CI=true.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -86,7 +86,7 @@ const pageFigure = (times) => ({
   ok: quantile(times, 0.99) <= 10,
 });
 
-/** What stands in the file once for each row, and how often else. */
+/** A text that the file has once for each row, and how often it has it besides. */
 const ROW_MARKS = { ndjson: ['\n', 0], csv: ['\r\n', 1], json: ['"id":"aud_', 0] };
 
 export async function measureExport({ scratch, generator, history, report, quick }) {

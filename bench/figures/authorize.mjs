@@ -8,7 +8,7 @@ import { startReference, startService, writeBodies } from '../support/service.mj
 const ASK = { action: 'read', resource: 'mcp:server3:list_issues', arguments: { repo: 'octo/hello', page: 1 } };
 const WITHIN = 0.85;
 
-/** What an agent asks about itself. */
+/** The question of an agent about itself. */
 export const ownQuestion = (scratch) => writeBodies(join(scratch, 'own.txt'), [ASK]);
 export const target = (server, token, bodies) => ({ url: `${server.url}/authorize`, token, bodies });
 
@@ -93,7 +93,7 @@ export async function fillHistory(scratch, rows) {
   return { dataDir, databaseUrl, people, rows };
 }
 
-/** What was written past the service is indexed in the background and counted when it is asked for. */
+/** Rows that were not written by the service are indexed in the background and counted on the first query. */
 export async function caughtUp(service, databaseUrl, people, rows) {
   for (const path of [`/audit?agentId=${people.many[0]}&limit=1`, '/dashboard/stats?window=all']) {
     const { status } = await fetch(service.url + path, { headers: { authorization: `Bearer ${people.ownerToken}` } });
@@ -120,7 +120,7 @@ export async function checkRecords({ scratch, generator, report }) {
     await service.stop();
   }
   const { rows, allowed } = await countAudit(databaseUrl);
-  // What is in flight when the load ends is recorded, but nobody is there to hear the answer.
+  // Requests in flight when the load ends are recorded, but nobody receives their answers.
   report('every answered decision has its row', {
     measured: `${thousands(answered)} answers, ${thousands(rows)} rows, ${thousands(rows - allowed)} not allowed`,
     bar: `answers <= rows <= answers + ${3 * CONNECTIONS} in flight`,

@@ -1,4 +1,4 @@
-// What an Idempotency-Key costs a decision, and that decisions without one do not pay for it.
+// Measures the cost of an Idempotency-Key for a decision, and that decisions without one do not pay for it.
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
 import { load } from '../support/load.mjs';

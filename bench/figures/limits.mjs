@@ -1,4 +1,4 @@
-// What a limit costs: in memory, under a flood of keys, and with its Redis there and gone.
+// Measures the cost of a rate limit: in memory, under a flood of keys, and with Redis reachable and lost.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { MemoryStore } from '../../dist/http/rate-limit/memory-store.js';

@@ -46,7 +46,7 @@ async function measureDecisions({ scratch, generator, rounds, seconds, report, q
   const decide = async (service, { people, adminToken }) => {
     const before = cpuMs(service.pid);
     const run = await load(generator, target(service, people.small.token, own), CONNECTIONS, seconds);
-    // What was put off is paid before the other is measured, and counts as processor time.
+    // Postponed work is done before the other case is measured, and counts as processor time.
     if (service === sealed) await allSealed(service, adminToken);
     return { ...run, micros: ((cpuMs(service.pid) - before) * 1000) / run.requests };
   };

@@ -1,4 +1,4 @@
-// Who is signed in: the check of a session, and decisions while others sign in.
+// Sessions: the check of a session, and decisions while others sign in.
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
 import { compare, load } from '../support/load.mjs';

@@ -24,7 +24,7 @@ function take(stream, chunk) {
   for (;;) {
     const at = bytes.indexOf(MARK, from);
     if (at < 0 || at + MARK.length + BODY > bytes.length) {
-      // What may be the beginning of an id waits for its end.
+      // Text that may be the beginning of an id is kept until the rest arrives.
       stream.rest = bytes.subarray(at < 0 ? Math.max(from, bytes.length - MARK.length) : at);
       return;
     }

@@ -62,7 +62,7 @@ const middle = (runs) => ({
   p99: median(runs.map((r) => r.p99)),
 });
 
-/** What a program writes, given what it reads. */
+/** Returns the output of a program for an input. */
 export function run([program, ...args], input = '') {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -1,4 +1,4 @@
-// What this machine offers: cores to pin to, a load generator, and how fast its disk is.
+// Properties of this machine: cores to pin to, a load generator, and the speed of its disk.
 import { spawnSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, platform } from 'node:os';

@@ -1,4 +1,4 @@
-// What the figures of the sealed ledger share: programs that run to their end, a witness, and a log for it.
+// Shared by the figures of the sealed ledger: programs that run to their end, a witness, and a log for it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';

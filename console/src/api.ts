@@ -55,7 +55,7 @@ export async function loadMe(): Promise<void> {
   me = (await legate.sessions.current()).user;
 }
 
-/** What the roles may do (docs/security.md). The service decides; this only hides what it would refuse. */
+/** The rights of the roles (docs/security.md). The service decides; this only hides what it would refuse. */
 export const rights = {
   get me(): User {
     if (!me) throw new Error('Not loaded');

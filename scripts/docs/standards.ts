@@ -61,7 +61,7 @@ export function requirementsIn(source: string, file: string): Requirement[] {
   );
 }
 
-/** What stands for the value of a row becomes an ellipsis. */
+/** Placeholders for the values of a row become an ellipsis. */
 const plain = (title: string): string =>
   title
     .replace(/ ?\(%#\)/g, '')

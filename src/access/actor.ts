@@ -15,7 +15,7 @@ export interface Enterprise {
   readonly subject: string;
 }
 
-/** Who changed something (contract 17.1). Stands in the `data` of every event, as `actor`. */
+/** Who changed something (contract 17.1). Part of every event, as `actor`. */
 export interface Actor {
   /** `application`: the embedding application, in process. `system`: the clock and upkeep. */
   readonly kind: (typeof ACTOR_KINDS)[number];

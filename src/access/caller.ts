@@ -17,7 +17,7 @@ export interface Caller {
   readonly assertUnchanged?: ((current: object) => void) | undefined;
 }
 
-/** The part that a use case needs which asks for nothing but the right to change. */
+/** The part of a caller for use cases that need nothing but the right to change. */
 export type Changer = Pick<Caller, 'reauthorize' | 'actor' | 'assertUnchanged'>;
 
 const all: Visibility = { kind: 'all' };

@@ -15,7 +15,7 @@ export type Principal =
       readonly userId: Id<'user'>;
       readonly role: Role;
       readonly tenantId: Id<'tenant'> | null;
-      /** What proved it: a session (cookie or Bearer), an API token, or the embedder's own sign-in. */
+      /** The credential that proved it: a session (cookie or Bearer), an API token, or the embedder's own sign-in. */
       readonly via: 'session' | 'apiToken' | 'external';
       /** Session or API token id. */
       readonly credentialId: string | null;

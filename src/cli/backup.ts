@@ -36,7 +36,9 @@ export const command: Command<{ folder?: string; 'with-secrets'?: boolean }> = {
           `in ${((Date.now() - started) / 1000).toFixed(1)} s: ${join(resolve(folder), 'manifest.json')}\n`,
       );
       if (settings.values.secret !== undefined)
-        process.stdout.write('The keys are in the backup, sealed under LEGATE_SECRET. Keep a copy of it apart.\n');
+        process.stdout.write(
+          'The keys are in the backup, encrypted under LEGATE_SECRET. Keep a copy of that secret apart from the backup.\n',
+        );
       else if (!withSecrets && existsSync(secrets))
         process.stdout.write(
           'Keep a copy of secrets.json apart from the backup. Without it, second factors, webhook secrets and\n' +

@@ -120,7 +120,7 @@ async function tryServers(servers: ServersInput): Promise<void> {
     checkServers({ mcpServers: servers }, 'gateway.servers').map(async (server) => {
       const { type } = server.legate.auth;
       if (type === 'oauth' || type === 'userSecret') {
-        process.stdout.write(`${server.name} is tried when a person has connected to it.\n`);
+        process.stdout.write(`${server.name} is started when a person has connected to it.\n`);
         return;
       }
       const outcome = await listTools(server).then(

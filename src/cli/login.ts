@@ -14,7 +14,7 @@ interface Values {
 }
 
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
-/** What `seed` and `test` need. The person may tick fewer. */
+/** The scopes that `seed` and `test` need. The person may tick fewer. */
 const DEFAULT_SCOPE = 'agents:read agents:write delegations:read delegations:write audit:read authorize';
 
 const Metadata = z.object({

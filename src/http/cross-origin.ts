@@ -1,5 +1,5 @@
 /**
- * What pages of other origins may call (Fetch standard, CORS).
+ * Endpoints that pages of other origins may call (Fetch standard, CORS).
  *
  * Pages of any origin: MCP clients in a browser read metadata, register and fetch tokens from their own origin. Never
  * with credentials, so the session cookie has no effect.

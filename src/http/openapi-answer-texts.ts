@@ -5,7 +5,7 @@ import type { Route } from './route.ts';
 
 type Answer = Route<Platform>['responses'][number];
 
-/** What an answer of these schemas is, where their names do not say it. */
+/** Descriptions of answers with these schemas, if their names do not say enough. */
 const BY_NAME: Readonly<Record<string, string>> = {
   AgentKeys: 'the public keys of the agent',
   AgentWithToken: 'the agent, with its token, which is shown once',
@@ -35,7 +35,7 @@ const WITHOUT_CONTENT: Readonly<Record<string, string>> = {
   304: 'Not changed since the version in If-None-Match.',
 };
 
-/** What an operation returns, by the first words of its summary. The first that fits counts. */
+/** Descriptions of answers, by the first words of the operation's summary. The first match is used. */
 const BY_SUMMARY: readonly (readonly [RegExp, string])[] = [
   [/^(?:Get|Find|Export|Receive) an? /, 'The '],
   [/^(?:Get|List|Find|Export|Receive|Check that) /, ''],

@@ -325,7 +325,7 @@ function opensByStaticToken(platform: Platform, route: Route<Platform>, source: 
 function withVersion(route: Route<Platform>, call: RequestCall, answer: Answer): Answer {
   if (changes(call.source) && !call.matched)
     throw new Error(`${route.method} ${route.path} is versioned and did not call assertUnchanged.`);
-  // What was deleted has no version.
+  // A deleted resource has no version.
   if (answer instanceof Response || answer.status !== 200 || !answer.body || route.method === 'DELETE') return answer;
   return { ...answer, headers: { ...answer.headers, etag: entityTagOf(answer.body) } };
 }

@@ -12,7 +12,7 @@ export interface Call<Params, Query, Body> {
   readonly principal: Principal;
   /** The caller as recorded in events. */
   readonly actor: Actor;
-  /** What the ledger needs to authenticate the principal again under its lock. */
+  /** Lets the ledger authenticate the principal again under its lock. */
   readonly proof: { readonly epoch: number; readonly reauthenticate: (db: Db) => Promise<Principal> };
   /** How far the caller sees here; `all` on public routes has no meaning and is never used. */
   readonly visibility: Visibility;

@@ -42,7 +42,7 @@ export interface Change {
  */
 export type Reaction = (change: Change, events: readonly NewEvent[]) => Promise<void>;
 
-/** Where the events of a change stand in the ledger. */
+/** The positions of the events of a change in the ledger. */
 export interface Placement {
   readonly firstEventSeq: number;
   /** New end of the ledger. */

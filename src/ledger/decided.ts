@@ -1,17 +1,17 @@
 import type { Actor } from '../access/actor.ts';
 
-/** Who asked for a decision, when that was not the agent itself (contract 17.4). */
+/** The caller who asked for a decision, if that was not the agent itself (contract 17.4). */
 export type AskedBy = Pick<Actor, 'kind' | 'id' | 'userId' | 'clientId' | 'grantId' | 'workload' | 'enterprise'>;
 
 /**
- * What an audit entry says about its decision beyond its columns. Stored in the column `decided`, so that the decision
+ * The parts of an audit entry that have no columns. Stored in the column `decided`, so that the decision
  * can be evaluated again as it was made.
  */
 export interface Decided {
   /** Resource pattern of the agent's entry that allowed the call or whose constraint refused it. */
   readonly pattern?: string;
   /**
-   * Of a refusal by a received entry: the chain from the root to the agent. An allowed call has it in its own column.
+   * If a received entry refused: the chain from the root to the agent. An allowed call has it in its own column.
    */
   readonly chain?: readonly string[];
   /** Absent: the agent itself. */

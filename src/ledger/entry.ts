@@ -27,7 +27,7 @@ export interface AuditRecord {
   readonly userAgent: string | null;
   /** JSON array, or null. */
   readonly delegationIds: string | null;
-  /** What decided and who asked, as `writeDecided` writes it, or null. */
+  /** The permission that decided and the caller who asked, as `writeDecided` writes them, or null. */
   readonly decided: string | null;
 }
 
@@ -35,7 +35,7 @@ export interface AuditRecord {
 export interface NewEvent {
   readonly type: Exclude<EventType, 'audit'>;
   readonly agentId?: Id<'agent'>;
-  /** Who may see it: the owner of what changed, or the person it is about. */
+  /** The user who may see it: the owner of what changed, or the person it is about. */
   readonly userId?: Id<'user'>;
   readonly data: Record<string, unknown>;
   /** The changed fields, with their old and new values. Never contains a secret. */
@@ -95,7 +95,7 @@ export interface BatchStore {
   rollback(): void | Promise<void>;
 }
 
-/** What one commit appended: records, then events, with contiguous sequence numbers and one timestamp. */
+/** The rows of one commit: records, then events, with contiguous sequence numbers and one timestamp. */
 export interface Commit {
   readonly firstSeq: number;
   readonly records: readonly AuditRecord[];

@@ -1,7 +1,8 @@
 import type { LedgerPort } from './ledger.ts';
 
 /**
- * What the ledger of a single request has in common with the ledger of the service. Reads and listeners pass through.
+ * Base of ledgers for a single request, with what they share with the ledger of the service. Reads and listeners pass
+ * through.
  */
 export abstract class ForwardingLedger {
   protected readonly ledger: LedgerPort;

@@ -44,7 +44,7 @@ export class RecentRows<R extends { readonly seq: number }> {
       for (const row of commit.rows) if (row.seq >= next && row.seq <= upto) rows.push(row);
       next = commit.lastSeq + 1;
     }
-    // What comes after a gap is kept. What came before it is of no use.
+    // Rows after a gap are kept. Rows before it are of no use.
     const whole = next > upto;
     this.#keep(commits.slice(whole ? first : Math.max(first, at)));
     return whole ? rows : undefined;

@@ -1,4 +1,4 @@
-/** What a receiver got, as it would check it (Standard Webhooks). */
+/** A message as a receiver got it, checked as the receiver would (Standard Webhooks). */
 export interface Message {
   readonly id: string;
   readonly timestamp: string;

@@ -34,7 +34,7 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
   );
 }
 
-/** What a change would do, as the service computed it. */
+/** The effects of a change, as the service computed them. */
 export function Consequences({ of }: { of: Preview }) {
   const erased = of.events.find(({ type }) => type === 'audit.erased')?.data['of'];
   const facts = [
@@ -84,7 +84,7 @@ interface ActionProps {
   /** A secret in the answer, shown once. */
   readonly secret?: (answer: never) => string | undefined;
   readonly done?: () => void;
-  /** What must be typed if the change takes something from agents other than these. */
+  /** The text to type if the change takes something from agents other than these. */
   readonly typed?: { readonly agentIds: readonly string[]; readonly name: string };
 }
 

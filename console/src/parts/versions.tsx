@@ -5,7 +5,7 @@ import { Json, Time, Untrusted } from './text.tsx';
 
 export const actorIds = (actor: Actor | undefined): (string | null | undefined)[] => [actor?.id, actor?.userId];
 
-/** Who did it, by name if it has one. */
+/** The actor of a change, by name if there is one. */
 export function ActorName({ actor, nameOf }: { actor: Actor | undefined; nameOf: (id: string) => string | undefined }) {
   if (!actor) return null;
   const id = actor.id ?? actor.userId;

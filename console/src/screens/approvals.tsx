@@ -26,7 +26,7 @@ export function Approvals() {
       : legate.approvals.list({ status: state, limit: 20 }).page(cursor),
   );
   const nameOf = useNames((list.data?.items ?? []).flatMap((a) => [a.agentId, a.resolvedBy]));
-  // What ends first is decided first.
+  // The approval that expires first comes first.
   const byTimeLeft = (items: readonly Approval[]): readonly Approval[] =>
     state === 'pending' ? items.toSorted((a, b) => Date.parse(a.expiresAt) - Date.parse(b.expiresAt)) : items;
   const [elsewhere, setElsewhere] = useState<readonly string[]>([]);
@@ -285,7 +285,7 @@ function Decide({ approval, late }: { approval: Approval; late: () => void }) {
   );
 }
 
-/** What happened to an approval that somebody else decided, or that expired, before this answer arrived. */
+/** The outcome of an approval that somebody else decided, or that expired, before this answer arrived. */
 function Decided({ id }: { id: string }) {
   const approval = useKept(['approvals', 'decided', id], () => legate.approvals.get(id));
   const nameOf = useNames([approval.data?.resolvedBy]);

@@ -42,7 +42,7 @@ export function Connections() {
   );
 }
 
-/** What may be registered on a tab. */
+/** The things that can be registered on a tab. */
 function Making({ tab }: { tab: string }) {
   if (tab === 'servers' && rights.admin)
     return (

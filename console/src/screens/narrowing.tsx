@@ -8,7 +8,7 @@ import { Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { sentenceOf } from './permission-draft.ts';
 
-/** What a link of a chain passes on: what its source holds, what it passes, and what of it has an effect now. */
+/** Shows a link of a chain: what its source holds, what it passes on, and which part of that has an effect now. */
 export function Narrowing({ id }: { id: string }) {
   const link = useKept(['delegations', 'link', id], async () => {
     const delegation = await legate.delegations.get(id);

@@ -12,7 +12,7 @@ import type { Problem } from './permission-check.ts';
 import { type Draft, draftOf, entriesOf, lint, permissionOf, sentenceOf } from './permission-draft.ts';
 import { Entry, useKnown } from './permission-entry.tsx';
 
-/** What the agent may do now, and a draft of its own permissions. */
+/** Shows what the agent may do now, and edits a draft of its own permissions. */
 export function PermissionEditor({ agent }: { agent: Agent }) {
   const effective = useKept(['agents', 'effective', agent.id, agent.updatedAt], () =>
     legate.agents.permissions(agent.id),

@@ -86,7 +86,7 @@ export class AnomalyDetector {
             this.#forget();
             this.#found = [];
             this.#states.forget();
-            // What was written between the loss and its discovery.
+            // States that were written between the loss and its discovery.
             await platform.ledger.maintain((db) => db.deleteFrom('anomaly_states').where('seq', '>', seq).execute());
           })
           .catch((error: unknown) =>

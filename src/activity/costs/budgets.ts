@@ -128,7 +128,7 @@ export async function deleteBudget(platform: Platform, caller: Caller, id: strin
   });
 }
 
-/** What was set, without what has been used of it. */
+/** The budget as it was set, without its usage. */
 const settingsOf = (row: BudgetRow) => ({
   metric: row.metric,
   currency: row.currency,

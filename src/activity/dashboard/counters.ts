@@ -150,7 +150,7 @@ export class CallCounters {
 
   /** Called regularly. Writes if the service is idle or many decisions have accumulated, or `always`. */
   async upkeep(always = false): Promise<void> {
-    // What was counted of commits that the database has lost must not be written.
+    // Counts of commits that the database has lost must not be written.
     await this.#platform.ledger.history.read();
     return this.#follower.exclusively(async () => {
       const position = await this.#catchUp(performance.now() + UPKEEP_MS);

@@ -12,7 +12,7 @@ const EXPIRES_WITHIN_MS = 7 * DAY_MS;
 /** Ids of each kind. */
 const SHOWN = 10;
 
-/** What waits for a person, each kind with its number and the first ids: the most urgent or newest first. */
+/** Returns what waits for a person, each kind with its number and the first ids: most urgent or newest first. */
 export async function getAttention(platform: Platform, visibility: ListVisibility): Promise<Attention> {
   const db = platform.database.read;
   const now = platform.clock.now();

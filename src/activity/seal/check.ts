@@ -14,7 +14,7 @@ export interface LedgerCheck {
   readonly size: number;
   /** Sequence of the first row that differs. */
   readonly firstBad?: number;
-  /** What is wrong. undefined: nothing. */
+  /** The problem; undefined if there is none. */
   readonly problem?: string;
 }
 

@@ -45,7 +45,7 @@ export async function firstChanged(
     const expected = hashIn(stored.hashes, index).toString('latin1');
     const texts = storedTexts(seq, row, left, saltIn(stored.salts, index));
     const isPruned = !row && seq <= pruned;
-    // Of events, retention leaves remains without a record.
+    // Retention of events leaves remains, and is not recorded.
     const isExplained =
       left?.type === 'audit'
         ? await isRecorded(left.erased_by, seq, texts === undefined)

@@ -30,7 +30,7 @@ interface SealedEvent {
   readonly data: string | null;
 }
 
-/** What is left of an entry whose private text is gone. */
+/** The rest of an entry whose private text is gone. */
 export interface Remains {
   readonly type: string;
   readonly timestamp: number;
@@ -99,7 +99,7 @@ export function eventTexts(seq: number, timestamp: number, salt: string, event: 
   return { leaf: joined(seq, [...fields, ...open]), private: hidden };
 }
 
-/** What an erasure erased of which rows is public, so that gaps can be explained. */
+/** Which parts of which rows an erasure erased is public, so that gaps can be explained. */
 function erasedFields(data: string | null): string[] {
   const { what, seqs } = JSON.parse(data ?? '{}') as { what: string; seqs: string };
   return [what, seqs];
@@ -137,7 +137,7 @@ export const remainsLeaf = (seq: number, { type, timestamp, digest }: Remains): 
   joined(seq, [ENTRY, type, seq, timestamp, digest]);
 
 /**
- * The texts of an entry from what is there: the row, what was kept when something of it was deleted, and the salt.
+ * The texts of an entry, from the row, from what was kept when a part of it was deleted, and from the salt.
  * undefined: the leaf cannot be made, because the whole row was erased or its salt is gone.
  */
 export function storedTexts(

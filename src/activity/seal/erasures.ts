@@ -13,7 +13,7 @@ interface Erased {
 export function erasureRecords(db: Db): IsRecorded {
   const known = new Map<number, Promise<Erased | undefined>>();
   return async (by, seq, whole) => {
-    // What comes after an entry, it cannot say to be erased.
+    // An entry cannot record the erasure of rows that come after it.
     if (by === null || by <= seq) return false;
     const read = known.get(by) ?? readErased(db, by);
     known.set(by, read);

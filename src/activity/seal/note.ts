@@ -2,9 +2,9 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 
 /** Type byte of an Ed25519 key that signs notes (C2SP signed-note). */
 const ED25519 = 0x01;
-/** What precedes a 32-byte seed in an Ed25519 private key in PKCS #8 (RFC 8410). */
+/** Precedes a 32-byte seed in an Ed25519 private key in PKCS #8 (RFC 8410). */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
-/** What precedes an Ed25519 public key (RFC 8410). */
+/** Precedes the bytes of an Ed25519 public key (RFC 8410). */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 /** Bytes of an Ed25519 seed and of a public key. */
 const SEED = 32;

@@ -31,10 +31,10 @@ const RUN_MS = 1000;
 const STOP_MS = 2000;
 /** A checkpoint that was asked for covers what can be read in this time: other instances may commit as fast. */
 const CATCH_UP_MS = 4000;
-/** Of the checkpoints that are signed, one is kept in so long. */
+/** One signed checkpoint is kept for each interval of this length. */
 const KEEP_MS = 60_000;
 
-/** What the sealer needs of the log that it writes. */
+/** The log that the sealer writes, as far as it needs it. */
 interface OpenLog {
   readonly id: string;
   readonly origin: string;
@@ -238,7 +238,7 @@ export class Sealer {
       const left = remains.get(seq);
       const isWhole = row !== undefined && !left;
       const texts = storedTexts(seq, row, left, this.#salts.hex(at));
-      // Of a decision whose whole row was erased nothing is left that could be sealed in another log.
+      // Nothing of a decision whose whole row was erased is left to be sealed in another log.
       const leaf = texts?.leaf ?? remainsLeaf(seq, ABSENT);
       edge.add(leafHash(leaf), isWhole ? this.#salts.bytes : NO_SALT, isWhole ? at : 0);
     }

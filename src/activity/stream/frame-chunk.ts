@@ -6,7 +6,7 @@ import { frameText } from './record.ts';
 /** A chunk ends after this many bytes, which bounds the memory of a slow reader and shows that it is slow. */
 export const CHUNK_BYTES = 262_144;
 
-/** What a stream shows. Streams with the same key show the same events. */
+/** The selection of a stream. Streams with the same key show the same events. */
 export interface View {
   readonly key: string;
   readonly visibility: Visibility;

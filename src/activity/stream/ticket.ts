@@ -9,7 +9,7 @@ import type { Platform } from '../../platform.ts';
 
 const PURPOSE = 'stream ticket';
 
-/** What a ticket stands for: a credential that Legate issued, or a user whom the application signed in. */
+/** The caller that a ticket represents: a credential that Legate issued, or a user whom the application signed in. */
 export type TicketHolder = { readonly credential: string } | { readonly external: Principal };
 
 /**

@@ -8,7 +8,7 @@ const KEPT_BYTES = 2048;
 /** Attempts that are shown: redeliveries have no limit. */
 const SHOWN = 100;
 
-/** What an attempt was answered with. */
+/** The answer to an attempt. */
 export interface Answered {
   readonly status: number | null;
   readonly error: string | null;

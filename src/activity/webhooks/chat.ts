@@ -8,7 +8,7 @@ import type { Platform } from '../../platform.ts';
 export const CHAT_FORMATS = ['slack', 'teams', 'discord'] as const;
 export type ChatFormat = (typeof CHAT_FORMATS)[number];
 
-/** The types of which people in a chat learn. */
+/** The types of events that are sent to a chat. */
 export const CHAT_TYPES = [
   'anomaly.detected',
   'approval.requested',

@@ -99,7 +99,7 @@ export class Dispatcher {
   run(): Promise<number> {
     return this.#follower.exclusively(async () => {
       const any = (await this.#endpoints()).length > 0;
-      // The position in memory may be that of before another instance went on.
+      // The position in memory may be out of date, because another instance has moved on.
       this.#follower.reset();
       if (any) await this.#follower.catchUp();
       const begun = await this.#begin();

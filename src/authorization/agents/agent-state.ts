@@ -1,7 +1,7 @@
 import { type Expression, expressionBuilder, type SqlBool } from 'kysely';
 import type { AgentRow, Tables } from '../../storage/index.ts';
 
-/** What an agent's status follows from, as its row has it. */
+/** The columns that determine an agent's status. */
 export type AgentState = Pick<AgentRow, 'revoked_at' | 'expires_at'>;
 
 export type AgentStatus = 'active' | 'revoked' | 'expired';

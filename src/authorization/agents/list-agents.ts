@@ -115,7 +115,7 @@ async function find(
     const rows = await findAgentsByName(db, visibility, { filter, after, limit, descending }, now, columns);
     return { ...cut(rows, page.limit, sort, (row) => ({ value: row.name_key, id: row.id })), total: await total };
   }
-  // The order of old: its cursor is the id alone.
+  // The default order, whose cursor is the id alone.
   const after = descending ? positionOf(sort, page.cursor)?.id : afterCursor(page.cursor);
   if (after !== undefined && !isAgentId(after))
     throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list in this order' }]);
@@ -126,7 +126,7 @@ async function find(
   };
 }
 
-/** Agents in an order, or with a filter, of what they have done: that is in memory, and the database knows the rest. */
+/** Agents ordered or filtered by their activity, which is in memory; the rest is in the database. */
 async function findByActivity(
   platform: Platform,
   matching: readonly (readonly [id: string, nameKey?: string])[],

@@ -7,7 +7,7 @@ export type Maker = Pick<AgentRow, 'created_by' | 'grant_id'>;
 /** A person in a session, or the application. */
 export const NOBODY: Maker = { created_by: null, grant_id: null };
 
-/** What an agent of a grant registers in its turn ends with that grant as well. */
+/** Agents that an agent of a grant registers end with that grant as well. */
 export async function makerOf(db: Db, principal: Principal): Promise<Maker> {
   switch (principal.kind) {
     case 'accessToken':

@@ -44,7 +44,7 @@ export interface Page<After = string> {
   readonly descending?: boolean;
 }
 
-/** What a list shows of an agent without reading its permissions. */
+/** The columns of an agent that a list shows without reading its permissions. */
 export const SUMMARY_COLUMNS = [
   'id',
   'owner_id',

@@ -20,7 +20,7 @@ function agentOf(demo: Demo, name: string) {
   return agent;
 }
 
-/** What happens besides everyday calls. */
+/** The events of the demo besides everyday calls. */
 export const SCENES: readonly Scene[] = [
   {
     at: 0,

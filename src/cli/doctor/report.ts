@@ -26,7 +26,7 @@ export interface Finding {
 export interface StepReport {
   readonly step: StepName;
   readonly outcome: 'fine' | 'broken' | 'skipped';
-  /** What was seen, or why the step was skipped. */
+  /** The finding, or the reason why the step was skipped. */
   readonly seen: string;
   readonly findings: readonly Finding[];
 }

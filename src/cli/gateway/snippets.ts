@@ -9,7 +9,7 @@ const byName = <T>(endpoints: readonly Endpoint[], make: (url: string) => T): Re
 
 const mcpServers = (servers: object): string => JSON.stringify({ mcpServers: servers });
 
-/** What to enter in common clients, as printed at start. Names have no characters that a shell would read. */
+/** Settings for common clients, as printed at start. Names have no characters that a shell would read. */
 export function renderSnippets(endpoints: readonly Endpoint[]): string {
   const [first] = endpoints;
   return [

@@ -7,7 +7,7 @@ import { SECOND_MS } from '../../kernel/clock.ts';
 import { EXIT_USAGE, UsageError } from '../command.ts';
 import { postForm, TokenSet } from './token-request.ts';
 
-/** What `legate login` stores for one service. */
+/** The stored result of `legate login` for one service. */
 const Login = z.object({
   clientId: z.string(),
   tokenEndpoint: z.string(),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { UsageError } from '../command.ts';
 import type { Seed, SeedAgent, SeedDelegation } from './file.ts';
 
-/** What seeding reads and writes: a service over HTTP or in this process. */
+/** The target of seeding: a service over HTTP or in this process. */
 export interface SeedTarget {
   /** Returns id and name of an owner; without an address or id, of the default one. Throws UsageError. */
   owner(named: string | undefined): Promise<{ readonly id: string; readonly name: string }>;
@@ -41,7 +41,7 @@ export interface PlannedAgent {
   readonly ownerName: string;
   /** undefined: it is created. */
   readonly known: KnownAgent | undefined;
-  /** What an existing agent gets; undefined: it stays as it is. */
+  /** The change of an existing agent; undefined: it stays as it is. */
   readonly change: { permissions?: object; expiresAt?: string } | undefined;
 }
 export interface PlannedDelegation {

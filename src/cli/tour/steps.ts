@@ -1,7 +1,7 @@
 /** One request of the tour. `$NAME` in a path or body stands for a value from an earlier answer. */
 export interface TourStep {
   readonly title: string;
-  /** What the answer shows. */
+  /** Explains the answer. */
   readonly explanation: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;

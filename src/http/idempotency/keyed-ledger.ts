@@ -13,7 +13,7 @@ import {
 import type { Db, IdempotencyKeyRow } from '../../storage/index.ts';
 import { deleteAnswer, findAnswer, insertAnswer, insertUnlessUsed, updateAnswer } from './store.ts';
 
-/** What a request with a key leaves in its row; undefined: it may be carried out again. */
+/** The content of the row of a request with a key; undefined: the request may be carried out again. */
 export interface Settled {
   readonly kind: 'answer' | 'secret';
   readonly answer?: unknown;

@@ -12,7 +12,7 @@ export interface AgentLoss {
   readonly approvals: number;
 }
 
-/** What was read while the change was open. `compare` reads nothing and may run after it. */
+/** The data that was read while the change was open. `compare` reads nothing and may run after it. */
 export interface Losses {
   compare(): Promise<AgentLoss[]>;
 }

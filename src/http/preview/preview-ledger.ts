@@ -8,7 +8,7 @@ export class Previewed extends Error {
   }
 }
 
-/** What a change would have done. */
+/** The effects that a change would have had. */
 export interface Rehearsed<L> {
   readonly events: readonly ActedEvent[];
   readonly losses: L;

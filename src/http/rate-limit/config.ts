@@ -15,7 +15,7 @@ interface Limited {
   readonly limit: number;
   readonly window: number;
   readonly what: string;
-  /** What requests are counted by, if not the client address. */
+  /** The key by which requests are counted, if not the client address. */
   readonly per?: string;
 }
 

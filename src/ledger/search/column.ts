@@ -19,7 +19,7 @@ export type ColumnName = (typeof COLUMNS)[number];
 /** Results in the order of their ordinals, from 1 on. */
 export const RESULTS = ['allowed', 'denied', 'rate_limited'] as const;
 
-/** Nodes that an ordinal of 16 bits can name, without 0, which stands for no value. */
+/** Number of nodes that an ordinal of 16 bits can name, without 0, which means no value. */
 const MAX_NODES = 0xffff;
 
 /** First 64 bits of SHA-256, as two numbers. Long enough that equal hashes mean equal texts. */
@@ -37,7 +37,7 @@ export function digestOf(text: string): Digest {
 interface Node {
   /** Identifies the node within its column. */
   readonly key: string;
-  /** What is looked up. */
+  /** The value to look up. */
   readonly text: string;
 }
 

@@ -1,7 +1,7 @@
 import type { StreamEventRow } from '../../storage/index.ts';
 import { clientOf } from './client.ts';
 
-/** What rows of the ledger can be selected by. */
+/** Conditions by which rows of the ledger can be selected. */
 export type FilterField =
   | 'type'
   | 'agentId'

@@ -167,7 +167,7 @@ export class PartCache {
 
 /** More than the numbers of parts. */
 const PARTS = 128;
-/** What an entry takes besides its bytes, roughly. */
+/** Approximate memory of an entry besides its bytes. */
 const ENTRY_BYTES = 200;
 /** Stands for a part that the segment does not have. */
 const ABSENT = new Uint8Array(0);

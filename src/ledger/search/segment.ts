@@ -9,7 +9,7 @@ const MAX_SPAN_MS = 0xffff_ffff;
 /** Digests computed without a pause. */
 const DIGESTS_AT_ONCE = 1000;
 
-/** What the index takes in of a row, besides its type and client. */
+/** The columns of a row that are indexed, besides its type and client. */
 export interface IndexedFields {
   readonly agentId: string | null;
   readonly userId: string | null;

@@ -39,9 +39,9 @@ export function lockOf(tools: readonly Tool[]): LockedTools {
 
 /** Hashes of one definition. */
 export interface Hashes {
-  /** Of the whole definition. */
+  /** Hash of the whole definition. */
   readonly whole: string;
-  /** Of all that is not cosmetic. */
+  /** Hash of the definition without its cosmetic parts. */
   readonly pin: string;
 }
 

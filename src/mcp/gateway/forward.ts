@@ -40,7 +40,7 @@ interface Forwarding {
   readonly cancelling: Ending;
   readonly progress: ((params: Message) => void) | undefined;
   readonly party: Party;
-  /** What the client has declared. */
+  /** Capabilities that the client has declared. */
   readonly capabilities: Message;
   /** Whether the client understands the error -32042. */
   readonly knowsUrlErrors: boolean;

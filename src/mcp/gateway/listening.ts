@@ -10,7 +10,7 @@ const MAX_URIS = 100;
 /** Capabilities of a server that the gateway passes on. */
 const CAPABILITIES = ['tools', 'prompts', 'resources', 'completions', 'logging'] as const;
 
-/** What a client of MCP 2026-07-28 listens to. */
+/** The lists and resources that a client of MCP 2026-07-28 listens to. */
 export interface Filter {
   readonly toolsListChanged?: true;
   readonly promptsListChanged?: true;
@@ -61,7 +61,7 @@ export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'r
   const tasks = taskCapabilities(info, ofClient);
   if (ofClient !== MODERN_REVISION && revision !== MODERN_REVISION)
     return { ...Object.fromEntries(named.map((name) => [name, capabilities[name]])), ...tasks };
-  // If either side has 2026-07-28, a client hears what `subscriptions/listen` honours, and of nothing else.
+  // If either side has 2026-07-28, a client is notified only of what `subscriptions/listen` honours.
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = honoured(
     { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [] },
     info,

@@ -26,7 +26,7 @@ const FAILED = {
 export type FailureReason = keyof typeof FAILED;
 export const STOPPING: RpcError = { code: FAILED.SERVER_UNAVAILABLE, message: 'The gateway is stopping.' };
 
-/** What is recorded of a call that failed. */
+/** The recorded outcome of a call that failed. */
 export const OUTCOMES = {
   NOT_CONNECTED: 'unavailable',
   INPUT_REQUIRED: 'protocol_error',

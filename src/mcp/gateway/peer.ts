@@ -97,7 +97,7 @@ export interface PeerEvents {
   readonly ended?: (error: Error) => void;
 }
 
-/** What a server may ask of its client. */
+/** Requests that a server may send to its client. */
 export interface Askable {
   readonly methods: ReadonlySet<string>;
   /**

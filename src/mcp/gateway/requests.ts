@@ -66,7 +66,7 @@ export interface Context {
   readonly headers: Record<string, string>;
 }
 
-/** How a call goes on whose server asked a client of 2026-07-28 for input. */
+/** The continuation of a call whose server asked a client of 2026-07-28 for input. */
 interface Continued {
   readonly auditId: string | undefined;
   /** The call that is still running. */

@@ -27,7 +27,7 @@ export class Session {
   readonly caller: string;
   /** The connection to the server that its requests use. */
   readonly key: string;
-  /** What the client has declared. */
+  /** Capabilities that the client has declared. */
   readonly capabilities: Message;
   readonly revision: string;
   readonly streams = new Set<EventStream>();

@@ -9,7 +9,7 @@ import { GROUP_VARIABLE, sweepGroup, watchGroup } from './watchdog.ts';
 const INHERITED = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 const AFTER_INPUT_MS = 2_000;
 const AFTER_TERM_MS = 3_000;
-/** How long output is read that was written before the end. */
+/** Time in which output is read that was written before the process ended. */
 const AFTER_EXIT_MS = 1_000;
 const KEPT_ERROR_OUTPUT = 4_000;
 

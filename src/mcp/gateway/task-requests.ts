@@ -65,7 +65,7 @@ async function ask({ tasks, upstreams }: Parts, task: Task, request: TaskRequest
   const answer = await upstreams.request(task.key, method, passedOn, {
     capabilities: capabilitiesFor(task.form, capabilities),
     signal,
-    // What the server asks during the task names it.
+    // Requests of the server during the task name the task.
     party: {
       client: party.client,
       ask: (asked) => party.ask({ ...asked, params: withRelatedTask(asked.params, task.id) }),

@@ -235,7 +235,7 @@ export class Guard {
         400,
       );
     const asks = asksOf(body);
-    // What is decided is checked again by the decision. Everything else depends on this check alone.
+    // Requests with a decision are checked again by it. All others depend on this check alone.
     if (isRemembered && !isDecided(body, asks) && !(await this.#verify(auth.token)).valid)
       return { answer: this.#invalidToken() };
     const tools = asks.filter(({ reads }) => !reads).map(({ name }) => name);

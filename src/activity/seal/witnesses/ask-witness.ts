@@ -20,7 +20,7 @@ export interface Signed {
 }
 
 /**
- * What a witness answered: its cosignature lines; that it has cosigned a tree of more rows; or what went wrong.
+ * The answer of a witness: its cosignature lines, that it has cosigned a tree of more rows, or what went wrong.
  */
 export type Cosigned = { readonly lines: string } | { readonly knows: number } | { readonly failure: string };
 

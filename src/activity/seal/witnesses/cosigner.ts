@@ -9,7 +9,7 @@ import { consistencyRanges } from '../tree.ts';
 import { type Asked, askWitness, type Cosigned } from './ask-witness.ts';
 import { readWitnesses, takeTurn, writeCosigned, writeWitness } from './store.ts';
 
-/** Of the checkpoints that are cosigned, one is kept in so long. */
+/** One cosigned checkpoint is kept for each interval of this length. */
 const KEEP_MS = 60_000;
 
 /** State of a witness, as GET /ledger/status shows it. */

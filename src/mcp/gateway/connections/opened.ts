@@ -3,7 +3,7 @@ import { defineState } from '../../../platform.ts';
 export interface Opened {
   /** The person has an account here. People of the embedding application may have none. */
   readonly known: boolean;
-  /** Of the credentials that the connection was opened with. */
+  /** The version of the credentials that the connection was opened with. */
   readonly version: number | undefined;
 }
 

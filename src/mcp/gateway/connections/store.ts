@@ -8,7 +8,7 @@ import type { OAuthCredentials } from './oauth/tokens.ts';
 const PURPOSE = 'gateway connections';
 const RESEALED_AT_ONCE = 100;
 
-/** What a row has in encrypted form. */
+/** The encrypted content of a row. */
 export type Credentials =
   | { readonly type: 'userSecret'; readonly fields: Readonly<Record<string, string>> }
   | OAuthCredentials;

@@ -15,7 +15,7 @@ interface Pin {
   readonly isBlocked: boolean;
 }
 
-/** What the gate reads at one epoch. */
+/** The definitions that the gate read at one epoch. */
 interface Version {
   readonly epoch: number;
   readonly losses: number;
@@ -122,7 +122,7 @@ export class Pins {
     const differing = listed.filter(({ tool, hash }) => pins?.get(tool.name)?.seen !== hash);
     if (pins && differing.length === 0) return;
     const { minute, count } = this.#recordedOf(name);
-    // What is not recorded now is withheld all the same.
+    // A tool that is not recorded yet is withheld too.
     if (pins && count >= MAX_RECORDED) return;
     this.#recorded.set(name, { minute, count: count + (pins ? differing.length : 0) });
     await this.#platform.ledger.change(SYSTEM, (change) => recordDefinitions(change, name, listed));

@@ -17,7 +17,7 @@ export interface PersonAndServer {
   readonly server: GatewayServer;
   /** Of the connection: a later one is another connection. */
   readonly version: number;
-  /** What a request fails with if the person has to sign in there again. */
+  /** The error of a request if the person has to sign in there again. */
   readonly notConnected: () => NotConnected;
 }
 

@@ -16,7 +16,7 @@ export const STATE_LIFE_MS = 10 * MINUTE_MS;
 const PURPOSE = 'gateway oauth states';
 const MAX_STATES = 20;
 
-/** What the callback needs of the request that led to it. */
+/** The parts of the authorization request that the callback needs. */
 interface Pending {
   readonly verifier: string;
   readonly source: TokenSource;

@@ -2,7 +2,7 @@ import type { Platform } from '../../../../platform.ts';
 import type { UpstreamClient } from './client.ts';
 import { fetchUpstream } from './upstream-fetch.ts';
 
-/** What is known about the authorization server of a connection, and the person's tokens. */
+/** The known data of the authorization server of a connection, and the person's tokens. */
 export interface OAuthCredentials extends UpstreamClient {
   readonly type: 'oauth';
   /** The address that the tokens may be sent to. */
