@@ -107,8 +107,8 @@ export function exportAudit(
 /**
  * Exports rows in a form whose completeness can be checked offline. For `isAdmin` that is every row of a range of
  * sequence numbers, or of a time with the row on each side of it; with other filters, and for others, it is the entries
- * that fit, each with its proof. Throws 403, 400 also as INVALID_TREE_RANGE, 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED and 503
- * TOO_MANY_EXPORTS.
+ * that fit, each with its proof. Throws 400 (also as INVALID_TREE_RANGE), 403, 404 LEDGER_NOT_SEALED, 409
+ * NOT_YET_SEALED and 503 TOO_MANY_EXPORTS.
  */
 export async function exportSealed(
   platform: Platform,
