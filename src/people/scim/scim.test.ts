@@ -62,6 +62,7 @@ describe('SCIM users', () => {
     const again = await scim('POST', '/Users', { userName: userName.toUpperCase() });
     expect([again.status, again.body.scimType]).toEqual([409, 'uniqueness']);
     expect((await listed(`userName eq "${userName}"`)).totalResults).toBe(1);
+    expect((await listed(`userName eq "${userName}" and emails.type eq "work"`)).totalResults).toBe(0);
     const account = async () => (await t.call('GET', `/users/${r.body.id}`, { as: await t.admin() })).body;
     expect(await account()).toMatchObject({ email: null, emailVerified: false, status: 'active' });
     const path = `/Users/${r.body.id}`;

@@ -31,7 +31,7 @@ const COLUMNS: Columns = {
   'name.familyname': { kind: 'text', ref: sql.ref('scim_users.family_name') },
   emails: { kind: 'text', ref: sql.ref('users.email') },
   'emails.value': { kind: 'text', ref: sql.ref('users.email') },
-  'emails.type': { kind: 'text', ref: sql`'work'` },
+  'emails.type': { kind: 'text', ref: sql`case when ${sql.ref('users.email')} is null then null else 'work' end` },
   active: { kind: 'flag', ref: sql`case when ${sql.ref('users.suspended_at')} is null then 1 else 0 end` },
 };
 
