@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
+import type { Listening } from '../http/node.ts';
 import { packageVersion } from '../kernel/version.ts';
 import { gatewayPath, listTools, type ServersInput } from '../mcp/gateway/index.ts';
 import { ensureFirstAdmin, type FirstAdmin } from '../people/users/index.ts';
@@ -65,18 +66,15 @@ export const command: Command<Values> = {
       },
       { ...settings.options, log, printMail: (mail) => printMail(logging, mail) },
     );
+    let listening: Listening | undefined;
+    const stop = async (): Promise<void> => {
+      await listening?.stop();
+      await legate.close();
+    };
     try {
       const firstAdmin = legate.firstAdmin ?? (await ensureFirstAdmin(legate.platform));
-      const listening = await listenOn(legate, port, HOST);
-      stopOnSignals({
-        drainMs: 0,
-        drain: () => {},
-        stop: async () => {
-          await listening.stop();
-          await legate.close();
-        },
-        log,
-      });
+      listening = await listenOn(legate, port, HOST);
+      stopOnSignals({ drainMs: 0, drain: () => {}, stop, log });
       const rest = legate.baseUrl + http.restPath.replace(/\/$/, '');
       rememberAddress(dataDir, rest);
       const endpoints = Object.entries(servers)
@@ -89,7 +87,7 @@ export const command: Command<Values> = {
         ]),
       );
     } catch (error) {
-      await legate.close();
+      await stop();
       throw error;
     }
     await tryServers(servers);

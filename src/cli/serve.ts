@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import type { Listening } from '../http/node.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { packageVersion } from '../kernel/version.ts';
 import { assertFitForProduction, findings } from '../operations/index.ts';
@@ -39,21 +40,19 @@ npx legate config lists all of them with their values.`,
       { http: { port } },
       { ...options, log, printMail: (mail) => printMail(values.log, mail) },
     );
+    let listening: Listening | undefined;
+    const stop = async (): Promise<void> => {
+      await listening?.stop();
+      await legate.close();
+    };
     try {
       const firstAdmin = legate.firstAdmin ?? (await ensureFirstAdmin(legate.platform));
       const schema = await schemaState(legate.platform.database);
-      const listening = await listenOn(legate, port, host);
-      stopOnSignals({
-        drainMs: values.shutdown.drainSeconds * SECOND_MS,
-        drain: () => legate.drain(),
-        stop: async () => {
-          await listening.stop();
-          await legate.close();
-        },
-        log,
-      });
-      rememberAddress(values.dataDir, legate.baseUrl + values.http.restPath.replace(/\/$/, ''));
       const sealKeys = values.ledger.seal === 'off' ? [] : (await legate.ledger.keys()).keys;
+      listening = await listenOn(legate, port, host);
+      const drainMs = values.shutdown.drainSeconds * SECOND_MS;
+      stopOnSignals({ drainMs, drain: () => legate.drain(), stop, log });
+      rememberAddress(values.dataDir, legate.baseUrl + values.http.restPath.replace(/\/$/, ''));
       const readyAfterMs = Math.round(performance.now());
       const { isTTY } = process.stdout;
       process.stdout.write(
@@ -80,7 +79,8 @@ npx legate config lists all of them with their values.`,
           'listening',
         );
     } catch (error) {
-      await legate.close();
+      // A server that still listened would keep the process, and a supervisor would not start it again.
+      await stop();
       throw error;
     }
   },

@@ -121,6 +121,15 @@ import { createHash } from 'node:crypto';
   });
 });
 
+it('a start that fails after it listens ends the process', async () => {
+  const cwd = scratchFolder();
+  // A folder, where the start stores the address of the service.
+  mkdirSync(join(cwd, '.legate', 'address'), { recursive: true, mode: 0o700 });
+  const { code, stdout, stderr } = await legate(['serve'], { cwd, env: { PORT: '0' } });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain('EISDIR');
+});
+
 describe('npm start', () => {
   it('builds in a new clone, then serves as in development', async () => {
     const clone = scratchFolder();
