@@ -76,7 +76,8 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
   let form: TaskForm | undefined;
   try {
     if (isCall) {
-      const info = await upstreams.info(key);
+      const opening = upstreams.info(key);
+      const info = opening instanceof Promise ? await opening : opening;
       definition = tools.assertStillApproved(call.tool, key);
       if (forwarding.mayMakeTask && tasks.hasRoom(auth)) form = tasksBetween(info, forwarding.revision);
     }

@@ -68,7 +68,7 @@ function guarding(platform: Platform): GuardingLegate {
     },
     approvals,
     mcp: {
-      validateToken: async (token, { audience, remembered }) =>
+      validateToken: (token, { audience, remembered }) =>
         secretKind(token) === 'agentToken'
           ? ((remembered ? rememberedAgent(platform, token) : undefined) ?? validateAgentToken(platform, token))
           : platform.validateToken(token, audience),

@@ -92,7 +92,7 @@ export function endSoon(body: Readable): void {
  */
 export function senderTo({ headers: configured }: GatewayServer, bearer?: Bearer) {
   const common = Object.fromEntries(Object.entries(configured).map(([name, value]) => [name.toLowerCase(), value]));
-  return async (sent: Sent): Promise<ServerAnswer> => {
+  return (sent: Sent): Promise<ServerAnswer> => {
     const body = sent.message ? JSON.stringify(sent.message) : undefined;
     const once = (token: string | undefined): Promise<ServerAnswer> => {
       const headers = {
@@ -108,13 +108,17 @@ export function senderTo({ headers: configured }: GatewayServer, bearer?: Bearer
       };
       return send(sent, headers, body);
     };
-    const token = await bearer?.();
-    const answer = await once(token);
-    if (!bearer || answer.status !== 401) return answer;
-    // A request that was refused for its token did not run.
-    answer.discard();
-    return once(await bearer(token));
+    return bearer ? withToken(bearer, once) : once(undefined);
   };
+}
+
+async function withToken(bearer: Bearer, once: (token: string) => Promise<ServerAnswer>): Promise<ServerAnswer> {
+  const token = await bearer();
+  const answer = await once(token);
+  if (answer.status !== 401) return answer;
+  // A request that was refused for its token did not run.
+  answer.discard();
+  return once(await bearer(token));
 }
 
 export type Send = ReturnType<typeof senderTo>;
@@ -188,7 +192,11 @@ let lastPlace: { readonly url: string; readonly options: RequestOptions } | unde
 
 /** Returns an address as node:http takes it. Most requests go where the one before went. */
 function placeOf(url: string): RequestOptions {
-  if (lastPlace?.url !== url) lastPlace = { url, options: urlToHttpOptions(new URL(url)) };
+  if (lastPlace?.url !== url) {
+    // The agent copies all options of each request.
+    const { protocol, hostname, port, path, auth } = urlToHttpOptions(new URL(url)) as RequestOptions;
+    lastPlace = { url, options: { protocol, hostname, port, path, ...(auth !== undefined && { auth }) } };
+  }
   return lastPlace.options;
 }
 

@@ -72,8 +72,11 @@ function foreignMeta(meta: unknown): Message {
   );
 }
 
+const OF_ONE_REQUEST = ['_meta', 'inputResponses', 'requestState', 'task'];
+
 /** Returns the parameters of a request as the other side receives them. */
 export function paramsPassedOn(params: Message): Message {
+  if (!OF_ONE_REQUEST.some((name) => name in params)) return params;
   const { _meta, inputResponses: _responses, requestState: _state, task: _task, ...others } = params;
   const meta = foreignMeta(_meta);
   return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta };
@@ -87,6 +90,7 @@ const OWN_META: ReadonlySet<string> = new Set(['auditId', 'reason', 'retryAfter'
 
 /** Returns the result of a server as the client receives it. */
 export function resultForClient(method: string, result: Message, modern: Message | undefined): Message {
+  if (!modern && !('_meta' in result)) return result;
   const { _meta, ...others } = result;
   const claimed = Object.entries(foreignMeta(_meta)).filter(([name]) => !OWN_META.has(name));
   const meta = { ...Object.fromEntries(claimed), ...(modern && { [`${OF_PROTOCOL}serverInfo`]: modern }) };

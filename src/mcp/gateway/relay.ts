@@ -106,11 +106,14 @@ export class Relay {
       method,
       header,
       origin: { ip: ip ?? undefined, userAgent: userAgent ?? undefined },
-      body: async () => {
-        const bytes = await this.#bytesOf(request);
-        if (bytes.length === 0) return null;
-        body = parseBody(bytes);
-        return { parsed: body };
+      body: () => {
+        const parse = (bytes: Uint8Array): { parsed: unknown } | null => {
+          if (bytes.length === 0) return null;
+          body = parseBody(bytes);
+          return { parsed: body };
+        };
+        const bytes = this.#bytesOf(request);
+        return bytes instanceof Promise ? bytes.then(parse) : parse(bytes);
       },
       continues: (auth, ask) => this.#requests.continues(auth, ask),
       prepare: (auth) => this.#prepare(auth, body, header('mcp-session-id')),
@@ -135,13 +138,17 @@ export class Relay {
   }
 
   /** Throws {@link UnreadableBody} and {@link BodyTooLarge}. */
-  async #bytesOf(request: ClientRequest): Promise<Uint8Array> {
+  #bytesOf(request: ClientRequest): Uint8Array | Promise<Uint8Array> {
     if (request.header('content-encoding') !== null) throw new UnreadableBody('encoded');
     if (request.method === 'GET') return NO_BYTES;
-    try {
-      return await request.bytes(this.#guard.maxBodyBytes);
-    } catch (error) {
+    const fail = (error: unknown): never => {
       throw (error as { code?: unknown }).code === CommonErrors.PAYLOAD_TOO_LARGE.code ? new BodyTooLarge() : error;
+    };
+    try {
+      const bytes = request.bytes(this.#guard.maxBodyBytes);
+      return bytes instanceof Promise ? bytes.catch(fail) : bytes;
+    } catch (error) {
+      return fail(error);
     }
   }
 
@@ -178,14 +185,21 @@ export class Relay {
   }
 
   /** Before a tool call is decided, it has to be known whether the server has such a tool. */
-  async #prepare(auth: McpAuth, body: unknown, sessionId: string | null): Promise<void> {
-    if (!messagesOf(body).some(({ method }) => method === 'tools/call')) return;
-    const key = sessionId === null ? this.#keyOf(auth, null) : (this.#sessions.find(auth, sessionId)?.key ?? '');
-    if (sessionId !== null && !this.#sessions.find(auth, sessionId)) return;
+  #prepare(auth: McpAuth, body: unknown, sessionId: string | null): Promise<void> | undefined {
+    if (!messagesOf(body).some(({ method }) => method === 'tools/call')) return undefined;
+    const key = sessionId === null ? this.#keyOf(auth, null) : this.#sessions.find(auth, sessionId)?.key;
+    return key === undefined || this.upstreams.isReady(key) ? undefined : this.#open(auth, key);
+  }
+
+  async #open(auth: McpAuth, key: string): Promise<void> {
     // Nothing is opened for a token that has ended since it was remembered.
     if (!this.upstreams.has(key) && !(await this.#isValid(auth))) return;
     // Without the server the call is decided and recorded all the same, and then fails.
-    await this.upstreams.info(key).catch(() => {});
+    try {
+      await this.upstreams.info(key);
+    } catch {
+      // The call says so.
+    }
   }
 
   async #isValid({ token }: McpAuth): Promise<boolean> {
@@ -220,9 +234,11 @@ export class Relay {
     const headers: Record<string, string> = {};
     const accepts = request.header('accept')?.includes('text/event-stream') === true;
     let stream: EventStream | undefined;
-    let opened = (_stream: EventStream): void => {};
-    const needed = new Promise<EventStream>((resolve) => {
-      opened = resolve;
+    let begin = (_first: EventStream | Message[]): void => {};
+    let fail = (_error: unknown): void => {};
+    const beginning = new Promise<EventStream | Message[]>((resolve, reject) => {
+      begin = resolve;
+      fail = reject;
     });
     const context: Context = {
       auth,
@@ -235,26 +251,29 @@ export class Relay {
         if (!accepts || closed.isEnded) return false;
         stream ??= this.#stream(passed, () => closed.end());
         stream.send(message);
-        opened(stream);
+        begin(stream);
         return true;
       },
       headers,
     };
     request.onAbort(() => closed.end());
-    const work = Promise.all(messages.map((message) => this.#requests.answer(context, message)));
+    const work =
+      only && messages.length === 1
+        ? this.#requests.answer(context, only)
+        : Promise.all(messages.map((message) => this.#requests.answer(context, message))).then((all) => all.flat());
+    work.then(begin, fail);
     // The answer becomes a stream only if something comes before it.
-    const first = await Promise.race([work, needed]);
-    if (first instanceof EventStream) {
+    const answers = await beginning;
+    if (answers instanceof EventStream) {
       void work.then(
-        (answers) => {
-          for (const answer of answers.flat()) first.send(answer);
-          first.end();
+        (late) => {
+          for (const answer of late) answers.send(answer);
+          answers.end();
         },
-        () => first.end(),
+        () => answers.end(),
       );
-      return eventStream(first);
+      return eventStream(answers);
     }
-    const answers = first.flat();
     if (answers.length === 0) return { status: 202 };
     const text = JSON.stringify(Array.isArray(body) ? answers : answers[0]);
     return { status: statusOf(answers, isModern), body: text, ...(Object.keys(headers).length > 0 && { headers }) };

@@ -126,7 +126,7 @@ export class Requests {
     const answer: Message = { jsonrpc: '2.0', id, ...reply };
     const { rules } = context.passed;
     rules?.note?.(answer);
-    await rules?.cut?.(answer);
+    if (rules?.cut) await rules.cut(answer);
     if (performance.now() - begun > SLOW_MS && rules && !(await rules.alive()))
       return [{ jsonrpc: '2.0', id, error: { code: REFUSED, message: 'The token was revoked during the call.' } }];
     return [answer];
@@ -265,7 +265,8 @@ export class Requests {
     }
     const { answer } = forwarded;
     if ('error' in answer) return { error: context.session?.errorFor(answer.error) ?? answer.error };
-    return { result: resultForClient(method, answer.result, await this.#serverInfo(context)) };
+    const serverInfo = context.isModern ? await this.#serverInfo(context) : undefined;
+    return { result: resultForClient(method, answer.result, serverInfo) };
   }
 
   async #relayInSession(context: Context, method: string, id: string | number, message: Message): Promise<Forwarded> {
@@ -382,13 +383,15 @@ export class Requests {
   }
 
   /** A client may connect before the person has: its calls then say what the person has to do. */
-  #infoOrNotConnected(key: string): Promise<ServerInfo> {
+  async #infoOrNotConnected(key: string): Promise<ServerInfo> {
     const { upstreams, server } = this.#parts;
-    return upstreams.info(key).catch((error: unknown) => {
+    try {
+      return await upstreams.info(key);
+    } catch (error) {
       if (!(error instanceof NotConnected)) throw error;
       const serverInfo = { name: server.name, version: '' };
       return { revision: '', capabilities: { tools: { listChanged: true } }, serverInfo, instructions: error.message };
-    });
+    }
   }
 
   /** Returns what results say about the server, in revisions where they do. */

@@ -38,6 +38,8 @@ interface Connected {
 interface Entry {
   readonly peer: Peer;
   readonly ready: Promise<Connected>;
+  /** What `ready` resolves to, as soon as it does. */
+  connected: Connected | undefined;
   readonly openedAt: number;
   /** Notifications of changed tools that are not dealt with yet. */
   changes: number;
@@ -75,6 +77,11 @@ export class Upstreams {
     return this.#entries.has(key);
   }
 
+  /** Whether there is a connection that requests can be sent on at once. */
+  isReady(key: string): boolean {
+    return this.#entries.get(key)?.connected !== undefined;
+  }
+
   get size(): number {
     return this.#entries.size;
   }
@@ -89,8 +96,11 @@ export class Upstreams {
   }
 
   /** Returns what the server says about itself. Throws {@link ServerUnavailable}. */
-  info(key: string): Promise<ServerInfo> {
-    return this.#use(key, async ({ info }) => info);
+  info(key: string): ServerInfo | Promise<ServerInfo> {
+    const entry = this.#entries.get(key);
+    if (!entry?.connected) return this.#use(key, async ({ info }) => info);
+    entry.usedAt = performance.now();
+    return entry.connected.info;
   }
 
   /** Sends a request. Throws {@link ServerUnavailable}, OutcomeUnknown, CallTimedOut. */
@@ -185,7 +195,7 @@ export class Upstreams {
     const entry = this.#open(key);
     entry.running++;
     try {
-      return await work(await entry.ready);
+      return await work(entry.connected ?? (await entry.ready));
     } finally {
       this.#done(key, entry);
     }
@@ -211,7 +221,13 @@ export class Upstreams {
     };
     const peer: Peer = new Peer(this.#openFor(key), events, askableOf(this.#server));
     const ready = this.#connect(key, peer);
-    const entry = { peer, ready, openedAt: now, changes: 0, running: 0, usedAt: now };
+    const entry: Entry = { peer, ready, connected: undefined, openedAt: now, changes: 0, running: 0, usedAt: now };
+    ready.then(
+      (connected) => {
+        entry.connected = connected;
+      },
+      () => {},
+    );
     this.#entries.set(key, entry);
     return entry;
   }

@@ -42,13 +42,22 @@ export class AskPerson {
 
   /**
    * Handles the repetition of a call that waits for approval, and removes the guard's state from its parameters.
-   * Returns its answer as text, or undefined if the call is to be decided like any other.
+   * Returns its answer as text, or undefined for any other call. With a round, the call is decided like any other.
    */
-  async repeated(auth: McpAuth, body: unknown, ask: Ask): Promise<string | { readonly round: number } | undefined> {
+  repeated(auth: McpAuth, body: unknown, ask: Ask): Promise<string | { readonly round: number }> | undefined {
+    const { requestState } = paramsOf(ask.message);
+    return this.#parts.states.isOurs(requestState) ? this.#repeated(auth, body, ask, requestState) : undefined;
+  }
+
+  async #repeated(
+    auth: McpAuth,
+    body: unknown,
+    ask: Ask,
+    requestState: string,
+  ): Promise<string | { readonly round: number }> {
     const params = paramsOf(ask.message);
     const { states, decisions } = this.#parts;
-    if (!states.isOurs(params['requestState'])) return undefined;
-    const waiting = states.take(auth, ask.message, params['requestState']);
+    const waiting = states.take(auth, ask.message, requestState);
     if (!waiting) return errorAnswer(body, INVALID_STATE);
     const responses = params['inputResponses'] as Record<string, { action?: unknown } | undefined> | undefined;
     const action = responses?.[INPUT]?.action;
@@ -114,4 +123,4 @@ export class AskPerson {
 }
 
 const requestText = (ask: Ask): string =>
-  `${ask.label} needs your approval. The page shows what exactly would be done; sign in there, then approve or deny it.`;
+  `${ask.label()} needs your approval. The page shows what exactly would be done; sign in there, then approve or deny it.`;

@@ -13,7 +13,7 @@ export interface Ask extends Question {
   readonly id: MessageId | undefined;
   readonly message: Message;
   /** Name for people and models. */
-  readonly label: string;
+  readonly label: () => string;
 }
 
 export const onTool = (tool: string): Question => ({ name: tool, reads: false });
@@ -29,14 +29,14 @@ export const onResource = (uri?: string): Question => ({
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const objectOr = (value: unknown): Message => (isObject(value) ? value : {});
 
-type Read = (params: Message) => (Question & { readonly label: string })[];
+type Read = (params: Message) => (Question & Pick<Ask, 'label'>)[];
 
 const prompt = (name: string, args?: unknown) => ({
   ...onPrompt(name),
   ...(isObject(args) ? { arguments: args } : {}),
-  label: `The prompt ${JSON.stringify(name)}`,
+  label: () => `The prompt ${JSON.stringify(name)}`,
 });
-const resource = (uri: string) => ({ ...onResource(uri), label: `The resource ${JSON.stringify(uri)}` });
+const resource = (uri: string) => ({ ...onResource(uri), label: () => `The resource ${JSON.stringify(uri)}` });
 
 const READINGS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   [
@@ -45,7 +45,7 @@ const READINGS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
       {
         ...onTool(text(name)),
         ...(isObject(args) ? { arguments: args } : {}),
-        label: `The tool ${JSON.stringify(text(name))}`,
+        label: () => `The tool ${JSON.stringify(text(name))}`,
       },
     ],
   ],

@@ -90,7 +90,8 @@ export class Calls {
         decided.push({ ask, decision: earlier });
         continue;
       }
-      const repeated = await person.repeated(auth, body, ask);
+      const repeating = person.repeated(auth, body, ask);
+      const repeated = repeating && (await repeating);
       if (typeof repeated === 'string') return { answer: repeated };
       isChanged ||= repeated !== undefined;
       const decision = await decisions.decide(auth, ask, request.origin).catch((error: unknown) => {

@@ -28,7 +28,7 @@ export interface GuardingLegate {
     validateToken(
       token: string,
       options: { readonly audience: string; readonly remembered?: boolean },
-    ): Promise<TokenValidation>;
+    ): TokenValidation | Promise<TokenValidation>;
   };
   /**
    * Decides. A token whose validation was `remembered` is checked again under the lock of the ledger, and is 401 if it

@@ -54,6 +54,8 @@ export interface Passed {
 
 export type Verdict = { readonly answer: GuardAnswer } | { readonly passed: Passed };
 
+type GuardedBody = { readonly parsed: unknown } | { readonly bytes: Uint8Array } | null;
+
 /** A request, independent of the framework. */
 export interface GuardedRequest {
   readonly method: string;
@@ -61,11 +63,11 @@ export interface GuardedRequest {
   readonly header: (name: string) => string | null;
   readonly origin: Origin;
   /** Called when the token is valid, before anything is decided. */
-  readonly prepare?: (auth: McpAuth) => Promise<void>;
+  readonly prepare?: (auth: McpAuth) => Promise<void> | undefined;
   /** Called for each call before it is decided. */
   readonly continues?: Continue;
   /** Returns the body, parsed or as bytes, or null. Throws {@link UnreadableBody}, {@link BodyTooLarge}. */
-  readonly body: () => Promise<{ readonly parsed: unknown } | { readonly bytes: Uint8Array } | null>;
+  readonly body: () => GuardedBody | Promise<GuardedBody>;
 }
 
 /** The body is larger than `maxBodyBytes`. */
@@ -194,7 +196,8 @@ export class Guard {
         return { answer: this.#refusal(401, undefined, 'A token is required.', this.#allScopes()) };
       }
       const token = BEARER.exec(authorization)?.[1];
-      const validation = token === undefined ? undefined : await this.#verify(token, request.method === 'POST');
+      const verifying = token === undefined ? undefined : this.#verify(token, request.method === 'POST');
+      const validation = verifying instanceof Promise ? await verifying : verifying;
       if (token === undefined || !validation?.valid)
         return {
           answer: this.#invalidToken(),
@@ -226,7 +229,8 @@ export class Guard {
 
   async #judgeBody(auth: McpAuth, request: GuardedRequest, isRemembered: boolean): Promise<Verdict> {
     const { header } = request;
-    const found = await request.body();
+    const reading = request.body();
+    const found = reading instanceof Promise ? await reading : reading;
     const body = found === null ? null : 'bytes' in found ? parseBody(found.bytes) : found.parsed;
     const differing = differingHeader(header, body);
     if (differing !== undefined)
@@ -244,7 +248,8 @@ export class Guard {
       return {
         answer: this.#refusal(403, 'insufficient_scope', 'The token lacks a scope that this request needs.', needed),
       };
-    await request.prepare?.(auth);
+    const preparing = request.prepare?.(auth);
+    if (preparing) await preparing;
     const judged = await this.#calls.judge(auth, body, asks, request);
     if ('answer' in judged) return this.#answered(judged.answer, judged.status);
     const urlElicitation = messagesOf(body).some((message) => {
@@ -274,10 +279,11 @@ export class Guard {
       if (!good || performance.now() - askedAt < pause) return good;
       askedAt = performance.now();
       // Fails open: the token was valid when the stream began.
-      good = await this.#verify(token).then(
-        (validation) => validation.valid,
-        () => true,
-      );
+      try {
+        good = (await this.#verify(token)).valid;
+      } catch {
+        good = true;
+      }
       return good;
     };
   }

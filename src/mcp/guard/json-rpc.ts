@@ -27,7 +27,10 @@ export const idOf = (message: Message): MessageId | undefined => {
 export const paramsOf = (message: Message): Message => (isObject(message['params']) ? message['params'] : {});
 
 /** Returns the messages of a body: one, or a batch (MCP 2025-03-26). */
-export const messagesOf = (body: unknown): Message[] => (Array.isArray(body) ? body : [body]).filter(isObject);
+export const messagesOf = (body: unknown): Message[] => {
+  if (Array.isArray(body)) return body.filter(isObject);
+  return isObject(body) ? [body] : [];
+};
 
 /** Whether a message of the body has one of these methods. */
 export const hasMethod = (body: unknown, methods: ReadonlySet<string>): boolean =>

@@ -29,7 +29,7 @@ const advice = ({ reason = '' }: Decision, approvalUrl: string | undefined): str
 /** Returns the text for the model and its user. */
 export const refusalText = (ask: Ask, decision: Decision, approvalUrl: string | undefined): string =>
   [
-    `${ask.label} ${advice(decision, approvalUrl)}`,
+    `${ask.label()} ${advice(decision, approvalUrl)}`,
     ...(decision.retryAfter === undefined ? [] : [`Try again in ${decision.retryAfter} seconds.`]),
     `(${decision.reason})`,
   ].join(' ');
@@ -55,7 +55,8 @@ export function refusalAnswer(body: unknown, ask: Ask, decision: Decision, appro
  * one: nothing is forwarded.
  */
 export const undecidableAnswer = (body: unknown, ask: Ask): string => {
-  const label = ask.label.length > MAX_LABEL ? `${ask.label.slice(0, MAX_LABEL)}…` : ask.label;
+  const whole = ask.label();
+  const label = whole.length > MAX_LABEL ? `${whole.slice(0, MAX_LABEL)}…` : whole;
   const text = `${label} cannot be decided on: its name or its arguments are too large. Repeat it with smaller ones.`;
   return refuseEach(body, text, { reason: 'VALIDATION_FAILED' });
 };

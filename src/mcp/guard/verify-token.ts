@@ -5,7 +5,7 @@ import { fetchJson, issuerMetadata, VerifierUnavailable } from './issuer-metadat
 import type { TokenValidation } from './token-validation.ts';
 
 /** @param remembered what is known of the token is enough, where decisions check it again */
-export type VerifyToken = (token: string, remembered?: boolean) => Promise<TokenValidation>;
+export type VerifyToken = (token: string, remembered?: boolean) => TokenValidation | Promise<TokenValidation>;
 
 /** Each key is valid for one of these, as its JWK says. The token cannot choose (RFC 8725, section 3.1). */
 const ALGORITHMS = ['EdDSA', 'ES256'];
@@ -17,14 +17,14 @@ const INVALID: TokenValidation = { valid: false };
 
 export function verifierOf(options: GuardOptions): VerifyToken {
   const audience = options.server.endpoint;
-  const verify =
+  const verify: VerifyToken =
     'legate' in options
       ? (token: string, remembered?: boolean) =>
           options.legate.mcp.validateToken(token, { audience, ...(remembered && { remembered }) })
       : options.introspection
         ? introspecting(options, options.introspection, audience)
         : byKeys(options, audience);
-  return async (token, remembered) => (token.length > MAX_TOKEN_CHARS ? INVALID : verify(token, remembered));
+  return (token, remembered) => (token.length > MAX_TOKEN_CHARS ? INVALID : verify(token, remembered));
 }
 
 /** Verifies type, algorithm, signature, issuer, audience and times (RFC 9068, section 4). */
