@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { nodeListener } from '../../http/node.ts';
 
@@ -90,18 +90,23 @@ it('a token that is remembered ends with the agent, its rotation and its expiry,
 });
 
 it('calls that follow each other need no commit of their own for their outcomes', async () => {
-  const { ledger } = t.legate.platform;
+  const { ledger, background } = t.legate.platform;
   const { id, token } = await agent();
   await send(token, ...CALL);
+  await background.idle();
   const { changes } = ledger.stats;
+  // Only the wait for a batch, so that a slow machine has no commits between the calls.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const many = 40;
   await Promise.all(
     Array.from({ length: 4 }, async () => {
       for (let n = 0; n < many / 4; n++) await send(token, ...CALL);
     }),
   );
-  await t.legate.platform.background.idle();
-  expect(ledger.stats.changes - changes).toBeLessThan(many / 4);
+  vi.advanceTimersByTime(10);
+  vi.useRealTimers();
+  await background.idle();
+  expect(ledger.stats.changes - changes).toBeLessThanOrEqual(1);
   const { body } = await t.call('GET', `/events?types=gateway.call&agentId=${id}&limit=100`, { as: owner });
   expect(body).toHaveLength(many + 1);
 });
