@@ -1,7 +1,13 @@
 import { useSyncExternalStore } from 'react';
-import { legate, queries } from './api.ts';
+import { legate, queries, serverNow } from './api.ts';
 
-export type LiveState = 'connecting' | 'live' | 'retrying' | 'offline';
+/** `catching`: after a break, until what happened meanwhile has arrived. */
+export type LiveState = 'connecting' | 'live' | 'catching' | 'retrying' | 'offline';
+
+/** A tick comes once a second, so silence is a break. */
+const SILENCE_MS = 5000;
+const FIRST_WAIT_MS = 1000;
+const MAX_WAIT_MS = 60_000;
 
 /** The first element of the query keys that an event of a type makes stale. */
 const STALE: readonly (readonly [RegExp, readonly string[]])[] = [
@@ -59,13 +65,16 @@ function onEvent(type: string): void {
     notify();
   }, 2000);
 }
-function setState(next: LiveState): void {
+function setState(found: LiveState): void {
+  // What was on its way may still arrive.
+  const next = navigator.onLine ? found : 'offline';
   if (state === next) return;
   state = next;
   notify();
 }
 
-type Message = { readonly type: string } | { readonly state: LiveState };
+/** `id` of the last event, so that another tab goes on after it. */
+type Message = { readonly type: string; readonly id: string } | { readonly state: LiveState } | 'beat';
 
 /**
  * Follows events over one connection for all tabs of the browser: HTTP/1.1 allows six connections per origin. Web Locks
@@ -73,7 +82,22 @@ type Message = { readonly type: string } | { readonly state: LiveState };
  */
 export function startLive(): void {
   const channel = 'BroadcastChannel' in window ? new BroadcastChannel('legate-live') : undefined;
-  const take = (message: Message): void => ('state' in message ? setState(message.state) : onEvent(message.type));
+  let leading = false;
+  let heard = Date.now();
+  let lastId: string | undefined;
+  const since = new Date(serverNow());
+  const take = (message: Message): void => {
+    heard = Date.now();
+    if (message === 'beat') return;
+    if ('state' in message) {
+      // Events that did not arrive may have changed anything.
+      if (message.state === 'catching') for (const key of FOLLOWED) void queries.invalidateQueries({ queryKey: [key] });
+      setState(message.state);
+      return;
+    }
+    lastId = message.id;
+    onEvent(message.type);
+  };
   const share = (message: Message): void => {
     take(message);
     channel?.postMessage(message);
@@ -82,33 +106,35 @@ export function startLive(): void {
     if (data !== 'hello') take(data);
     else if (leading) channel.postMessage({ state });
   });
-  let leading = false;
   const lead = async (): Promise<void> => {
     leading = true;
-    for (;;) {
+    for (let failures = 0; ; failures++) {
       try {
-        for await (const event of legate.events.stream({ ticks: true })) {
-          share({ state: event.type === 'error' ? 'retrying' : 'live' });
-          if (event.id !== undefined) share({ type: event.type });
+        for await (const event of legate.events.stream({
+          ticks: true,
+          idleTimeout: SILENCE_MS * 2,
+          ...(lastId === undefined ? { since } : { lastEventId: lastId }),
+        })) {
+          failures = 0;
+          const ended = event.type === 'error' || event.type === 'draining';
+          if (ended) share({ state: 'retrying' });
+          else if (state === 'retrying' || state === 'offline') share({ state: 'catching' });
+          // What was missed comes before the next tick.
+          else if (event.id === undefined && state !== 'live') share({ state: 'live' });
+          share(event.id === undefined ? 'beat' : { type: event.type, id: event.id });
         }
       } catch {
-        share({ state: 'retrying' });
+        // The stream goes on by itself, unless the service refuses it.
       }
-      await new Promise((resolve) => setTimeout(resolve, 15_000));
+      share({ state: 'retrying' });
+      const wait = Math.min(FIRST_WAIT_MS * 2 ** failures, MAX_WAIT_MS);
+      await new Promise((resolve) => setTimeout(resolve, wait * (1 + Math.random() / 4)));
     }
   };
-  // A tick comes once a second, so silence is a break.
-  let last = Date.now();
-  subscribe(() => {
-    last = Date.now();
-  });
-  channel?.addEventListener('message', () => {
-    last = Date.now();
-  });
   setInterval(() => {
     if (!navigator.onLine) setState('offline');
-    else if (state === 'live' && !leading && Date.now() - last > 10_000) setState('retrying');
-  }, 2000);
+    else if ((state === 'live' || state === 'catching') && Date.now() - heard > SILENCE_MS) setState('retrying');
+  }, 1000);
   window.addEventListener('offline', () => setState('offline'));
   window.addEventListener('online', () => setState('retrying'));
   channel?.postMessage('hello');

@@ -278,7 +278,7 @@ export const de: Texts = {
     people: 'Personen',
     system: 'System',
   },
-  live: { connecting: 'Verbindet', live: 'Live', retrying: 'Verbindet neu', offline: 'Offline' },
+  live: { connecting: 'Verbindet', live: 'Live', catching: 'Holt auf', retrying: 'Verbindet neu', offline: 'Offline' },
   themes: { system: 'Systemeinstellung', light: 'Hell', dark: 'Dunkel' },
   roles: { user: 'Benutzer', admin: 'Administrator', auditor: 'Prüfer' },
   makeRole: { user: 'Zum Benutzer machen', auditor: 'Zum Prüfer machen' },
