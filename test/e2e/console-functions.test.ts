@@ -7,6 +7,7 @@ import { fixtureOf } from '../../console/src/parts/fixture.ts';
 import { parseFilter } from '../../console/src/screens/audit-filter.ts';
 import { compareArguments } from '../../console/src/screens/comparison.ts';
 import { forecast, profileOf, windowStart } from '../../console/src/screens/forecast.ts';
+import { writerOf } from '../../console/src/screens/writer-of.ts';
 import { patternMatches } from '../../src/authorization/permissions/index.ts';
 
 describe('the filter of the audit screen', () => {
@@ -153,5 +154,41 @@ describe('a decision as a test', () => {
     });
     const chained = { ...own, furtherConstraints: [{ maxCallsPerHour: 1 }] };
     expect(fixtureOf({ ...entry, result: 'allowed' } as never, 'x', [chained])).toBeUndefined();
+  });
+});
+
+describe('the author of a permission', () => {
+  const version = (n: number, resources?: readonly string[]) =>
+    ({
+      version: n,
+      seq: n * 10,
+      at: '',
+      type: null,
+      actor: { kind: 'user' },
+      before: {},
+      after: resources
+        ? { permissions: resources.map((resource) => ({ resource, actions: ['read'] })) }
+        : { name: 'x' },
+    }) as never;
+
+  it('is who brought it to the state of then, not who changed something else since', () => {
+    const versions = [
+      version(6, ['a']),
+      version(5, ['b']),
+      version(4, ['a', 'c']),
+      version(3),
+      version(2, ['a']),
+      version(1, []),
+    ];
+    const found = (seq: number, resource: string) => writerOf(versions, seq, resource)?.version;
+    expect([found(45, 'a'), found(25, 'a'), found(65, 'a'), found(45, 'c'), found(15, 'a')]).toEqual([
+      2,
+      2,
+      6,
+      4,
+      undefined,
+    ]);
+    // Older versions were not read.
+    expect(writerOf(versions.slice(0, 5), 45, 'a')).toBeUndefined();
   });
 });

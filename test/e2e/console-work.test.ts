@@ -90,6 +90,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
       const question = { action, resource: 'db:orders', arguments: args };
       const { auditId } = await send('POST', '/authorize', question, agent.token);
       await go(page, `/audit/${auditId}`);
+      if (expected === 'allowed') await page.getByText(/^written by .*admin@example\.com/).waitFor();
       const saved = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Save as test' }).click();
       const path = await (await saved).path();

@@ -8,8 +8,10 @@ import { download, fixtureOf } from '../parts/fixture.ts';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Result, Screen, Section, Tabs } from '../parts/screen.tsx';
 import { Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
+import { ActorName, actorIds } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
 import { EntryProof } from './entry-proof.tsx';
+import { writerOf } from './writer-of.ts';
 
 /** One decision: the verdict, the path that led to it, then everything that was recorded. */
 export function EntryScreen() {
@@ -224,6 +226,7 @@ function Authority({ entry, nameOf }: { entry: AuditEntry; nameOf: (id: string) 
           <span className="quiet">
             {permission.source.type === 'own' ? t.own : t.delegated(permission.source.delegationIds.length)}
           </span>
+          <WrittenBy entry={entry} permission={permission} />
         </li>
       )}
       {entry.approvalId && (
@@ -232,6 +235,38 @@ function Authority({ entry, nameOf }: { entry: AuditEntry; nameOf: (id: string) 
         </li>
       )}
     </ol>
+  );
+}
+
+/** Who wrote the permission that decided, and when. Nothing if its versions are out of the reader's reach. */
+function WrittenBy({
+  entry,
+  permission: { resource, source },
+}: {
+  entry: AuditEntry;
+  permission: NonNullable<AuditEntry['permission']>;
+}) {
+  // The last link of a chain is the one that the agent received.
+  const link = source.type === 'delegation' ? source.delegationIds.at(-1) : undefined;
+  const versions = useKept(['audit', 'versions', entry.id, link], async () => {
+    const list = link
+      ? legate.delegations.history(link, { limit: 100 })
+      : legate.agents.history(entry.agentId, { limit: 100 });
+    return (await list.page()).items;
+  });
+  const written = writerOf(versions.data ?? [], entry.seq, resource);
+  const nameOf = useNames(actorIds(written?.actor));
+  if (!written) return null;
+  return (
+    <div className="quiet">
+      {t.writtenBy} <ActorName actor={written.actor} nameOf={nameOf} /> <Time at={written.at} />
+      {written.reason && (
+        <>
+          {' '}
+          <Untrusted>{`“${written.reason}”`}</Untrusted>
+        </>
+      )}
+    </div>
   );
 }
 

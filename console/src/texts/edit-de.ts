@@ -35,4 +35,5 @@ export const editDe: typeof editEn = {
     allowedArgPatterns: 'Ein Muster für Argumente ist leer oder zu lang.',
     timeWindow: 'Die Zeiten brauchen Anfang, Ende und eine Zeitzone, die es gibt.',
   },
+  writtenBy: 'geschrieben von',
 };

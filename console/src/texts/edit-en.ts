@@ -31,4 +31,5 @@ export const editEn = {
     allowedArgPatterns: 'A pattern for arguments is empty or too long.',
     timeWindow: 'The times need a beginning, an end and a time zone that exists.',
   },
+  writtenBy: 'written by',
 };
