@@ -85,6 +85,12 @@ export function paramsPassedOn(params: Message): Message {
 export const progressTokenOf = (params: Message): unknown =>
   isObject(params['_meta']) ? params['_meta']['progressToken'] : undefined;
 
+export const progressMessage = (token: unknown, made: Message): Message => ({
+  jsonrpc: '2.0',
+  method: 'notifications/progress',
+  params: { ...made, progressToken: token },
+});
+
 /** Members by which the gateway describes its own answers. A server that used them could pass for the gateway. */
 const OWN_META: ReadonlySet<string> = new Set(['auditId', 'reason', 'retryAfter', 'approvalId']);
 

@@ -17,6 +17,7 @@ import {
   INITIALIZE_REVISIONS,
   INVALID_PARAMS,
   MODERN_REVISION,
+  progressMessage,
   progressTokenOf,
   resultForClient,
 } from './messages.ts';
@@ -360,12 +361,7 @@ export class Requests {
   #progressTo(context: Context, message: Message): ((params: Message) => void) | undefined {
     const token = progressTokenOf(paramsOf(message));
     if (token === undefined) return undefined;
-    return (made) =>
-      void context.send({
-        jsonrpc: '2.0',
-        method: 'notifications/progress',
-        params: { ...made, progressToken: token },
-      });
+    return (made) => void context.send(progressMessage(token, made));
   }
 
   async #inputRequired(
