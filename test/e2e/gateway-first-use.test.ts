@@ -98,12 +98,13 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
     await visit(page, console);
     await screen('Agents');
     await page.getByRole('link', { name: 'Note taker' }).first().click();
-    const entry = (n: number, field: string) => page.getByLabel(field, { exact: true }).nth(n);
-    await entry(0, 'Resource').fill('mcp:filesystem:read_text_file');
+    const entry = (number: number) => page.getByRole('group', { name: `Permission ${number}` });
+    await entry(1).getByLabel('Segment 3').fill('read_text_file');
     await page.getByRole('button', { name: 'Add permission' }).click();
-    await entry(1, 'Resource').fill('mcp:filesystem:write_file');
-    await entry(1, 'Actions').fill('execute');
-    await entry(1, 'Each call needs the approval of a person').check();
+    await entry(2).getByLabel('Segment 1').fill('mcp:filesystem:write_file');
+    await entry(2).getByLabel('Actions').fill('execute ');
+    await entry(2).getByText('Conditions').click();
+    await entry(2).getByLabel('Each call needs the approval of a person').check();
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByRole('button', { name: 'Save permissions' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });

@@ -31,7 +31,7 @@ const shared = (): Promise<TestService> =>
 
 type Send = (method: string, path: string, body: unknown) => Promise<{ status: number }>;
 
-/** A session token that ends at `expiresAt`. */
+/** A token that ends at `expiresAt`, of a session in which both factors were proved. */
 async function session(t: TestService, userId: string, expiresAt: number): Promise<string> {
   const now = t.clock.now();
   const token = newSecret('sessionToken');
@@ -45,6 +45,7 @@ async function session(t: TestService, userId: string, expiresAt: number): Promi
       last_used_at: now - 1000,
       expires_at: expiresAt,
       auth_time: t.clock.now(),
+      both_factors: 1,
       absolute_expires_at: expiresAt,
       ip: null,
       user_agent: null,
