@@ -183,7 +183,7 @@ const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
     const p = await someone();
     const browser = new FormClient(p.t);
     await browser.post('/account/sign-in', { email: p.email, password: PASSWORD });
-    const { id } = (await addPasskey(p.t, p.session)).body;
+    const { id } = (await addPasskey(p.t, [...browser.cookies.values()][0] as string)).body;
     return () => browser.post('/account/passkeys', { action: 'remove', id });
   },
   'DELETE /users/:id/second-factor': async () => {
