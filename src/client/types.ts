@@ -190,7 +190,7 @@ export interface ApproveGatewayTool {
 
 export interface AskForMailRequest {
   readonly email: string;
-  /** Address to which the browser is redirected after the link was used. Must be on a trusted origin. */
+  /** Address to which the browser is redirected after the link is used. Must be on a trusted origin. */
   readonly callbackURL?: string | undefined;
 }
 
@@ -595,7 +595,7 @@ export interface ConsentDecisionRequest {
   readonly scopes?: readonly string[] | undefined;
   /** One of `agents`, or `new`. By default `usualAgent`, or else a new agent. */
   readonly agent?: string | undefined;
-  /** The value from GET /oauth/consent. Sent again, it returns the first response until the code in that is used or expires. */
+  /** The value from GET /oauth/consent. If it is sent again, the first response is returned until its code is used or expires. */
   readonly consentToken: string;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -735,7 +735,7 @@ export interface CreateDelegation {
 
 export interface CreateInviteRequest {
   readonly email: string;
-  /** auditor: sees what an administrator sees, and changes nothing but their own account. */
+  /** auditor: sees everything that an administrator sees, and can change only their own account. */
   readonly role?: "user" | "admin" | "auditor" | undefined;
   readonly tenantId?: string | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
@@ -745,31 +745,31 @@ export interface CreateInviteRequest {
 export interface CreateIssuerRequest {
   /** Unique. */
   readonly name: string;
-  /** Its address, exactly as in the claim `iss` of its tokens. Unique. Needed unless the preset has it. */
+  /** Its address, exactly as in the claim `iss` of its tokens. Unique. Required unless the preset has one. */
   readonly issuer?: string | undefined;
-  /** A provider that is known here. Fills in `issuer` if all its customers have the same, and checks its form. github signs people in with OAuth 2, as it has no OpenID Connect, and needs `clientSecret`. */
+  /** A well-known provider. Fills in `issuer` if all customers share one, and checks its form. github signs people in with OAuth 2, because it does not support OpenID Connect, and needs `clientSecret`. */
   readonly preset?: "google" | "microsoft" | "okta" | "auth0" | "keycloak" | "gitlab" | "github" | undefined;
-  /** signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
+  /** signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people without asking them (ID-JAG). */
   readonly uses: readonly ("signIn" | "workload" | "enterprise")[];
   /** Audience that its tokens must have. Default: the issuer or the token endpoint of this service. */
   readonly audience?: string | undefined;
-  /** Where its public keys are. Default: as its document `/.well-known/openid-configuration` says. */
+  /** Address of its public keys. Default: the address in its document `/.well-known/openid-configuration`. */
   readonly jwksUri?: string | undefined;
   /** Default: RS256, ES256. */
   readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
   /** This service as a client of the issuer. Needed for signIn. */
   readonly clientId?: string | undefined;
-  /** Stored encrypted and never shown. Without it the client is a public one. */
+  /** Stored encrypted and never shown. Without it, the client is a public client. */
   readonly clientSecret?: string | undefined;
-  /** Domains for whose addresses the issuer speaks, without their subdomains. Its people join the account with the same verified address only within them. */
+  /** Domains for which the issuer is trusted to confirm addresses, without subdomains. Only at an address in them do its people join an existing account with the same verified address. */
   readonly domains?: readonly string[] | undefined;
-  /** required: the people of its domains cannot let applications act for them; only it can. */
+  /** required: only the issuer can let applications act for people with an address in its domains; they cannot. */
   readonly enterprise?: {
     readonly required: boolean;
   } | undefined;
-  /** What a claim with this value gives its person, at each sign-in. The strongest role and the first tenant count; if nothing fits, the role is user, and there is no tenant. */
+  /** Role and tenant of people whose claim has this value, set at each sign-in. The strongest role and the first tenant apply. If nothing matches, the role is user, without a tenant. */
   readonly map?: readonly IssuerMapping[] | undefined;
-  /** Values of `acr` or `amr` with which the issuer confirms a second factor. A person who has a second factor here is then not asked for it. */
+  /** Values of `acr` or `amr` with which the issuer confirms a second factor. A person with a second factor here is then not asked for a code. */
   readonly secondFactors?: readonly string[] | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -1073,7 +1073,7 @@ export interface IntrospectionRequest {
 export interface Invite {
   readonly id: string;
   readonly email: string;
-  /** auditor: sees what an administrator sees, and changes nothing but their own account. */
+  /** auditor: sees everything that an administrator sees, and can change only their own account. */
   readonly role: Open<"user" | "admin" | "auditor">;
   readonly tenantId: string | null;
   /** The administrator who sent the invitation. */
@@ -1098,7 +1098,7 @@ export interface Issuer {
   } | undefined;
   readonly map?: readonly IssuerMapping[] | undefined;
   readonly secondFactors?: readonly string[] | undefined;
-  /** configuration: declared in `issuers` of the configuration, and not changed by the API. */
+  /** configuration: declared in `issuers` of the configuration; the API cannot change it. */
   readonly source: Open<"api" | "configuration">;
   /** Absent for an issuer of the configuration. */
   readonly createdAt?: string | undefined;
@@ -1106,7 +1106,7 @@ export interface Issuer {
 }
 
 export interface IssuerMapping {
-  /** Name of a claim: a text, a number, a boolean, or an array of them. */
+  /** Name of a claim. Its value is a text, a number, a boolean, or an array of these. */
   readonly claim: string;
   readonly value: string;
   readonly role?: "user" | "admin" | "auditor" | undefined;
@@ -1149,7 +1149,7 @@ export interface Named {
 export interface NewInvite {
   readonly id: string;
   readonly email: string;
-  /** auditor: sees what an administrator sees, and changes nothing but their own account. */
+  /** auditor: sees everything that an administrator sees, and can change only their own account. */
   readonly role: Open<"user" | "admin" | "auditor">;
   readonly tenantId: string | null;
   /** The administrator who sent the invitation. */
@@ -1581,7 +1581,7 @@ export interface SignUpRequest {
   readonly name?: string | undefined;
   /** Token from the link of an invitation. The e-mail address must be the invited one. */
   readonly inviteToken?: string | undefined;
-  /** Address to which the browser is redirected after the link was used. Must be on a trusted origin. */
+  /** Address to which the browser is redirected after the link is used. Must be on a trusted origin. */
   readonly callbackURL?: string | undefined;
 }
 
@@ -1745,9 +1745,9 @@ export interface TrustWorkloadRequest {
   readonly issuer: string;
   /** Claim `sub` of the token: exact, or with `*` for whole segments between `:` and `/`. */
   readonly subject: string;
-  /** Audience of the token, instead of that of the issuer. */
+  /** Audience of the token. Default: the audience of the issuer. */
   readonly audience?: string | undefined;
-  /** Further claims that the token must have: exact, or for texts with `*` as in `subject`. A claim that is a list must contain the value. */
+  /** Further claims that the token must have: exact values, or for texts with `*` as in `subject`. A claim that is a list must contain the value. */
   readonly claims?: Record<string, string | number | boolean> | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -1782,7 +1782,7 @@ export interface UpdateBudgetRequest {
 
 export interface UpdateIssuerRequest {
   readonly name?: string | undefined;
-  /** signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people, who are not asked (ID-JAG). */
+  /** signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). enterprise: it may let applications act for its people without asking them (ID-JAG). */
   readonly uses?: readonly ("signIn" | "workload" | "enterprise")[] | undefined;
   readonly audience?: string | null | undefined;
   readonly jwksUri?: string | null | undefined;
@@ -1791,7 +1791,7 @@ export interface UpdateIssuerRequest {
   readonly clientId?: string | null | undefined;
   readonly clientSecret?: string | null | undefined;
   readonly domains?: readonly string[] | null | undefined;
-  /** required: the people of its domains cannot let applications act for them; only it can. */
+  /** required: only the issuer can let applications act for people with an address in its domains; they cannot. */
   readonly enterprise?: {
     readonly required: boolean;
   } | undefined;
@@ -1815,7 +1815,7 @@ export interface UpdateMcpServerRequest {
 }
 
 export interface UpdateUserRequest {
-  /** auditor: sees what an administrator sees, and changes nothing but their own account. */
+  /** auditor: sees everything that an administrator sees, and can change only their own account. */
   readonly role?: "user" | "admin" | "auditor" | undefined;
   readonly tenantId?: string | null | undefined;
   readonly name?: string | null | undefined;
@@ -1844,7 +1844,7 @@ export interface User {
   /** null for a user of the embedding application, who does not sign in here. */
   readonly email: string | null;
   readonly name: string | null;
-  /** auditor: sees what an administrator sees, and changes nothing but their own account. */
+  /** auditor: sees everything that an administrator sees, and can change only their own account. */
   readonly role: Open<"user" | "admin" | "auditor">;
   /** suspended: the user cannot sign in, their API tokens do not work, and every decision about their agents is OWNER_SUSPENDED. */
   readonly status: Open<"active" | "suspended">;
@@ -1859,7 +1859,7 @@ export interface VerifyCodeRequest {
   readonly email: string;
   /** Six digits from the mail. */
   readonly otp: string;
-  /** From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others take none of the attempts of this code. */
+  /** From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others do not use up the attempts of this code. */
   readonly requestToken?: string | undefined;
   /** false: the browser deletes the cookie when it closes. */
   readonly rememberMe?: boolean | undefined;
@@ -2233,12 +2233,12 @@ export interface Resources {
       create(id: string, body: TrustWorkloadRequest, options?: RequestOptions): Promise<WorkloadTrust>;
       /** List the workloads that may act as an agent. `GET /agents/{id}/trust` */
       list(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<readonly WorkloadTrust[]>;
-      /** End all trust of an agent in workloads. `DELETE /agents/{id}/trust` */
+      /** Remove all trusted workloads of an agent. `DELETE /agents/{id}/trust` */
       deleteAll(id: string, query?: {
         /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
         readonly reason?: string | undefined;
       }, options?: RequestOptions): Promise<void>;
-      /** End the trust of an agent in a workload. `DELETE /agents/{id}/trust/{trustId}` */
+      /** Remove a trusted workload of an agent. `DELETE /agents/{id}/trust/{trustId}` */
       delete(id: string, trustId: string, query?: {
         /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
         readonly reason?: string | undefined;
@@ -2368,7 +2368,7 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** auditor: sees what an administrator sees, and changes nothing but their own account. */
+      /** auditor: sees everything that an administrator sees, and can change only their own account. */
       readonly role?: "user" | "admin" | "auditor" | undefined;
       readonly tenantId?: string | undefined;
       /** Exactly this address, ignoring case. */
@@ -2384,14 +2384,14 @@ export interface Resources {
     update(id: string, body: UpdateUserRequest, options?: RequestOptions): Promise<User>;
     /** Delete a user: what it would do (contract 17.8). */
     delete(id: string, query: {
-      /** Whether the ledger erases what it has of the person as well. */
+      /** Whether the ledger also erases personal data of the user. */
       readonly erase?: boolean | undefined;
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
       readonly reason?: string | undefined;
     } & { readonly preview: true }, options?: RequestOptions): Promise<Preview>;
     /** Delete a user. `DELETE /users/{id}` */
     delete(id: string, query?: {
-      /** Whether the ledger erases what it has of the person as well. */
+      /** Whether the ledger also erases personal data of the user. */
       readonly erase?: boolean | undefined;
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
       readonly reason?: string | undefined;

@@ -12,7 +12,7 @@ export function resourceProblem(resource: string): string | undefined {
     return 'must be an absolute http or https URL of ASCII characters';
   const url = new URL(resource);
   if (resource.includes('#')) return 'must not have a fragment';
-  if (url.username !== '' || url.password !== '') return 'must not have a user or password';
+  if (url.username !== '' || url.password !== '') return 'must not have a user name or password';
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) return 'must be https, except on loopback';
   return undefined;
 }

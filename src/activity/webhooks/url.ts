@@ -12,7 +12,7 @@ export function assertDeliverable(url: string, allowPrivateNetworks: boolean): v
   if (!URL.canParse(url)) refuse('must be an absolute https address');
   const { protocol, username, password, hostname } = new URL(url);
   if (protocol !== 'https:' && !(allowPrivateNetworks && protocol === 'http:')) refuse('must be an https address');
-  if (username !== '' || password !== '') refuse('must not have a user or password');
+  if (username !== '' || password !== '') refuse('must not have a user name or password');
   const address = hostname.replace(/^\[(.*)\]$/, '$1');
   if (allowPrivateNetworks) return;
   if (isIP(address) && whyNotPublic(address) !== undefined) refuse('must not be a private or special-use address');

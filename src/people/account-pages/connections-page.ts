@@ -37,7 +37,7 @@ import { sendConnectionRemoved, sessionIdOf } from '../users/index.ts';
 import { type AnyCall, answerForm, findPagePerson, PATHS } from './form.ts';
 import { missingProofOf } from './missing-proof.ts';
 
-/** `connect` needs the name of an issuer, `remove` the address of one. */
+/** `connect` is the name of an issuer, `remove` the address of one. */
 export const ConnectionsForm = z
   .strictObject({
     action: z.enum(['connect', 'remove']),
@@ -56,7 +56,7 @@ export const connectionsPageErrors = [
   SessionErrors.REAUTHENTICATION_REQUIRED,
 ];
 
-/** GET: the identity providers that the account is connected with, and those that it can be connected with. */
+/** GET: the identity providers to which the account is connected or can be connected. */
 export async function connectionsPage(platform: Platform, call: AnyCall, error?: LegateError): Promise<Response> {
   const t = textsFor(call.request);
   const { userId, via } = asUser(call.principal);
@@ -108,7 +108,7 @@ function connectionCard(
   });
 }
 
-/** POST: removes a connection, or leads to the provider with which the account is to be connected. */
+/** POST: removes a connection, or leads to the provider to connect. */
 export const connectionsForm = (
   platform: Platform,
   call: AnyCall & { readonly body: ConnectionsForm },
@@ -134,8 +134,8 @@ export const connectionsForm = (
   );
 
 /**
- * A page that leads to a provider at once. A redirect after a form to another origin would need its address in the
- * policy.
+ * A page that redirects to a provider immediately. A redirect as the answer to the form would need the origin of the
+ * provider in the Content Security Policy.
  */
 async function leadTo(platform: Platform, call: AnyCall, name: string, here: string): Promise<Response> {
   const t = textsFor(call.request);

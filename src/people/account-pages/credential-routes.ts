@@ -25,7 +25,7 @@ export const credentialRoutes = [
     summary: "Page of the caller's second factor",
     description:
       'Sets up a second factor, creates new backup codes, lists trusted devices and switches the second factor off. ' +
-      'Users who need a second factor and have none are redirected here from every other page.',
+      'Users who must set up a second factor are redirected here from every other page.',
     access: 'enrolling',
     page: true,
     responses: { 200: HTML },
@@ -36,8 +36,8 @@ export const credentialRoutes = [
     path: PATHS.twoFactor,
     summary: "Form of the page of the caller's second factor",
     description:
-      '`begin` needs the password and shows the secret, `confirm` a code of the app, `backup-codes` a code, `off` ' +
-      'the password and a code. Shares its rate limit with POST /totp/enable.',
+      '`begin` needs the password and shows the secret, `confirm` needs a code of the app, `backup-codes` a code, ' +
+      '`off` the password and a code. Shares its rate limit with POST /totp/enable.',
     access: 'enrolling',
     page: true,
     rateLimit: 'passwordCheck',

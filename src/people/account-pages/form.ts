@@ -35,7 +35,7 @@ export const PATHS = {
   magicLink: '/account/magic-link',
   forgotPassword: '/account/forgot-password',
   verifyEmail: '/account/verify-email',
-  /** Served by the authorization server: applications that act for the user. */
+  /** Served by the authorization server: the applications that act for the user. */
   apps: '/account/apps',
 } as const;
 
@@ -67,7 +67,7 @@ export async function findPagePerson(platform: Platform, call: AnyCall): Promise
   }
 }
 
-/** Returns the caller as use cases need them that ask for a password or a code. */
+/** Returns the caller in the form that use cases need to check a password or a code. */
 export const personCalling = ({ principal, reauthorize, ip, userAgent, actor }: AnyCall) => ({
   principal: asUser(principal),
   reauthorize,

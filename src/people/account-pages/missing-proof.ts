@@ -5,17 +5,17 @@ import type { Db } from '../../storage/index.ts';
 import { SessionErrors } from '../sessions/index.ts';
 import { PATHS } from './form.ts';
 
-/** Proof that is missing for a change: a code of the app, a sign-in with a passkey, or any new sign-in. */
+/** The proof that a change still needs: a code of the app, a sign-in with a passkey, or any new sign-in. */
 export type MissingProof = 'code' | 'passkey' | 'sign-in' | undefined;
 
-/** Returns what an error asks for. Throws an error that does not ask for proof. */
+/** Returns the proof that an error asks for, and throws any error that does not ask for proof. */
 export function missingProofOf(error: unknown): Exclude<MissingProof, undefined> {
   if (!(error instanceof LegateError) || error.code !== SessionErrors.REAUTHENTICATION_REQUIRED.code) throw error;
   const path = error.details?.['path'];
   return path === '/totp/verify' ? 'code' : path === '/sign-in' ? 'sign-in' : 'passkey';
 }
 
-/** @param reauthorize asks for the proof, such as that of `withRecentProof` */
+/** @param reauthorize checks the proof, for example the function of `withRecentProof` */
 export async function findMissingProof(
   { database }: Platform,
   reauthorize: (db: Db) => Promise<unknown>,
@@ -28,7 +28,7 @@ export async function findMissingProof(
   }
 }
 
-/** Leads to the sign-in, and from there back to the page. */
+/** Redirects to the sign-in, which returns to the page. */
 export const signInAgain = (platform: Platform, t: Texts, page: string, text: string): Html => {
   const again = `${pathOf(platform, PATHS.signIn)}?returnTo=${encodeURIComponent(page)}`;
   return html`<p>${text}</p>${actions(buttonLink(t.passkeys.signInAgain, again, 'primary'))}`;

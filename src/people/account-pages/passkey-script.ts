@@ -1,8 +1,9 @@
 import { defineScript } from '../../pages/index.ts';
 
 /**
- * Runs the ceremony of the element with `data-passkey`, which is hidden until then: WebAuthn has no form without a
- * script. Binary members travel as base64url, converted by hand for browsers without parseRequestOptionsFromJSON.
+ * Runs the ceremony of the element with `data-passkey` and shows the element, which is hidden without scripts because
+ * WebAuthn needs one. Binary members are sent as base64url, converted by hand for browsers without
+ * parseRequestOptionsFromJSON.
  */
 export const PASSKEY_SCRIPT = defineScript(`(() => {
 const box = document.querySelector('[data-passkey]');

@@ -14,7 +14,7 @@ interface Ceremony {
   readonly before?: Html;
 }
 
-/** The place of a ceremony, which the script of the page shows and runs. Needs `PASSKEY_SCRIPT` on the page. */
+/** The element of a ceremony, which the script of the page shows and runs. Needs `PASSKEY_SCRIPT` on the page. */
 export function ceremony({ kind, options, verify, next, label, messages, before }: Ceremony): Html {
   const box = attributes({
     'data-passkey': kind,
@@ -29,7 +29,7 @@ export function ceremony({ kind, options, verify, next, label, messages, before 
   return html`<div${box}>${before}${actions(start)}<p class="wrong" role="alert" hidden></p></div>`;
 }
 
-/** The sign-in with a passkey, for the sign-in page. Nothing where browsers do not allow passkeys. */
+/** The passkey button of the sign-in page. Empty if browsers do not allow passkeys for the public address. */
 export function passkeyWay(platform: Platform, call: AnyCall, t: Texts): Html | undefined {
   if (!hasPasskeys(platform)) return undefined;
   return ceremony({

@@ -29,7 +29,7 @@ import { findMissingProof, type MissingProof, signInAgain } from './missing-proo
 import { PASSKEY_SCRIPT } from './passkey-script.ts';
 import { ceremony } from './passkey-way.ts';
 
-/** GET: the passkeys of the user, and the way to add one. Also shows the problems of a form. */
+/** GET: the passkeys of the user, and the form that adds one. Also shows the problems of a form. */
 export async function passkeysPage(platform: Platform, call: AnyCall, error?: LegateError): Promise<Response> {
   const t = textsFor(call.request);
   const { userId, via } = asUser(call.principal);
@@ -73,7 +73,7 @@ function passkeyCard(
   });
 }
 
-/** The part of the page below the list: what adds a passkey, or what has to come first. */
+/** The part of the page below the list: the button that adds a passkey, or the step that is needed first. */
 function addingOf(
   platform: Platform,
   call: AnyCall,

@@ -37,7 +37,7 @@ const {
 } = UserErrors;
 const { SESSION_LIMIT_REACHED } = SessionErrors;
 
-/** The routes of a page that has something mailed. */
+/** The routes of a page that requests a mail. */
 const mailRoutes = (path: string, rateLimit: LimitedEndpoint, kind: MailPage, what: string) => [
   defineRoute({
     method: 'GET',

@@ -25,9 +25,7 @@ export const SecondFactorForm = z
   .strictObject({ code: z.string().max(100), trustDevice: z.string().max(10).optional() })
   .meta({ id: 'SecondFactorForm' });
 
-/**
- * GET: the form for a code. The token of the first step is in a cookie, without which the sign-in has to start again.
- */
+/** GET: the form for a code. The token of the first step is in a cookie. Without it, the sign-in has to start again. */
 export function secondFactorPage(platform: Platform, call: AnyCall, error?: LegateError): Response {
   const t = textsFor(call.request);
   if (!secondStepCookie.read(platform, call.request)) {

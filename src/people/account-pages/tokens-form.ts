@@ -22,7 +22,7 @@ export const TokenForm = z
     name: text(1000, 0),
     access: z.enum(['chosen', 'all']),
     lifetime: z.enum(LIFETIMES).default('30'),
-    /** Of the second factor, if it was not used recently. */
+    /** A code of the second factor, if it was not used recently. */
     code: text(100, 0).optional(),
     ...(Object.fromEntries(PAGE_SCOPES.map((scope) => [scopeField(scope), Ticked])) as Record<
       `scope:${Scope}`,

@@ -35,7 +35,7 @@ export const LIFETIMES = ['30', '90', '365', 'never'] as const;
 export const PAGE_SCOPES = SCOPE_NAMES.filter((scope) => scope !== 'offline_access');
 export const scopeField = (scope: Scope): `scope:${Scope}` => `scope:${scope}`;
 
-/** Expired tokens are among them until others need their room. */
+/** The list includes expired tokens until they are deleted to make room for new ones. */
 const MAX_LISTED = 100;
 
 /** What the person entered. */

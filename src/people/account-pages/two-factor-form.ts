@@ -26,7 +26,7 @@ export const TwoFactorForm = z
   .meta({ id: 'TwoFactorForm' });
 type TwoFactorForm = z.output<typeof TwoFactorForm>;
 
-/** `id` is the device to end the trust in; without it, all of them. */
+/** `id` is the device that loses its trust; without it, all devices do. */
 export const EndTrustForm = z.strictObject({ id: z.string().max(100).optional() }).meta({ id: 'EndTrustForm' });
 
 const { TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;

@@ -31,10 +31,10 @@ import { listTrustedDevices, readDeviceToken, UserErrors } from '../users/index.
 import { deviceName } from './device-name.ts';
 import { type AnyCall, findPagePerson, PATHS } from './form.ts';
 
-/** Steps of the page with a form of their own, as `?step=` names them. */
+/** Values of `?step=`: the steps of the page that have their own form. */
 const STEPS = ['backup-codes', 'off'] as const;
 
-/** What a page of the second factor shows. */
+/** Content of a page of the second factor. */
 interface View {
   readonly title: string;
   readonly body: Html;
@@ -219,7 +219,7 @@ function problemsOf(t: Texts, error: LegateError): Problem[] {
     [UserErrors.INVALID_CODE.code]: 'code',
   };
   const at = about[error.code];
-  // Only an account with passkeys is refused for this.
+  // Only accounts with passkeys get this error here.
   if (error.code === SessionErrors.REAUTHENTICATION_REQUIRED.code) return [{ message: t.twoFactor.usePasskey }];
   return [{ ...(at === undefined ? {} : { field: at }), message: messageOf(t, error) }];
 }

@@ -59,7 +59,7 @@ export async function createApiToken(
   });
 }
 
-/** Exact because changes are serialised. Deletes expired tokens to make room. */
+/** Deletes expired tokens to make room. The limit is exact, because changes are serialised. */
 async function assertRoom(db: Db, userId: Id<'user'>, now: number): Promise<void> {
   const rows = await db.selectFrom('api_tokens').select('expires_at').where('user_id', '=', userId).execute();
   if (rows.length < MAX_PER_USER) return;

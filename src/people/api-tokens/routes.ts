@@ -9,7 +9,7 @@ import { listApiTokens } from './list-api-tokens.ts';
 import { revokeApiToken } from './revoke-api-token.ts';
 import { ApiToken, ApiTokenWithSecret, CreateApiToken } from './schema.ts';
 
-/** Contract, section 4. No scope opens these routes, so a narrowed token cannot create a token with more rights. */
+/** Contract, section 4. No scope allows these routes, so a narrowed token cannot create a token with more rights. */
 export const apiTokenRoutes = [
   defineRoute({
     method: 'POST',

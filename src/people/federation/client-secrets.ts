@@ -37,7 +37,7 @@ export async function resealClientSecrets(platform: Platform): Promise<void> {
     .where('client_secret', 'not like', `${pepper[0]?.id}.%`)
     .limit(MAX_ISSUERS)
     .execute();
-  // One whose key was lost has to be set again.
+  // A secret whose key was lost has to be set again.
   const readable = rows.filter(({ client_secret }) => pepper.some(({ id }) => client_secret?.startsWith(`${id}.`)));
   if (readable.length === 0) return;
   await platform.ledger.maintain(async (db) => {

@@ -23,7 +23,7 @@ export interface Connection {
   readonly usedAt: number;
 }
 
-/** A user who changes their connections. `reauthorize` asks for a recent sign-in. */
+/** A user who changes their connections. `reauthorize` throws unless the user has signed in recently. */
 export interface Connecting {
   readonly userId: Id<'user'>;
   readonly actor: Actor;
@@ -49,8 +49,8 @@ export async function listConnections(platform: Platform, userId: Id<'user'>): P
 }
 
 /**
- * Connects the person whom the provider confirms to the account of a user, who has begun this in their session
- * (contract 23.2). Returns the user. Throws 400 SIGN_IN_EXPIRED, 401 SIGN_IN_NOT_CONFIRMED, 409 IDENTITY_IN_USE and
+ * Connects a person, confirmed by the provider, to the account of the user who began this in their session (contract
+ * 23.2). Returns the user. Throws 400 SIGN_IN_EXPIRED, 401 SIGN_IN_NOT_CONFIRMED, 409 IDENTITY_IN_USE and
  * IDENTITY_EXISTS, 503 PROVIDER_UNAVAILABLE, and what `reauthorize` throws.
  */
 export async function connect(

@@ -21,7 +21,7 @@ const isTrustedFor = ({ domains = [] }: Pick<Issuer, 'domains'>, email: string):
 export const isSubject = (subject: string): boolean =>
   subject.length <= MAX_SUBJECT_CHARS && subject.isWellFormed() && !subject.includes('\u0000');
 
-/** Returns the user that a person at an issuer is here, and records that the issuer has just vouched for them. */
+/** Returns the user to whom an identity of an issuer belongs, and records that the issuer has just confirmed it. */
 export async function findIdentity(
   { db, now }: Change,
   { issuer }: Issuer,
@@ -50,9 +50,9 @@ export function confirmedEmail(issuer: Issuer, claims: EmailClaims): string | un
 }
 
 /**
- * Whether a person of an issuer may join the account that has their confirmed address: the account has verified the
- * address too, and no other person of the issuer belongs to it, since an issuer may assign an address to somebody else
- * later (contract 23.2).
+ * Returns whether an identity may be added to the account that has its confirmed address. The account must have
+ * verified the address too, and must have no other identity of this issuer, because an issuer may assign an address to
+ * another person later (contract 23.2).
  */
 export async function mayJoin(db: Db, { issuer }: Issuer, user: UserRow): Promise<boolean> {
   if (user.email_verified !== 1) return false;
@@ -84,7 +84,7 @@ export async function addIdentity(
   });
 }
 
-/** Removes the identities of a user, with one event each. */
+/** Removes the identities of a user and emits one event for each. */
 export async function removeIdentitiesOf({ db, emit }: Change, userId: Id<'user'>): Promise<void> {
   const rows = await db
     .deleteFrom('identities')
@@ -101,8 +101,8 @@ export async function removeIdentitiesOf({ db, emit }: Change, userId: Id<'user'
 }
 
 /**
- * Returns the user that an assertion is about, or why there is none. An account belongs to issuer and subject. The
- * first assertion of a subject joins an account as `mayJoin` says.
+ * Returns the user that an assertion is about, or the reason why there is none. Users are identified by issuer and
+ * subject. The first assertion of a subject adds it to an existing account if `mayJoin` allows that.
  */
 export async function findUserOfAssertion(
   change: Change,
@@ -126,8 +126,8 @@ async function findJoinable(db: Db, issuer: Issuer, claims: AssertionClaims): Pr
 }
 
 /**
- * Returns whether only an issuer may let applications act for this user: one for enterprise-managed authorization that
- * is trusted for the domain of their address and requires it (contract 23.5).
+ * Returns whether only the person's company may let applications act for this user: an issuer for enterprise-managed
+ * authorization is trusted for the domain of their address and requires this (contract 23.5).
  */
 export async function isEnterpriseManaged(platform: Platform, db: Db, userId: Id<'user'>): Promise<boolean> {
   const issuers = (await listIssuers(platform, db)).filter(

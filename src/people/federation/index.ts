@@ -1,12 +1,12 @@
 /**
- * Federation: the issuers of tokens that this service trusts, their keys, and the check of what they signed.
+ * Federation: the issuers of tokens that this service trusts, their keys, and the verification of their tokens.
  *
- * Guarantees: documents and keys are read with the guarded fetch only; what cannot be fetched refuses; an unknown key
- * id causes at most one fetch in 30 s; only asymmetric algorithms are accepted; an assertion is used once over all
- * instances.
+ * Guarantees: documents and keys are fetched with the guarded fetch only; a token is refused if the keys cannot be
+ * fetched; an unknown key id causes at most one fetch in 30 s; only asymmetric algorithms are accepted; an assertion is
+ * accepted once, across all instances.
  *
- * `sign-in/` signs people in with an issuer (OpenID Connect Core 1.0, authorization code flow). Access tokens for
- * accepted assertions are in `src/oauth/token/grants`.
+ * `sign-in/` signs people in through an issuer (OpenID Connect Core 1.0, authorization code flow). The grants that
+ * exchange assertions for access tokens are in `src/oauth/token/grants`.
  */
 import { defineModule } from '../../platform.ts';
 import { resealClientSecrets } from './client-secrets.ts';

@@ -4,7 +4,7 @@ import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../operations/outbound/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 
-/** Where public keys are: at an address, or where the discovery document of an issuer says. */
+/** Where public keys are fetched from: a given address, or the address in an issuer's discovery document. */
 export type KeySource = { readonly jwksUri: string } | { readonly issuer: string };
 
 interface CachedKeys {
@@ -12,7 +12,7 @@ interface CachedKeys {
   readonly fetchedAt: number;
 }
 
-/** Keys of several sources, and how they are fetched. */
+/** The keys of several sources, and the function that fetches them. */
 export interface KeyCache {
   readonly fetch: GuardedFetch;
   readonly kept: LRUCache<string, CachedKeys>;
@@ -38,15 +38,15 @@ export const issuerKeys = defineState(({ config }) =>
   createKeyCache(createGuardedFetch({ allowPrivateNetworks: config.federation.allowPrivateNetworks })),
 );
 
-/** The keys of a source cannot be read now. */
+/** Thrown if the keys of a source are not available now. */
 export class KeysUnavailable extends Error {}
 
 /**
- * Returns a look-up of the keys of a source, for `jwtVerify`. They are fetched again after ten minutes, and when a
+ * Returns a function that finds a key of a source, for `jwtVerify`. Keys are fetched again after ten minutes, and if a
  * token names an unknown key, at most once in 30 s. Throws {@link KeysUnavailable} if there are no keys of the last ten
  * minutes and they cannot be fetched.
  *
- * @param cache by default that of the issuers.
+ * @param cache the keys of issuers, unless given.
  */
 export const keysOf =
   (platform: Platform, source: KeySource, cache: KeyCache = platform.stateOf(issuerKeys)): JWTVerifyGetKey =>
@@ -99,7 +99,7 @@ async function fetchKeys(cache: KeyCache, source: KeySource): Promise<JSONWebKey
   if ('issuer' in source) {
     const document = await readJson(cache, `${source.issuer.replace(/\/$/, '')}${DISCOVERY}`);
     // OpenID Connect Discovery 1.0, section 4.3.
-    if (document['issuer'] !== source.issuer) throw new Error('the discovery document names another issuer');
+    if (document['issuer'] !== source.issuer) throw new Error('the discovery document is for another issuer');
     if (typeof document['jwks_uri'] !== 'string') throw new Error('the discovery document has no jwks_uri');
     jwksUri = document['jwks_uri'];
   }

@@ -9,7 +9,7 @@ import { IssuerErrors } from './errors.ts';
 import { type CreateIssuer, type Issuer, MAX_ISSUERS, presetProblems, type UpdateIssuer } from './schema.ts';
 import { getIssuerRow, jsonOf, listIssuers, toColumns, toIssuer } from './store.ts';
 
-/** The columns that a change can have. */
+/** The columns that a change can set. */
 const COLUMNS = [
   'name',
   'uses',
@@ -53,8 +53,8 @@ async function assertFree(platform: Platform, db: Db, row: IssuerRow): Promise<v
 }
 
 /**
- * Changes the given fields; an issuer with another address is another issuer. Throws 404 ISSUER_NOT_FOUND,
- * 409 ISSUER_CONFIGURED, 422 ISSUER_IN_USE.
+ * Changes the given fields. The address cannot change: it identifies the issuer. Throws 404 ISSUER_NOT_FOUND, 409
+ * ISSUER_CONFIGURED, 422 ISSUER_IN_USE.
  */
 export async function updateIssuer(
   platform: Platform,
@@ -84,7 +84,7 @@ export async function updateIssuer(
       second_factors: input.secondFactors === undefined ? before.second_factors : jsonOf(input.secondFactors),
     };
     if (toIssuer(after).uses.includes('signIn') && after.client_id === null)
-      throw validationFailed([{ path: 'clientId', message: 'is needed for the use signIn' }]);
+      throw validationFailed([{ path: 'clientId', message: 'is required for the use signIn' }]);
     const problems = presetProblems(toIssuer(after).preset, toIssuer(after).uses, after.client_secret);
     if (problems.length > 0) throw validationFailed(problems);
     if (COLUMNS.every((column) => after[column] === before[column])) return toIssuer(before);
@@ -101,7 +101,9 @@ export async function updateIssuer(
   });
 }
 
-/** Nothing that it signs is accepted from then on. Throws 404 ISSUER_NOT_FOUND, 409 ISSUER_CONFIGURED. */
+/**
+ * Removes an issuer. Tokens that it signed are no longer accepted. Throws 404 ISSUER_NOT_FOUND, 409 ISSUER_CONFIGURED.
+ */
 export async function deleteIssuer(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);

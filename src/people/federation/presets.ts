@@ -1,8 +1,8 @@
-/** What is fixed for providers that many use. */
+/** Settings of well-known providers. */
 interface Preset {
-  /** Its address, if all its customers have the same; used if no other is given. */
+  /** Default address, if all customers of the provider share one. */
   readonly issuer?: string;
-  /** Form of its address. */
+  /** Pattern that the address must match. */
   readonly form?: RegExp;
   readonly must?: string;
 }
@@ -16,19 +16,19 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     form: /^https:\/\/accounts\.google\.com$/,
     must: 'must be https://accounts.google.com',
   },
-  // `common`, `organizations`, `consumers` and the tenant of personal accounts would admit everybody.
+  // `common`, `organizations`, `consumers` and the tenant of personal accounts would let any Microsoft account sign in.
   microsoft: {
     form: /^https:\/\/login\.(microsoftonline\.(com|us)|partner\.microsoftonline\.cn)\/(?!9188040d-)[\da-f-]{36}\/v2\.0$/,
     must: 'must be https://login.microsoftonline.com/<tenant id>/v2.0 with the id of your own tenant',
   },
   okta: {
     form: /^https?:\/\/[^/]+(\/oauth2\/[^/]+)?$/,
-    must: 'must be https://<organisation>.okta.com, or that followed by /oauth2/<authorization server>',
+    must: 'must be https://<organisation>.okta.com, optionally followed by /oauth2/<authorization server>',
   },
   auth0: { form: /^https?:\/\/[^/]+\/$/, must: 'must be https://<tenant>.auth0.com/ with the final slash' },
   keycloak: { form: /^https?:\/\/.+\/realms\/[^/]+$/, must: 'must be https://<host>/realms/<realm>' },
   gitlab: { issuer: 'https://gitlab.com', form: /[^/]$/, must: 'must not end with a slash' },
-  // No OpenID Connect: see sign-in/github.ts.
+  // GitHub does not support OpenID Connect: see sign-in/github.ts.
   github: {
     issuer: 'https://github.com/login/oauth',
     form: /^https?:\/\/[^/]+\/login\/oauth$/,
@@ -36,12 +36,12 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
 };
 
-/** Values with which providers say yes. */
+/** Values that providers use for true. */
 const YES: readonly unknown[] = [true, 'true', 1, '1'];
 
 /**
- * Whether a provider says that it verified the address. Microsoft Entra does so with the optional claim `xms_edov`: the
- * domain of the address is a verified one of the tenant.
+ * Returns whether a provider states that it verified the address. Microsoft Entra states this with the optional claim
+ * `xms_edov`: the tenant has verified the domain of the address.
  */
 export const saysVerified = (preset: PresetName | undefined, claims: Readonly<Record<string, unknown>>): boolean =>
   preset === 'microsoft'

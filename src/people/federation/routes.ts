@@ -17,8 +17,8 @@ export const issuerRoutes = [
     path: '/issuers',
     summary: 'Trust an issuer of tokens',
     description:
-      'Its documents and keys are fetched when a token of it is first used. Needs a recent use of the second factor, ' +
-      'if the caller has one, since the issuer may sign in people with any role.',
+      'Its documents and keys are fetched when one of its tokens is first used. Needs a recent use of the second ' +
+      'factor, if the caller has one, because the issuer can sign in people with any role.',
     access: 'admin',
     body: CreateIssuer,
     responses: { 201: Issuer },
@@ -36,7 +36,7 @@ export const issuerRoutes = [
     method: 'GET',
     path: '/issuers',
     summary: 'List issuers',
-    description: `Those of the configuration first, then oldest first. There are at most ${MAX_ISSUERS}.`,
+    description: `Issuers of the configuration first, then the others, oldest first. At most ${MAX_ISSUERS}.`,
     access: 'admin',
     responses: { 200: z.array(Issuer) },
     handle: async (_call, platform) => ({ status: 200, body: await listIssuers(platform, platform.database.read) }),
@@ -84,7 +84,7 @@ export const issuerRoutes = [
     method: 'DELETE',
     path: '/issuers/:id',
     summary: 'Stop trusting an issuer',
-    description: 'From then on, nothing that it signs is accepted, and access tokens issued through it end.',
+    description: 'Its tokens are no longer accepted, and access tokens issued through it end immediately.',
     access: 'admin',
     versioned: true,
     params: idParams,

@@ -9,7 +9,10 @@ export const ISSUER_USES = ['signIn', 'workload', 'enterprise'] as const;
 const MAX_DOMAINS = 100;
 const MAX_MAPPINGS = 200;
 
-/** Asymmetric algorithms of RFC 7518, section 3.1, and RFC 8037. A shared secret would let its other holders sign. */
+/**
+ * Asymmetric algorithms of RFC 7518, section 3.1, and RFC 8037. With a shared secret, every other holder could sign
+ * too.
+ */
 export const ISSUER_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -33,16 +36,16 @@ const isAddress = (value: string): boolean => {
 };
 
 const Name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and hyphens');
-const Address = z.string().max(1000).refine(isAddress, 'must be an https address without user and fragment');
+const Address = z.string().max(1000).refine(isAddress, 'must be an https address without user name and fragment');
 const IssuerAddress = Address.refine((value) => !value.includes('?'), 'must not have a query');
 const Uses = z
   .array(z.enum(ISSUER_USES))
   .min(1)
-  .refine(unique, 'must not name a use twice')
+  .refine(unique, 'must not repeat a use')
   .meta({
     description:
       'signIn: people sign in with it. workload: agents may trust its tokens (`POST /agents/{id}/trust`). ' +
-      'enterprise: it may let applications act for its people, who are not asked (ID-JAG).',
+      'enterprise: it may let applications act for its people without asking them (ID-JAG).',
   });
 /** A domain in the form in which addresses are compared. */
 const Domain = z
@@ -55,22 +58,25 @@ const Domains = z
   .max(MAX_DOMAINS)
   .meta({
     description:
-      'Domains for whose addresses the issuer speaks, without their subdomains. Its people join the account with the ' +
-      'same verified address only within them.',
+      'Domains for which the issuer is trusted to confirm addresses, without subdomains. Only at an address in them ' +
+      'do its people join an existing account with the same verified address.',
     examples: [['example.com']],
   });
 const Enterprise = z.strictObject({ required: z.boolean() }).meta({
-  description: 'required: the people of its domains cannot let applications act for them; only it can.',
+  description:
+    'required: only the issuer can let applications act for people with an address in its domains; they cannot.',
 });
 const Algorithms = z
   .array(z.enum(ISSUER_ALGORITHMS))
   .min(1)
-  .refine(unique, 'must not name an algorithm twice')
+  .refine(unique, 'must not repeat an algorithm')
   .meta({ description: `Default: ${DEFAULT_ALGORITHMS.join(', ')}.` });
 
 const Mapping = z
   .strictObject({
-    claim: text(200).meta({ description: 'Name of a claim: a text, a number, a boolean, or an array of them.' }),
+    claim: text(200).meta({
+      description: 'Name of a claim. Its value is a text, a number, a boolean, or an array of these.',
+    }),
     value: text(400),
     role: z.enum(['user', 'admin', 'auditor']).optional(),
     tenant: text(100).optional().meta({ description: 'Slug of a tenant.' }),
@@ -82,8 +88,8 @@ const Mappings = z
   .max(MAX_MAPPINGS)
   .meta({
     description:
-      'What a claim with this value gives its person, at each sign-in. The strongest role and the first tenant count; ' +
-      'if nothing fits, the role is user, and there is no tenant.',
+      'Role and tenant of people whose claim has this value, set at each sign-in. The strongest role and the first ' +
+      'tenant apply. If nothing matches, the role is user, without a tenant.',
     examples: [[{ claim: 'groups', value: 'Staff', role: 'admin' }]],
   });
 const SecondFactors = z
@@ -91,26 +97,27 @@ const SecondFactors = z
   .max(20)
   .meta({
     description:
-      'Values of `acr` or `amr` with which the issuer confirms a second factor. A person who has a second factor ' +
-      'here is then not asked for it.',
+      'Values of `acr` or `amr` with which the issuer confirms a second factor. A person with a second factor ' +
+      'here is then not asked for a code.',
     examples: [['mfa']],
   });
 const ClientId = text(400).meta({ description: 'This service as a client of the issuer. Needed for signIn.' });
 const ClientSecret = text(1000).meta({
   format: 'password',
-  description: 'Stored encrypted and never shown. Without it the client is a public one.',
+  description: 'Stored encrypted and never shown. Without it, the client is a public client.',
 });
 
 const PresetField = z.enum(PRESET_NAMES).meta({
   description:
-    'A provider that is known here. Fills in `issuer` if all its customers have the same, and checks its form. github ' +
-    'signs people in with OAuth 2, as it has no OpenID Connect, and needs `clientSecret`.',
+    'A well-known provider. Fills in `issuer` if all customers share one, and checks its form. github ' +
+    'signs people in with OAuth 2, because it does not support OpenID Connect, and needs `clientSecret`.',
 });
 
 const fields = {
   name: Name.meta({ description: 'Unique.', examples: ['github-actions'] }),
   issuer: IssuerAddress.optional().meta({
-    description: 'Its address, exactly as in the claim `iss` of its tokens. Unique. Needed unless the preset has it.',
+    description:
+      'Its address, exactly as in the claim `iss` of its tokens. Unique. Required unless the preset has one.',
     examples: ['https://token.actions.githubusercontent.com'],
   }),
   preset: PresetField.optional(),
@@ -119,7 +126,8 @@ const fields = {
     description: 'Audience that its tokens must have. Default: the issuer or the token endpoint of this service.',
   }),
   jwksUri: Address.optional().meta({
-    description: 'Where its public keys are. Default: as its document `/.well-known/openid-configuration` says.',
+    description:
+      'Address of its public keys. Default: the address in its document `/.well-known/openid-configuration`.',
   }),
   algorithms: Algorithms.optional(),
   clientId: ClientId.optional(),
@@ -148,8 +156,8 @@ export const presetProblems = (
   preset !== 'github'
     ? []
     : [
-        ...(uses.some((use) => use !== 'signIn') ? [{ path: 'uses', message: 'must be signIn only for github' }] : []),
-        ...(clientSecret ? [] : [{ path: 'clientSecret', message: 'is needed for github' }]),
+        ...(uses.some((use) => use !== 'signIn') ? [{ path: 'uses', message: 'must be only signIn for github' }] : []),
+        ...(clientSecret ? [] : [{ path: 'clientSecret', message: 'is required for github' }]),
       ];
 
 /** Contract 23.1. */
@@ -159,13 +167,13 @@ export const CreateIssuer = z
     const address = addressOf({ preset, issuer });
     const { form, must } = (preset && PRESETS[preset]) ?? {};
     const fail = (path: string, message = '') => context.addIssue({ code: 'custom', path: [path], message });
-    if (address === '') fail('issuer', 'is needed, as the preset has none');
+    if (address === '') fail('issuer', 'is required, because the preset has none');
     else if (form && !form.test(address)) fail('issuer', must);
     for (const each of presetProblems(preset, uses, clientSecret)) fail(each.path, each.message);
   })
   .refine(({ uses, clientId }) => !uses.includes('signIn') || clientId !== undefined, {
     path: ['clientId'],
-    message: 'is needed for the use signIn',
+    message: 'is required for the use signIn',
   })
   .meta({ id: 'CreateIssuerRequest' });
 export type CreateIssuer = z.output<typeof CreateIssuer>;
@@ -203,7 +211,7 @@ export const Issuer = z
     map: z.array(Mapping).optional(),
     secondFactors: z.array(z.string()).optional(),
     source: z.enum(['api', 'configuration']).meta({
-      description: 'configuration: declared in `issuers` of the configuration, and not changed by the API.',
+      description: 'configuration: declared in `issuers` of the configuration; the API cannot change it.',
     }),
     createdAt: isoTimestamp.optional().meta({ description: 'Absent for an issuer of the configuration.' }),
     updatedAt: isoTimestamp.optional(),

@@ -10,11 +10,11 @@ import { addressOf, type CreateIssuer, DEFAULT_ALGORITHMS, type Issuer, MAX_ISSU
 
 type Columns = Omit<IssuerRow, 'id' | 'created_at' | 'updated_at'>;
 
-/** The JSON of a value that may be absent. */
+/** Returns the JSON of a value, or null if it is absent. */
 export const jsonOf = (value: unknown): string | null =>
   value === undefined || value === null ? null : JSON.stringify(value);
 
-/** Returns the columns of an issuer, all but `client_secret`, which its id encrypts. */
+/** Returns the columns of an issuer without `client_secret`, whose encryption includes the id. */
 export const toColumns = (input: CreateIssuer): Columns => ({
   name: input.name,
   issuer: addressOf(input),
@@ -53,7 +53,7 @@ export const toIssuer = (row: IssuerRow): Issuer =>
     row,
   );
 
-/** Its id follows from its address, so that all instances and restarts have the same. */
+/** The id is derived from the address, so that it is the same on all instances and after a restart. */
 function fromConfiguration(input: CreateIssuer): Issuer {
   const row = { id: idFrom('issuer', createHash('sha256').update(addressOf(input)).digest()), ...toColumns(input) };
   return versioned({ ...fieldsOf(row), source: 'configuration' }, row);
@@ -70,7 +70,7 @@ const configuredIssuers = (platform: Platform): readonly Issuer[] => platform.st
 export async function listIssuers(platform: Platform, db: Db): Promise<Issuer[]> {
   const rows = await db.selectFrom('issuers').selectAll().orderBy('id').limit(MAX_ISSUERS).execute();
   const configured = configuredIssuers(platform);
-  // What the configuration declares replaces what the API stored before.
+  // An issuer of the configuration replaces one with the same address or name that the API stored.
   const others = rows.map(toIssuer).filter((o) => !configured.some((c) => c.issuer === o.issuer || c.name === o.name));
   return [...configured, ...others];
 }
@@ -91,7 +91,7 @@ export async function getIssuerRow(platform: Platform, db: Db, id: string): Prom
   return row;
 }
 
-/** Returns the issuer with this address, if it may be used for this. */
+/** Returns the issuer with this address if it is enabled for this use. */
 export async function findIssuer(
   platform: Platform,
   db: Db,

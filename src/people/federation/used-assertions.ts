@@ -6,8 +6,8 @@ import { type Database, type Db, prepared } from '../../storage/index.ts';
 import { LEEWAY_SECONDS, type SignedClaims } from './verify-assertion.ts';
 
 /**
- * Returns whether this is the first use of an assertion on any instance. One without `jti` is known by its hash, which
- * covers the signed part only: an ECDSA signature has a second valid form.
+ * Returns whether this is the first use of an assertion on any instance. An assertion without `jti` is identified by a
+ * hash of its signed part. The signature is left out, because an ECDSA signature has a second valid form.
  */
 export async function useOnce(
   database: Database,
@@ -40,7 +40,7 @@ const insertKey = prepared((db, hash: string, expiresAt: number) =>
     .compile(),
 );
 
-/** Whether a key was used that has not been deleted since. */
+/** Returns whether a key was used and is still stored. */
 export async function isKeyUsed(db: Db, parts: readonly string[]): Promise<boolean> {
   const row = await db
     .selectFrom('used_assertions')
@@ -53,7 +53,7 @@ export async function isKeyUsed(db: Db, parts: readonly string[]): Promise<boole
 const keyHash = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
-/** Deletes what can no longer be used anyway. */
+/** Deletes the keys of expired assertions. */
 export async function deleteExpiredAssertions({ ledger, clock }: Platform): Promise<void> {
   await ledger.maintain(async (db) => {
     await db.deleteFrom('used_assertions').where('expires_at', '<', clock.now()).execute();

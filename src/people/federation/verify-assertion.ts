@@ -4,7 +4,7 @@ import type { RefusalReason } from '../../kernel/refusals.ts';
 import { KeysUnavailable } from './issuer-keys.ts';
 import { verifySignature } from './verify-signature.ts';
 
-/** Difference between clocks that is allowed, in seconds. */
+/** Clock skew that is accepted, in seconds. */
 export const LEEWAY_SECONDS = 60;
 const MAX_ASSERTION_CHARS = 16_384;
 /** Header of a JWT without a signature. */
@@ -16,7 +16,7 @@ export interface Unverified {
   readonly typ: string | undefined;
 }
 
-/** Reads who claims to have signed a JWT. Returns undefined if the text is not a JWT with an issuer. */
+/** Returns the claims of a JWT without verifying it; undefined if the text is not a JWT with an issuer. */
 export function readUnverified(assertion: string): Unverified | undefined {
   if (assertion.length > MAX_ASSERTION_CHARS) return undefined;
   try {
@@ -42,7 +42,7 @@ interface Expected {
   readonly algorithms: readonly string[];
   readonly keys: JWTVerifyGetKey;
   readonly now: number;
-  /** Largest length of the assertion. */
+  /** Largest accepted length of the assertion. */
   readonly maxChars?: number;
 }
 

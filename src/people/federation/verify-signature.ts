@@ -43,11 +43,12 @@ function keyObject(key: CryptoKey): KeyObject {
 }
 
 /**
- * Verifies the signature of a compact JWS (RFC 7515, section 5.2), and returns its second part. `keys` finds the key
- * for the algorithm of the header, which has to be one of `algorithms`.
+ * Verifies the signature of a compact JWS (RFC 7515, section 5.2), and returns its payload. `keys` finds the key for
+ * the algorithm of the header, which has to be one of `algorithms`.
  *
- * `jwtVerify` of jose computes each signature in a thread pool, from which requests that arrive together return one by
- * one, each to a commit of its own. Here they stay together. Throws the errors of jose, and those of `keys`.
+ * `jwtVerify` of jose verifies each signature in a thread pool. Requests that arrive together return from it one by
+ * one, and each would need its own commit. This function is synchronous, so they share a commit. Throws the errors of
+ * jose, and those of `keys`.
  */
 export async function verifySignature(
   token: string,
@@ -58,7 +59,7 @@ export async function verifySignature(
   const [header, payload, signature] = parts as [string, string, string];
   if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) throw new errors.JWSInvalid();
   const { alg, crit, ...others } = decodeProtectedHeader(token);
-  // No extension is known here, so each that is critical is refused (RFC 7515, section 4.1.11).
+  // No extension is supported, so every critical one is refused (RFC 7515, section 4.1.11).
   if (crit !== undefined) throw new errors.JOSENotSupported('an extension of the header is critical');
   const scheme = alg === undefined || !algorithms.includes(alg) ? undefined : SCHEMES.get(alg);
   if (!scheme || alg === undefined) throw new errors.JOSEAlgNotAllowed();

@@ -2,7 +2,7 @@ import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 import { UserErrors } from '../users/errors.ts';
 
-/** Whether a user with this role signs in with a password, by `users.passwords` (contract 23.2). */
+/** Returns whether `users.passwords` lets a user with this role sign in with a password (contract 23.2). */
 export const mayUsePassword = ({ config }: Pick<Platform, 'config'>, role: UserRow['role'] | undefined): boolean =>
   config.users.passwords === 'on' || (config.users.passwords === 'adminsOnly' && role === 'admin');
 

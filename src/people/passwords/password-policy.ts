@@ -19,10 +19,10 @@ export const passwordErrors = [
 export type PasswordAdvice = Readonly<Record<string, string>>;
 
 /**
- * Checks a new password beyond its length: it must not be one of the most common ones, nor made of what is known of
- * the account, nor be in a known data breach (`breach.*`), and `users.validatePassword` must accept it. Runs before
- * the password is hashed and outside any change, because it may take time. 422 PASSWORD_TOO_COMMON,
- * PASSWORD_TOO_PERSONAL, PASSWORD_BREACHED, PASSWORD_REJECTED; 503 PASSWORD_CHECK_UNAVAILABLE.
+ * Checks a new password beyond its length: it must not be one of the most common ones, consist of words from the
+ * account, or be in a known data breach (`breach.*`), and `users.validatePassword` must accept it. Runs before the
+ * password is hashed and outside any change, because it may take time. 422 PASSWORD_TOO_COMMON, PASSWORD_TOO_PERSONAL,
+ * PASSWORD_BREACHED, PASSWORD_REJECTED; 503 PASSWORD_CHECK_UNAVAILABLE.
  */
 export async function assertPasswordAllowed(
   platform: Platform,
@@ -33,7 +33,7 @@ export async function assertPasswordAllowed(
   await applyOwnRule(platform, password, context);
   const { enabled, mode, minBreachCount } = platform.config.breach;
   if (!enabled) return {};
-  // The form in which passwords are hashed.
+  // The normalised form, which is also the form that is hashed.
   const stored = password.normalize('NFKC');
   if (mode === 'enforce') {
     await breachCheckOf(platform).enforce(stored);

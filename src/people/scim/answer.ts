@@ -45,7 +45,7 @@ const namesVersion = (header: string, resource: Resource): boolean =>
   header.trim() === '*' ||
   header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === metaOf(resource).version.replace(/^W\//, ''));
 
-/** Returns the answer with a resource: 304 if the caller has this version, else the requested attributes. */
+/** Returns the answer with a resource: 304 if the caller has this version, otherwise the requested attributes. */
 export function resourceAnswer(
   request: Request,
   resource: Resource,

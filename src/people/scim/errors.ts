@@ -23,7 +23,7 @@ const SCIM_TYPES: Readonly<Record<string, string>> = {
   VALIDATION_FAILED: 'invalidValue',
 };
 
-/** Returns the detail error keyword of RFC 7644, table 9. A body that is not JSON, or not an object, has no values. */
+/** Returns the detail error keyword of RFC 7644, table 9. A body that is not a JSON object is `invalidSyntax`. */
 function scimTypeOf({ code, details }: LegateError): string | undefined {
   const issues = (details?.['issues'] ?? []) as readonly { readonly path: string }[];
   const isNoObject = code === 'VALIDATION_FAILED' && issues.some(({ path }) => path === '');

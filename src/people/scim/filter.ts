@@ -36,7 +36,7 @@ function tokensOf(text: string): Token[] {
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < end) {
     const match = TOKEN.exec(text);
-    if (!match) throw invalid('contains a character that belongs to no word, string or parenthesis');
+    if (!match) throw invalid('contains a character that is not part of a word, string or parenthesis');
     const [, string, mark, word] = match;
     if (string !== undefined) tokens.push({ kind: 'string', text: string });
     else if (mark !== undefined) tokens.push({ kind: 'mark', text: mark });
@@ -62,7 +62,7 @@ class Reader {
   }
 
   end(): void {
-    if (this.#at < this.#tokens.length) throw invalid(`has ${this.#tokens[this.#at]?.text} where it should end`);
+    if (this.#at < this.#tokens.length) throw invalid(`has ${this.#tokens[this.#at]?.text} after its end`);
   }
 
   or(depth: number): Filter {

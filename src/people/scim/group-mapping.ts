@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts';
 import type { Db, ScimGroupRow } from '../../storage/index.ts';
 import { updateUserIn } from '../users/update-user.ts';
 
-/** What `users.scimGroups` gives the members of a group. */
+/** The role and tenant that `users.scimGroups` gives the members of a group. */
 interface Mapping {
   readonly group: string;
   readonly role?: Role;
@@ -14,7 +14,7 @@ interface Mapping {
   readonly tenant?: string;
 }
 
-/** From the weakest to the strongest. */
+/** Roles, weakest first. */
 const STRENGTH: readonly Role[] = ['user', 'auditor', 'admin'];
 
 const mappings = (platform: Platform): Mapping[] =>
@@ -25,7 +25,7 @@ const mappings = (platform: Platform): Mapping[] =>
     return kind === 'role' ? { group, role: name as Role } : { group, tenant: name };
   });
 
-/** Whether groups can give this role, or a stronger one. */
+/** Returns whether groups can give this role or a stronger one. */
 export const canGiveRole = (platform: Platform, role: Role): boolean =>
   mappings(platform).some((each) => each.role !== undefined && STRENGTH.indexOf(each.role) >= STRENGTH.indexOf(role));
 
@@ -50,7 +50,7 @@ export async function applyGroups(platform: Platform, change: Change, userIds: r
       const roles = held.flatMap(({ role }) => role ?? []);
       const slug = held.find(({ tenant }) => tenant !== undefined)?.tenant;
       const role = givesRoles ? (STRENGTH.findLast((each) => roles.includes(each)) ?? 'user') : row.role;
-      // A tenant that does not exist is none.
+      // A tenant that does not exist is ignored.
       const tenantId = givesTenants ? (tenantIds.get(slug ?? '') ?? null) : row.tenant_id;
       if (role !== row.role || tenantId !== row.tenant_id)
         await updateUserIn(platform, change, row, { role, tenantId });

@@ -128,7 +128,7 @@ async function assertNameFree(db: Db, scope: ScimScope, name: string, except?: s
   if (other) throw ScimErrors.SCIM_UNIQUENESS({ message: 'A group with this displayName already exists.' });
 }
 
-/** Returns the ids of the members. Throws SCIM_INVALID_VALUE if the scope does not see one of them. */
+/** Returns the ids of the members. Throws SCIM_INVALID_VALUE if one of them is outside the scope. */
 async function membersOf(db: Db, scope: ScimScope, input: ScimGroupInput): Promise<string[]> {
   const ids = [...new Set((input.members ?? []).map(({ value }) => value))];
   const known: string[] = [];
@@ -226,7 +226,7 @@ function changeGroup(
     await db.updateTable('scim_groups').set(after).where('id', '=', id).execute();
     const held = await memberIds(db, id);
     const { removed, added } = await writeMembers(change, id, held, members);
-    // Only the members who left or came: a group may have thousands.
+    // Writes only the members who were removed or added, because a group may have thousands.
     change.emit({
       type: 'group.updated',
       data: { groupId: id, name: after.display_name, members: members.length },
@@ -241,7 +241,7 @@ function changeGroup(
   });
 }
 
-/** Deletes the group. Its members lose the role and the tenant that it gave them. */
+/** Deletes the group. Its members lose the role and the tenant that the group gave them. */
 export function deleteScimGroup(platform: Platform, call: ScimCall, id: string): Promise<void> {
   return scimChange(platform, call, async (change, scope) => {
     const { db } = change;

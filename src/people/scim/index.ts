@@ -1,11 +1,11 @@
 /**
  * SCIM 2.0 (RFC 7643, RFC 7644): an identity provider creates, changes, suspends and deletes users, and groups them.
  *
- * Guarantees: filters are parsed into values and become bound parameters; a patch applies whole or not at all; the
- * administrator of a tenant sees and changes users of that tenant only, and no administrators. Groups give roles and
- * tenants by the option `users.scimGroups`, for callers without a tenant.
+ * Guarantees: filters are parsed into values and become bound parameters; a patch is applied completely or not at all;
+ * the administrator of a tenant sees and changes only users of that tenant who are not administrators. Groups give
+ * roles and tenants through the option `users.scimGroups`, for callers without a tenant.
  *
- * The accounts themselves, and what suspension ends, are in `../users`.
+ * Accounts, and the effects of suspension, are in `../users`.
  */
 import { chunk } from '../../kernel/chunk.ts';
 import { defineModule } from '../../platform.ts';

@@ -153,7 +153,7 @@ function applyToValues(document: Document, op: Operation['op'], name: string, pa
   // Entra ID removes members by a value instead of a filter.
   else if (op === 'remove') document[name] = given.length === 0 ? [] : without(values, given);
   else {
-    // At most one value is primary: the last one that says so (RFC 7644, section 3.5.2).
+    // At most one value is primary: the last one that is marked so (RFC 7644, section 3.5.2).
     if (given.some((item) => isDocument(item) && item['primary'] === true))
       for (const item of values) if (isDocument(item)) setOrDelete(item, 'primary', undefined);
     document[name] = [...values, ...without(given, values)];

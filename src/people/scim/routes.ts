@@ -20,7 +20,7 @@ import { createScimUser, deleteScimUser, getScimUser, listScimUsers, patchScimUs
 
 const SCIM = { access: 'scim', mediaType: SCIM_JSON, errorBody: scimErrorBody } as const;
 const PUBLIC = { ...SCIM, access: 'public' } as const;
-/** Holds a group of 10,000 members with their names. */
+/** Enough for a group of 10,000 members with their names. */
 const GROUP_LIMIT = 4 * 1_048_576;
 const ID = z.object({ id: z.string() });
 const {

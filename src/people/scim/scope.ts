@@ -16,7 +16,7 @@ export const scopeOf = (principal: Principal): ScimScope => ({
 
 export type ScimCall = Call<unknown, unknown, unknown>;
 
-/** Runs a change with the caller's rights as they are inside it. Throws 401, or 403 if the tenant changed meanwhile. */
+/** Runs a change with the caller's rights as they are inside it. Throws 401, or 403 if the tenant has changed since. */
 export const scimChange = <T>(
   platform: Platform,
   call: ScimCall,
@@ -42,8 +42,8 @@ export function assertMayChange({ tenantId }: ScimScope, user: Pick<UserRow, 'ro
 }
 
 /**
- * The owner of an account's address can sign in to it by mail. Throws 403 if a narrowed token would choose that
- * of an administrator or auditor, unless groups of SCIM give such a role anyway.
+ * Throws 403 if a narrowed token would set the address of an administrator or auditor, unless SCIM groups can give such
+ * a role anyway: the owner of the address can sign in to the account by mail.
  */
 export function assertMayReaddress(platform: Platform, principal: Principal, { role }: Pick<UserRow, 'role'>): void {
   if (role !== 'user' && isNarrowed(principal) && !canGiveRole(platform, role))

@@ -58,7 +58,7 @@ const PATCHABLE: Patchable = {
   isKnown: (attribute) => IGNORED.has(attribute),
 };
 
-/** Users whom the scope sees. Users of an embedding application have neither an address nor SCIM attributes. */
+/** The users within the scope. Users of an embedding application have neither an address nor SCIM attributes. */
 const visible = (db: Db, { tenantId }: ScimScope) => {
   const query = db
     .selectFrom('users')
@@ -79,7 +79,7 @@ const selected = (db: Db, scope: ScimScope) =>
     ]);
 type Row = Awaited<ReturnType<ReturnType<typeof selected>['executeTakeFirstOrThrow']>>;
 
-/** Returns the ids that the scope sees, of these. */
+/** Returns those of the given ids that are within the scope. */
 export async function visibleUserIds(db: Db, scope: ScimScope, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await visible(db, scope).select('users.id').where('users.id', 'in', ids).execute();
@@ -92,7 +92,7 @@ async function getRow(db: Db, scope: ScimScope, id: string): Promise<Row> {
   return row;
 }
 
-/** Converts rows, with the groups that the scope sees. */
+/** Converts rows, with the groups that are within the scope. */
 async function toResources(
   platform: Platform,
   db: Db,
@@ -188,7 +188,7 @@ const displayNameOf = ({ displayName, name }: ScimUserInput): string | null =>
   null;
 
 /**
- * Creates an account without a password; without an address, nobody can sign in to it yet. Throws 409 SCIM_UNIQUENESS
+ * Creates an account without a password; nobody can sign in to it while it has no address. Throws 409 SCIM_UNIQUENESS
  * if userName or address is in use.
  */
 export function createScimUser(platform: Platform, call: ScimCall, input: ScimUserInput): Promise<Resource> {
@@ -202,7 +202,7 @@ export function createScimUser(platform: Platform, call: ScimCall, input: ScimUs
         name: displayNameOf(input),
         role: 'user',
         tenantId: scope.tenantId,
-        // A token of one tenant cannot vouch for addresses, which other tenants may own.
+        // A token of one tenant cannot verify addresses, because they may belong to other tenants.
         emailVerified: email !== null && scope.tenantId === null,
       }),
     );
@@ -310,8 +310,8 @@ const getUserColumns = (db: Db, id: string): Promise<UserRow> =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
 /**
- * Changes the address, unless its comparison form stays. A new address is verified only by a token of the service. An
- * account keeps its address if the directory sends none.
+ * Changes the address if its comparison form differs. A new address counts as verified only if the token is not
+ * restricted to a tenant. An account keeps its address if the directory sends none.
  */
 async function changeEmail(
   { db }: Change,

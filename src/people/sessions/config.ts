@@ -11,7 +11,7 @@ export const multiSessionConfig = {
   overflow: option.oneOf(['evict-oldest', 'reject'], {
     default: 'evict-oldest',
     description:
-      'What a sign-in beyond maxSessions does: evict-oldest ends the least recently used session, reject ' +
+      'Effect of a sign-in beyond maxSessions: evict-oldest ends the least recently used session, reject ' +
       'answers 429 SESSION_LIMIT_REACHED.',
   }),
   idleTtl: option.integer({

@@ -4,8 +4,8 @@ import type { Platform } from '../../platform.ts';
 import { absoluteMs } from './lifetime.ts';
 
 /**
- * Returns the header that sets the session cookie. The cookie lives as long as a session can; the server, not the
- * browser, decides when the session ends.
+ * Returns the header that sets the session cookie. The cookie expires after the maximum lifetime of a session; the
+ * server, not the browser, decides when the session ends.
  */
 export const startCookie = (platform: Platform, token: string, remember: boolean): { 'set-cookie': string } => ({
   'set-cookie': sessionCookie(

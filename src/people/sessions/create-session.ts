@@ -20,7 +20,7 @@ export interface Device {
 export interface Proof {
   /** When the user authenticated with all their factors. Default: now. */
   readonly authTime?: number;
-  /** The credential is both factors. */
+  /** Whether the credential counts as both factors. */
   readonly bothFactors?: boolean;
   /** The identity provider that authenticated the user, and the hash of the id of its session. */
   readonly provider?: ProviderSession | undefined;

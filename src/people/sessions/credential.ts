@@ -56,8 +56,8 @@ export const sessionToken: Credential = {
     return principal;
   },
   /**
-   * Records a use once a minute, and whenever it changes which session was used last if that decides about eviction.
-   * In that case the write completes before the call proceeds, so that no later sign-in on any instance misses it.
+   * Records a use once a minute. If the order of use decides about eviction, it also records each use that changes that
+   * order, and completes the write before the call proceeds, so that a later sign-in on any instance reads it.
    */
   used: (platform, principal, now) => {
     const row = principal.kind === 'user' ? found.get(principal) : undefined;
@@ -95,7 +95,7 @@ export function signedIn(principal: UserPrincipal): { session: SessionRow; user:
       email_verified,
       two_factor_enabled,
       tenant_id,
-      // Suspension ends every session.
+      // A suspended user has no session.
       suspended_at: null,
       created_at: user_created_at,
       updated_at: user_updated_at,

@@ -16,7 +16,7 @@ export type EndReason =
   | 'user-deleted'
   | 'user-suspended';
 
-/** Sessions that have a `session.ended` event each in one change; the rest share one. */
+/** Number of sessions in one change that get their own `session.ended` event; all others share one event. */
 const MAX_EACH = 100;
 
 interface Ending {

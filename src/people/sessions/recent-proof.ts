@@ -28,7 +28,7 @@ export const withRecentProof =
   };
 
 /**
- * Replaces a call's `reauthorize` for changes of the ways to sign in that ask for no password. Every user must have
+ * Replaces a call's `reauthorize` for changes of sign-in methods that do not ask for a password. Every user must have
  * signed in recently, with all their factors: 403 REAUTHENTICATION_REQUIRED.
  */
 export const withRecentSignIn =
@@ -43,7 +43,7 @@ export const withRecentSignIn =
 interface Proof {
   readonly hasSecondFactor: boolean;
   readonly hasPasskey: boolean;
-  /** The session proved all factors of the user recently. */
+  /** Returns whether all factors of the user were proved in the session recently. */
   readonly isRecent: boolean;
 }
 
@@ -71,7 +71,7 @@ async function findProof(platform: Platform, db: Db, caller: Principal): Promise
   if (!row) throw invalidCredential('principal-ended');
   const hasSecondFactor = row.two_factor_enabled === 1;
   const hasPasskey = row.passkey_id !== null;
-  // A code of the app sets the time; the password of a user with passkeys alone sets it too.
+  // `second_factor_at` is set by a code of the app, but also by the password of a user who has only passkeys.
   const isStrong = hasSecondFactor || !hasPasskey || row.both_factors === 1;
   return { hasSecondFactor, hasPasskey, isRecent: isStrong && platform.clock.now() - row.auth_time <= RECENT_MS };
 }

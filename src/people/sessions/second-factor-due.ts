@@ -3,7 +3,7 @@ import type { SessionRow, UserRow } from '../../storage/index.ts';
 
 /**
  * Returns whether `users.requireSecondFactor` applies to a user who has no second factor. It does not apply to a
- * session that was begun with a passkey, which is both factors.
+ * session that was begun with a passkey, which counts as both factors.
  */
 export function isSecondFactorDue(
   { config }: Pick<Platform, 'config'>,

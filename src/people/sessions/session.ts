@@ -5,7 +5,7 @@ import { parseDevice } from './device.ts';
 import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
 import type { Session } from './schema.ts';
 
-/** Returns a session as its user or an administrator sees it. */
+/** Returns a session as shown to its user or an administrator. */
 export function toSession(platform: Platform, row: SessionRow, currentId: string | null): Session {
   const { config, clock } = platform;
   const now = clock.now();

@@ -8,14 +8,14 @@ import { insertUser } from '../users/store.ts';
 import { createSetupLink } from './setup-link.ts';
 
 export type FirstAdmin =
-  /** Users exist; none of them need be an administrator. */
+  /** Users exist, not necessarily an administrator. */
   | { readonly kind: 'exists'; readonly admin: boolean }
   /** Created from `admin.email` and `admin.password`. */
   | { readonly kind: 'created'; readonly email: string }
-  /** To be shown to the operator. */
+  /** The set-up link, shown to the operator. */
   | { readonly kind: 'setupLink'; readonly url: string };
 
-/** Ignores the credential-less records of an embedding application's users: none of them can sign in here. */
+/** Ignores the records of an embedding application's users: they have no credentials, so they cannot sign in here. */
 const hasUsers = async (db: Db): Promise<boolean> =>
   (await db.selectFrom('users').select('id').where('email_key', 'is not', null).limit(1).executeTakeFirst()) !==
   undefined;

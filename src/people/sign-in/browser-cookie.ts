@@ -4,7 +4,7 @@ import type { Platform } from '../../platform.ts';
 
 type Configured = Pick<Platform, 'baseUrl' | 'config'>;
 
-/** A cookie of this service other than that of the session. */
+/** A cookie of this service other than the session cookie. */
 export interface BrowserCookie {
   /** Returns the Set-Cookie value that sets the cookie. */
   readonly set: (platform: Configured, value: string) => string;

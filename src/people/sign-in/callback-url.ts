@@ -22,7 +22,7 @@ export function checkCallbackUrl({ baseUrl, config }: Platform, value: string | 
     throw refused('must be an http or https address, or a path that begins with /');
   if (url.username !== '' || url.password !== '') throw refused('must not contain a user name');
   if (url.origin !== base && !config.http.trustedOrigins.includes(url.origin))
-    throw refused('must be on an origin that is trusted here: that of the base URL, or one of http.trustedOrigins');
+    throw refused('must be on a trusted origin: that of the base URL, or one of http.trustedOrigins');
   return url.href;
 }
 

@@ -74,7 +74,7 @@ export async function startSession(
   // A link that was requested before the suspension may be created after it.
   if (row.suspended_at !== null) throw invalidCredential('owner-suspended');
   const { token, session } = await createSession(platform, change, row.id, device, method, proof);
-  // A browser that is to forget the person when it closes keeps nothing that names them either.
+  // If the session ends when the browser closes, the browser keeps no cookie that identifies the person.
   const forgets = !rememberMe || knownDeviceOf(platform, row, device.knownDevice) !== undefined;
   const cookies = forgets ? [] : [knownDeviceCookie(platform, row)];
   const secondFactorDue = isSecondFactorDue(platform, row, session);
@@ -103,7 +103,7 @@ export async function finishSignIn(
   return startSession(platform, change, row, method, rememberMe, device, { authTime: NEVER, provider });
 }
 
-/** Returns what a request reveals about the client of a sign-in. */
+/** Returns what is known about the client of a sign-in from its request. */
 export const signInDevice = (platform: Platform, call: Device & { readonly request: Request }): SignInDevice => ({
   ip: call.ip,
   userAgent: call.userAgent,

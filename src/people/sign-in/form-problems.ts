@@ -17,7 +17,7 @@ const ABOUT_PASSWORD: readonly string[] = [
  */
 export function formProblems(t: Texts, error: LegateError, password = 'password'): Problem[] {
   if (ABOUT_PASSWORD.includes(error.code)) {
-    // The message of users.validatePassword is shown as it is, in whatever language.
+    // The message of users.validatePassword is shown unchanged and is not translated.
     const own =
       error.code === UserErrors.PASSWORD_REJECTED.code && error.message !== UserErrors.PASSWORD_REJECTED.message;
     return [{ field: password, message: own ? error.message : messageOf(t, error) }];

@@ -11,18 +11,18 @@ import { mailTexts } from './mail-texts.ts';
 import { countCreatedSince, createOneTimeToken, expireOldest } from './one-time-token.ts';
 
 const VERIFICATION_MS = DAY_MS;
-/** Valid links of one purpose that a user can have: the newest replaces the oldest. */
+/** Largest number of valid links of one purpose for a user. A further link replaces the oldest. */
 const MAX_LINKS = 10;
 /**
- * Mails of one purpose that a mailbox is sent within an hour, from whatever addresses they are requested, and as many
- * again for each browser that is known to be the user's.
+ * Mails of one purpose that are sent to one mailbox within an hour, regardless of who requests them. Each known browser
+ * of the user has the same number in addition.
  */
 const MAX_MAILS_AN_HOUR = 30;
 
 /**
- * Creates the token of a link that anybody can request for an address. Returns undefined if the mailbox was sent 30
- * such links within the hour. A known browser of the user has a count and links of its own, so that requests of others
- * cannot keep the user from a link.
+ * Creates the token of a link that anybody can request for an address. Returns undefined if 30 such links were sent to
+ * the mailbox within the hour. Links for a known browser of the user are counted separately, so that requests of others
+ * cannot prevent the user from getting one.
  * @param device the name of that browser
  */
 export async function createRequestedLink(
@@ -45,19 +45,20 @@ export function assertMail(platform: Platform): void {
 }
 
 /**
- * Valid links of sign-ups with one address. Each sign-up has its own link, so that one cannot use up those of another.
+ * Largest number of valid links of sign-ups with one address. Each sign-up has its own link, so that one cannot use up
+ * the links of another.
  */
 const MAX_SIGN_UPS = 100;
 
-/** What a sign-up chose. It applies to the account if its mail is opened first. */
+/** The name and password that a sign-up chose. They apply to the account if its mail is opened first. */
 export interface SignedUpAs {
   readonly name: string | null;
   readonly passwordHash: string;
 }
 
 /**
- * Mails a link that verifies the user's address and confirms what the sign-up chose for which it is sent. Always sends
- * unless the address is verified: the newest link replaces the oldest. Runs after the answer.
+ * Mails a link that verifies the user's address and confirms what this sign-up chose. Sends it unless the address is
+ * already verified; the newest link replaces the oldest. Runs after the answer.
  */
 export async function sendVerification(
   platform: Platform,
@@ -95,8 +96,8 @@ export function sendAddressTaken(platform: Platform, { email }: UserRow, languag
 }
 
 /**
- * If addresses must be verified, an account has the password of the only sign-up with its address, until there is a
- * second one. Otherwise a link that anybody can request says nothing about who chose the password.
+ * Returns what the first sign-up with an address chose, if addresses must be verified and there was only one. In all
+ * other cases a link that anybody can request does not prove who chose the password.
  */
 const onlySignUpOf = ({ config }: Platform, { name, password_hash: passwordHash }: UserRow): SignedUpAs | undefined =>
   config.users.requireEmailVerification && passwordHash !== null ? { name, passwordHash } : undefined;

@@ -25,7 +25,7 @@ export class FailedAttempt {
   }
 }
 
-/** The hash lets a reader of the ledger recognise an address they know, and hides all others. */
+/** Readers of the ledger can recognise an address that they know by its hash, but cannot read other addresses. */
 const emailHash = (email: string): string => hash('sha256', emailKey(email.toWellFormed()), 'hex');
 
 /**

@@ -15,7 +15,7 @@ import { recordFailure, withSignInAudit } from './sign-in-audit.ts';
  * 403 EMAIL_NOT_VERIFIED for a correct password, if addresses must be verified; 403 PASSWORDS_OFF by `users.passwords`.
  */
 export async function signIn(platform: Platform, input: SignIn, device: SignInDevice): Promise<SignInResult> {
-  // The answer is then the same for everybody. With `adminsOnly` it follows a correct password.
+  // With `off`, this answer is the same for everybody. With `adminsOnly`, it is given only after a correct password.
   if (platform.config.users.passwords === 'off') throw UserErrors.PASSWORDS_OFF();
   const found = await findUserByEmail(platform.database.read, input.email);
   const target: Target = {

@@ -18,7 +18,7 @@ import { type SignedInResult, startSession } from './finish-sign-in.ts';
 import { assertMail, sendAddressTaken, sendVerification } from './send-mail.ts';
 import { recordFailure, withSignInAudit } from './sign-in-audit.ts';
 
-/** Says nothing about whether the account is new; a mail explains the next step. */
+/** The answer does not reveal whether the account is new; a mail explains the next step. */
 export interface SignUpPending {
   readonly status: true;
 }
@@ -41,7 +41,7 @@ export async function signUp(
   const { signUp: mode, requireEmailVerification } = platform.config.users;
   if (mode === 'closed') throw UserErrors.SIGN_UP_CLOSED();
   if (mode === 'invite' && inviteToken === undefined) throw UserErrors.INVITE_REQUIRED();
-  // Whether an invitation is one for an administrator is known when it is used.
+  // Only the use of an invitation shows whether it is for an administrator.
   if (platform.config.users.passwords === 'off' || inviteToken === undefined) assertMayUsePassword(platform, 'user');
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   const quietly = requireEmailVerification && inviteToken === undefined;
@@ -62,8 +62,8 @@ export async function signUp(
 }
 
 /**
- * Creates the account of an invited person. An account that somebody else has created with the address meanwhile
- * becomes theirs.
+ * Creates the account of an invited person. If somebody else has created an account with the address in the meantime,
+ * the invited person gets that account.
  */
 async function acceptInvite(
   platform: Platform,

@@ -51,9 +51,9 @@ export async function isTrustedDevice(
   return row !== undefined;
 }
 
-/** A trusted browser as its user sees it. */
+/** A trusted browser, as shown to its user. */
 export interface TrustedDevice {
-  /** Names the device among those of its user. */
+  /** Identifies the device among the devices of its user. */
   readonly id: string;
   readonly current: boolean;
   readonly userAgent: string | null;
@@ -67,7 +67,7 @@ const MAX_LISTED = 100;
 
 /**
  * Returns the newest hundred trusted browsers of a user.
- * @param deviceToken the token of the browser that asks
+ * @param deviceToken the token of the requesting browser
  */
 export async function listTrustedDevices(
   db: Db,
@@ -96,7 +96,7 @@ export async function listTrustedDevices(
 
 /**
  * Ends the trust in one browser of the caller, or in all without `id`. Their next sign-in needs the second factor. A
- * device that is not the caller's, or has ended, is ignored.
+ * device of somebody else, or one that is no longer trusted, is ignored.
  */
 export async function endTrust(platform: Platform, person: PersonCalling, id: string | undefined): Promise<void> {
   const { userId } = person.principal;

@@ -39,8 +39,8 @@ export async function findVerification(
 
 /**
  * Consumes a link and marks the address as verified. If several people signed up with the address, the password of the
- * sign-up whose mail was opened becomes valid, and what was set up on the account ends. Returns the address to
- * redirect to, and whether the account now has a password. 401 INVALID_TOKEN.
+ * sign-up whose mail was opened becomes valid, and credentials set up on the account before are removed. Returns the
+ * address to redirect to, and whether the account now has a password. 401 INVALID_TOKEN.
  */
 export async function verifyEmail(
   platform: Platform,

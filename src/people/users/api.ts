@@ -28,7 +28,7 @@ export interface UsersApi {
   get(id: string): Promise<User>;
   update(id: string, input: z.input<typeof UpdateUser>, options?: ChangeOptions): Promise<User>;
   delete(id: string, options?: ChangeOptions): Promise<void>;
-  /** Deletes a user and erases what the ledger has of them, as `DELETE /users/:id?erase=true`. */
+  /** Deletes a user and erases their personal data from the ledger, like `DELETE /users/:id?erase=true`. */
   erase(id: string): Promise<Erasure>;
 }
 

@@ -34,14 +34,14 @@ export const usersConfig = {
       ),
     description:
       'What SCIM groups give their members: `displayName=role:<role>` or `displayName=tenant:<slug>`. The strongest ' +
-      'role counts. Groups of the administrator of a tenant give nothing. A SCIM token can make administrators if a ' +
-      'group gives that role; otherwise it cannot change the address of one.',
+      'role applies. Groups created with a token of a tenant have no effect. A SCIM token can make administrators if ' +
+      'a group gives that role; otherwise it cannot change the address of one.',
   }),
   passwords: option.oneOf(['on', 'off', 'adminsOnly'], {
     default: 'on',
     description:
-      'Who can sign in with a password and set one: everybody, nobody, or administrators only. The others sign in with ' +
-      'an identity provider, a passkey or by mail. The first administrator can always be created.',
+      'Who can sign in with a password and set one: everybody, nobody, or administrators only. The others sign in ' +
+      'with an identity provider, a passkey or by mail. The first administrator can always be created.',
   }),
   provision: option.boolean({
     default: false,

@@ -5,7 +5,7 @@ import { revokeInvitesBy } from '../invites/invites.ts';
 import { endSessions } from '../sessions/index.ts';
 import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
 
-/** Tables whose rows belong to a user and end silently with them. */
+/** Tables whose rows belong to a user and are deleted with the user without an event. */
 const OWNED = [
   'one_time_tokens',
   'email_codes',
@@ -18,7 +18,7 @@ const OWNED = [
 
 /**
  * Deletes a user, for administrators. The same change ends the user's sessions, API tokens and invitations and revokes
- * their agents, with one event each. Audit entries remain. With `erase`, the event does not say who it was, and
+ * their agents, with one event each. Audit entries remain. With `erase`, the event does not identify the user, and
  * invitations to the same address end. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
  */
 export async function deleteUser(

@@ -8,9 +8,9 @@ import { UserErrors } from './errors.ts';
 import { findUser } from './store.ts';
 
 /**
- * Deletes a user and erases what the ledger has of them, for administrators. A repetition for a user who is deleted
- * already goes on with what an earlier erasure has left. Throws as {@link deleteUser}, and 404 USER_NOT_FOUND if
- * nothing is left.
+ * Deletes a user and erases their personal data from the ledger, for administrators. A call for a deleted user
+ * continues an erasure that was not completed. Throws the errors of {@link deleteUser}, and 404 USER_NOT_FOUND if
+ * nothing is left to erase.
  */
 export async function eraseUser(platform: Platform, caller: Changer, id: string): Promise<Erasure> {
   const userId = id as Id<'user'>;
@@ -21,7 +21,7 @@ export async function eraseUser(platform: Platform, caller: Changer, id: string)
   }
   const [left] = await platform.reader.page({ where: [{ field: 'userId', values: [id] }] }, 1);
   if (!left) throw UserErrors.USER_NOT_FOUND();
-  // No tag names the version of a user who is gone.
+  // A deleted user has no version, so If-Match cannot be compared.
   caller.assertUnchanged?.(versioned({}, {}));
   return platform.erasePerson(platform, caller, userId);
 }

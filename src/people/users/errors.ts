@@ -6,7 +6,7 @@ export const UserErrors = defineErrors({
   INVALID_CODE: [401, 'The code is wrong, already used, or expired.'],
   INVALID_TOKEN: [401, 'This link is invalid, already used, or expired. Request a new one.'],
   EMAIL_NOT_VERIFIED: [403, 'The e-mail address must be verified first. POST /verify-email/send sends a new link.'],
-  PASSWORDS_OFF: [403, 'Passwords are switched off here. Sign in another way.'],
+  PASSWORDS_OFF: [403, 'Sign-in with a password is switched off. Sign in another way.'],
   SIGN_UP_CLOSED: [403, 'Sign-up is closed. Ask an administrator for an account.'],
   INVITE_REQUIRED: [403, 'Sign-up needs an invitation. Use the link in the invitation mail.'],
   INVITE_INVALID: [

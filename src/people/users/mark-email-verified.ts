@@ -14,7 +14,7 @@ export interface RequestSession {
   readonly reauthorize: (db: Db) => Promise<unknown>;
 }
 
-/** The circumstances in which a user proved that an e-mail address is theirs. */
+/** How a user proved that an e-mail address is theirs. */
 export interface AddressProof {
   readonly ip: string | null;
   /** Session of the browser that sends the proof. */
@@ -109,7 +109,7 @@ interface Ended {
   readonly reason: EndReason;
   readonly ip: string | null;
   readonly changed: readonly string[];
-  /** Of the event, without secrets. */
+  /** `before` and `after` of the event, without secrets. */
   readonly before: Record<string, unknown>;
   readonly after: Record<string, unknown>;
 }
@@ -132,7 +132,7 @@ export async function deleteCredentials(
   change.emit({ type: 'user.updated', userId, data: { userId, changed, reason }, before, after });
 }
 
-/** What an event shows instead of the password. */
+/** Shown in the event instead of the password. */
 const passwordAfter = (row: UserRow, after: UserRow): string | null =>
   after.password_hash === null ? null : after.password_hash === row.password_hash ? 'set' : 'changed';
 

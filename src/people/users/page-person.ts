@@ -4,7 +4,7 @@ import type { Platform } from '../../platform.ts';
 import { signedIn } from '../sessions/index.ts';
 import { findUser } from './store.ts';
 
-/** Returns the signed-in user as pages show them. */
+/** Returns the data of the signed-in user that pages show. */
 export async function pagePerson(platform: Platform, principal: UserPrincipal): Promise<PagePerson> {
   const known = signedIn(principal)?.user ?? (await findUser(platform.database.read, principal.userId));
   return { name: known?.email ?? principal.userId, canSignOut: principal.via === 'session' };

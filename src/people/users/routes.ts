@@ -181,7 +181,7 @@ export const userRoutes = [
     summary: 'Delete a user',
     description:
       "Ends the user's sessions and API tokens and revokes their agents. Audit entries remain. With `erase=true` the " +
-      'ledger also erases what it has of the person: parameters, addresses and user agents of decisions on their ' +
+      'ledger also erases personal data: parameters, addresses and user agents of decisions about their ' +
       'agents, and events about them. The answer is then 200.',
     access: 'admin',
     preview: true,

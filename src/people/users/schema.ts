@@ -9,7 +9,7 @@ import { AnyEmail, Email } from './email.ts';
 const Name = text(200);
 export const Role = z
   .enum(ROLES)
-  .meta({ description: 'auditor: sees what an administrator sees, and changes nothing but their own account.' });
+  .meta({ description: 'auditor: sees everything that an administrator sees, and can change only their own account.' });
 
 /** The embedding application chooses the ids of its users. */
 const UserId = text(128);
@@ -48,7 +48,7 @@ export type SignUp = z.output<typeof SignUp>;
 const Token = z.string().max(1024);
 const CallbackUrl = z.string().max(16_384).optional().meta({
   format: 'uri-reference',
-  description: 'Address to which the browser is redirected after the link was used. Must be on a trusted origin.',
+  description: 'Address to which the browser is redirected after the link is used. Must be on a trusted origin.',
 });
 
 export const SignUpRequest = SignUp.extend({
@@ -179,5 +179,5 @@ export const DeleteUser = z.strictObject({
     .enum(['true', 'false'])
     .default('false')
     .transform((text) => text === 'true')
-    .describe('Whether the ledger erases what it has of the person as well.'),
+    .describe('Whether the ledger also erases personal data of the user.'),
 });

@@ -11,7 +11,7 @@ import { emailKey } from './email.ts';
 import { UserErrors } from './errors.ts';
 import { isUserId, type User, type UserFilter } from './schema.ts';
 
-/** Columns that only the person changes and that no answer shows. */
+/** Columns that only the person can change and that are never part of an answer. */
 const VOLATILE = ['email_key', 'password_hash'];
 
 export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User =>
@@ -68,7 +68,7 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
     .onConflict((oc) => oc.column('email_key').doNothing())
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 0n) throw UserErrors.EMAIL_IN_USE({ details: { path: 'email' } });
-  // Who makes an account without a credential makes their own.
+  // A caller without a credential creates their own account, so they are the actor.
   if (change.actor.id === null) change.actAs({ ...change.actor, id: row.id });
   emitCreated(change, row);
   return row;
@@ -125,7 +125,7 @@ export async function getUserRow(db: Db, id: string): Promise<UserRow> {
   return row;
 }
 
-/** Returns the user with this address, unless they are suspended: to a sign-in they are an unknown address. */
+/** Returns the user with this address, unless they are suspended: a sign-in treats a suspended user as unknown. */
 export async function findActiveUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
   const row = await findUserByEmail(db, email);
   return row?.suspended_at === null ? row : undefined;
@@ -137,7 +137,10 @@ export async function findUserByEmail(db: Db, email: string): Promise<UserRow | 
   return db.selectFrom('users').selectAll().where('email_key', '=', key).executeTakeFirst();
 }
 
-/** Words of name and address. Accents count here, and on SQLite the case of letters beyond ASCII. */
+/**
+ * Filters by words of name and address. The search distinguishes accents and, on SQLite, the case of letters outside
+ * ASCII.
+ */
 const SEARCHED = sql`' ' || lower(coalesce(name, '')) || ' ' ||
   replace(replace(replace(replace(coalesce(email_key, ''), '@', ' '), '.', ' '), '+', ' '), '-', ' ')`;
 

@@ -27,7 +27,7 @@ export async function updateUser(platform: Platform, caller: Changer, id: string
 /**
  * Does the same inside a change.
  *
- * @param more columns and names of changed fields that the caller wrote itself
+ * @param more further columns and names of changed fields that the caller has written itself
  */
 export async function updateUserIn(
   platform: Platform,
@@ -59,7 +59,7 @@ export async function updateUserIn(
 
 const isActiveAdmin = ({ role, suspended_at }: UserRow): boolean => role === 'admin' && suspended_at === null;
 
-/** Ends the sessions of a user, and every sign-in that has begun. */
+/** Ends the sessions of a user and all sign-ins in progress. */
 async function endAccess(platform: Platform, change: Change, userId: string): Promise<void> {
   await endSessions(platform, change, userId, { reason: 'user-suspended' });
   for (const table of ['one_time_tokens', 'email_codes'] as const)

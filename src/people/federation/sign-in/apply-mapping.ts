@@ -10,13 +10,13 @@ import { saysVerified } from '../presets.ts';
 import type { Issuer } from '../schema.ts';
 import type { Identity } from './confirm-identity.ts';
 
-/** From the weakest to the strongest. */
+/** Roles, weakest first. */
 const STRENGTH: readonly Role[] = ['user', 'auditor', 'admin'];
 
 /**
- * Assigns a user the strongest role and the first tenant that their claims lead to. If nothing fits, the role is
- * `user`, and there is no tenant; an issuer that maps no roles, or no tenants, leaves them as they are. The last
- * administrator keeps the role. Returns the user as changed.
+ * Assigns a user the strongest role and the first tenant that match their claims. If no mapping matches, the role
+ * becomes `user` and the tenant is removed. Without mappings of roles, or of tenants, the issuer does not change them.
+ * The last administrator keeps the role. Returns the changed user.
  */
 export async function applyMapping(
   platform: Platform,
@@ -26,7 +26,7 @@ export async function applyMapping(
   { claims }: Identity,
 ): Promise<UserRow> {
   if (map.length === 0) return row;
-  // An address that the provider did not verify says nothing about the person.
+  // An address that the provider did not verify proves nothing about the person.
   const valuesOf = claimValues(saysVerified(preset, claims) ? claims : { ...claims, email: undefined });
   const held = map.filter(({ claim, value }) => valuesOf(claim).has(value));
   const roles = held.flatMap(({ role }) => role ?? []);
@@ -49,7 +49,7 @@ export async function applyMapping(
   return getUserRow(change.db, row.id);
 }
 
-/** Returns a look-up of the values of claims, each of which is read once. */
+/** Returns a function that returns the values of a claim and reads each claim once. */
 function claimValues(claims: Identity['claims']): (claim: string) => ReadonlySet<string> {
   const read = new Map<string, ReadonlySet<string>>();
   return (claim) => {

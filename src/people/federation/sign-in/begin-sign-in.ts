@@ -14,13 +14,13 @@ import type { Issuer } from '../schema.ts';
 import { GITHUB_SCOPE } from './github.ts';
 import { getProvider } from './provider.ts';
 
-/** Time that a person has at the provider. */
+/** Time that a person has to sign in at the provider. */
 const LIFETIME_MS = 10 * MINUTE_MS;
 const PURPOSE = 'provider sign-in';
 /** Cookies hold 4 kB. */
 const MAX_RETURN_TO_CHARS = 2000;
 
-/** Binds a sign-in to the browser that began it. The last one that a browser begins counts. */
+/** Binds a sign-in to the browser that began it. A browser can complete only the last sign-in that it began. */
 export const pendingCookie = browserCookie('provider_sign_in', LIFETIME_MS);
 
 /** A sign-in that was begun, kept encrypted in a cookie of the browser. */
@@ -28,10 +28,10 @@ export interface Pending {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
-  /** Path of this origin. */
+  /** Path on this origin. */
   readonly returnTo: string | null;
   readonly expiresAt: number;
-  /** The user whose account is to be connected, instead of a sign-in. */
+  /** The user whose account is connected; undefined for a sign-in. */
   readonly connectTo?: Id<'user'>;
 }
 
@@ -40,9 +40,9 @@ export const callbackAddress = ({ baseUrl, config }: Platform, { name }: Issuer)
   `${baseUrl}${config.http.restPath.replace(/\/$/, '')}/auth/oidc/${name}/callback`;
 
 /**
- * Begins a sign-in: returns the address of the provider's page, and the cookie that the callback needs. OpenID Connect
+ * Begins a sign-in. Returns the address of the provider's page and the cookie that the callback needs. OpenID Connect
  * Core 1.0, section 3.1.2.1; RFC 7636. With `connectTo` the callback connects the person to the account of this user,
- * who has to be signed in then. Throws 503 PROVIDER_UNAVAILABLE.
+ * who must be signed in at that time. Throws 503 PROVIDER_UNAVAILABLE.
  */
 export async function beginSignIn(
   platform: Platform,

@@ -18,9 +18,9 @@ import { findAccount } from './find-account.ts';
 import { assertNotEnded, sessionHash } from './provider-logout.ts';
 
 /**
- * Completes a sign-in with the callback of a provider. Each callback is used once, in the browser that began the
- * sign-in. A person without an account and a suspended one get the same answer. Throws 400 SIGN_IN_EXPIRED,
- * 401 SIGN_IN_NOT_CONFIRMED, 403 SIGN_IN_REFUSED, 503 PROVIDER_UNAVAILABLE.
+ * Completes a sign-in with the callback of a provider. Each callback works once, in the browser that began the sign-in.
+ * A person without an account and a suspended person get the same answer. Throws 400 SIGN_IN_EXPIRED, 401
+ * SIGN_IN_NOT_CONFIRMED, 403 SIGN_IN_REFUSED, 503 PROVIDER_UNAVAILABLE.
  */
 export async function completeProviderSignIn(
   platform: Platform,
@@ -60,12 +60,12 @@ export async function completeProviderSignIn(
   });
 }
 
-/** Whether the provider confirms a second factor with a value that counts here. */
+/** Returns whether the provider confirms a second factor with a value that the issuer's settings accept. */
 function hasSecondFactor({ secondFactors = [] }: Issuer, { claims: { acr, amr } }: Identity): boolean {
   const values: unknown[] = Array.isArray(amr) ? [acr, ...amr] : [acr];
   return secondFactors.some((value) => values.includes(value));
 }
 
-/** When the person authenticated at the provider; long ago if it does not say. */
+/** Returns when the person authenticated at the provider; 0 if the provider does not state it. */
 const authTime = ({ claims: { auth_time } }: Identity, now: number): number =>
   typeof auth_time === 'number' && auth_time > 0 ? Math.min(now, Math.floor(auth_time) * SECOND_MS) : 0;

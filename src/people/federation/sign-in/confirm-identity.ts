@@ -14,14 +14,14 @@ import { getProvider, MAX_TOKEN_CHARS, type Provider, providers } from './provid
 /** What a provider says about a person, verified. */
 export interface Identity {
   readonly subject: string;
-  /** Claims of the ID token, and those of the UserInfo endpoint that it lacks. */
+  /** Claims of the ID token, completed from the UserInfo endpoint. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
 /**
  * Exchanges the code of a callback and verifies the ID token: signature with a key and an accepted algorithm of the
  * issuer, `iss`, `aud`, `azp`, `nonce`, times, and `state` and `iss` of the callback (OpenID Connect Core 1.0, sections
- * 3.1.2.7 and 3.1.3.7; RFC 9207, section 2.4). GitHub has no ID tokens: its API is asked. Throws 401
+ * 3.1.2.7 and 3.1.3.7; RFC 9207, section 2.4). GitHub issues no ID tokens, so its API is called instead. Throws 401
  * SIGN_IN_NOT_CONFIRMED, 503 PROVIDER_UNAVAILABLE.
  */
 export async function confirmIdentity(
@@ -58,7 +58,7 @@ async function verifyIdToken(
 ): Promise<Record<string, unknown>> {
   // Tokens of the same issuer for other purposes, such as a logout token, name another type (RFC 8725, section 3.11).
   const { typ } = decodeProtectedHeader(token);
-  if (typ !== undefined && !/^(application\/)?jwt$/i.test(typ)) throw new Error('the ID token has another type');
+  if (typ !== undefined && !/^(application\/)?jwt$/i.test(typ)) throw new Error('the token is not an ID token');
   const claims = await verifyAssertion(token, {
     issuer: issuer.issuer,
     algorithms: issuer.algorithms,

@@ -12,8 +12,8 @@ const MAX_NAME_CHARS = 200;
 
 /**
  * Returns the user that an identity signs in as; undefined if there is none. An identity belongs to the user of its
- * first sign-in: the account with its confirmed address, if it may join that. Without any account of this address,
- * `users.provision` creates one.
+ * first sign-in. This is the account with the confirmed address if the identity may join it. If no account has the
+ * address, `users.provision` decides whether one is created.
  */
 export async function findAccount(
   platform: Platform,

@@ -4,16 +4,19 @@ import type { GuardedFetch } from '../../../operations/outbound/index.ts';
 import type { Identity } from './confirm-identity.ts';
 import type { Provider } from './provider.ts';
 
-/** What is read of the profile of a user: <https://docs.github.com/rest/users/users>. The login may change owners. */
+/**
+ * The fields of a user's profile that are read: <https://docs.github.com/rest/users/users>. A login may pass to another
+ * person.
+ */
 const Profile = z.object({ id: z.int().positive(), name: z.string().nullish() });
 /** The addresses of a user: <https://docs.github.com/rest/users/emails>. */
 const Emails = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }));
 
 const MAX_BYTES = 256 * 1024;
-/** Answers to a person who did not grant the scope `user:email`. */
+/** Status codes for a token without the scope `user:email`. */
 const NOT_GRANTED: readonly number[] = [403, 404];
 
-/** Lets the addresses of a user be read, also private ones. */
+/** Scope that allows reading all addresses of a user, also private ones. */
 export const GITHUB_SCOPE = 'user:email';
 
 /** The endpoints of GitHub or a GitHub Enterprise Server, which has no discovery document for signing in. */
@@ -32,8 +35,8 @@ export function githubApi(issuer: string): string {
 }
 
 /**
- * Exchanges the code of a callback for an access token, and asks the API whose it is. The subject is the numeric id;
- * the address is the primary one if it is verified. `checks` are those of the callback.
+ * Exchanges the code of a callback for an access token and reads its user from the API. The subject is the numeric id;
+ * the address is the primary one if it is verified. `checks` are the checks of the callback.
  */
 export async function confirmWithGitHub(
   fetch: GuardedFetch,

@@ -20,14 +20,14 @@ const UNDER_WAY_MS = 10 * MINUTE_MS;
 /** Member of `events` that makes a token a logout token. */
 const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** Returns what is stored of the id that a provider has for its session; null if there is none. */
+/** Returns the stored form of the provider's session id; null if there is none. */
 export const sessionHash = (sid: unknown): string | null =>
   typeof sid === 'string' && sid !== '' ? createHash('sha256').update(sid).digest('base64url') : null;
 
 /**
- * Ends the sessions here that a logout token of a provider names: those of its session (`sid`), or without one all that
- * the person began with this provider. Sign-ins that wait for their second factor end too. OpenID Connect Back-Channel
- * Logout 1.0, sections 2.6 and 2.7. Throws 400 LOGOUT_TOKEN_REFUSED, 503 PROVIDER_UNAVAILABLE.
+ * Ends the sessions that a logout token of a provider names: those of the provider's session (`sid`) or, without `sid`,
+ * all sessions that the person began with this provider. Sign-ins that wait for their second factor end too. OpenID
+ * Connect Back-Channel Logout 1.0, sections 2.6 and 2.7. Throws 400 LOGOUT_TOKEN_REFUSED, 503 PROVIDER_UNAVAILABLE.
  */
 export async function endProviderSessions(platform: Platform, issuer: Issuer, token: string): Promise<void> {
   const claims = await verifyLogoutToken(platform, issuer, token);
@@ -45,7 +45,7 @@ export async function endProviderSessions(platform: Platform, issuer: Issuer, to
 
 const endedKey = ({ issuer }: Issuer, hash: string): string[] => ['provider-session-ended', issuer, hash];
 
-/** Ends sign-ins with a session of a provider that wait for their second factor, and those that are under way. */
+/** Ends sign-ins of a provider's session that are in progress or wait for a second factor. */
 async function endUnfinished(database: Database, change: Change, issuer: Issuer, hash: string): Promise<void> {
   await useKeyOnce(database, change.db, endedKey(issuer, hash), change.now + UNDER_WAY_MS);
   await change.db
@@ -78,7 +78,7 @@ async function verifyLogoutToken(platform: Platform, issuer: Issuer, token: stri
     throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-audience' });
   const isLogout = isObject(events) && isObject(events[LOGOUT]) && nonce === undefined;
   const isWhole = typeof iat === 'number' && typeof jti === 'string' && (sessionHash(sid) ?? sub ?? '') !== '';
-  // An ID token of the same issuer ends no session (RFC 8725, section 3.11).
+  // An ID token of the same issuer must not end a session (RFC 8725, section 3.11).
   const isTyped = typ === undefined || /^(application\/)?(logout\+)?jwt$/i.test(typ);
   if (!isLogout || !isWhole || !isTyped) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-malformed' });
   return claims;

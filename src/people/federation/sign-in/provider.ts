@@ -20,7 +20,7 @@ import type { Issuer } from '../schema.ts';
 import { LEEWAY_SECONDS } from '../verify-assertion.ts';
 import { githubMetadata } from './github.ts';
 
-/** Holds an ID token with a claim of 10,000 groups. */
+/** Enough for an ID token with a claim of 10,000 groups. */
 export const MAX_TOKEN_CHARS = 1024 * 1024;
 const MAX_BYTES = 2 * MAX_TOKEN_CHARS;
 const MAX_DOCUMENT_BYTES = 128 * 1024;
@@ -36,7 +36,7 @@ interface Discovered {
 
 interface Providers {
   readonly fetch: GuardedFetch;
-  /** Discovery documents by the address of the issuer, also while they are fetched. */
+  /** Discovery documents, or the promise of one that is being fetched, by the address of the issuer. */
   readonly documents: LRUCache<string, Promise<Discovered>>;
 }
 
@@ -47,15 +47,15 @@ export const providers = defineState(
   }),
 );
 
-/** The endpoints of a provider, and this service as its client. */
+/** The endpoints of a provider and the client data of this service there. */
 export interface Provider {
   readonly client: Configuration;
   readonly metadata: ServerMetadata;
 }
 
 /**
- * Returns the provider of an issuer. Its discovery document is fetched again after ten minutes; one that cannot be
- * fetched is tried again after 30 s. Throws 503 PROVIDER_UNAVAILABLE.
+ * Returns the provider of an issuer. Its discovery document is fetched again after ten minutes; after a failure, it is
+ * fetched again after 30 s at the earliest. Throws 503 PROVIDER_UNAVAILABLE.
  */
 export async function getProvider(platform: Platform, issuer: Issuer): Promise<Provider> {
   const { fetch } = platform.stateOf(providers);
@@ -77,7 +77,7 @@ async function readDocument(platform: Platform, issuer: Issuer): Promise<ServerM
   let pending = documents.get(issuer.issuer);
   const known = await pending;
   if (!pending || !known || now >= known.at + (known.metadata ? MAX_AGE_MS : MIN_INTERVAL_MS)) {
-    // Another request may have begun to fetch it meanwhile.
+    // Another request may have begun the fetch in the meantime.
     const current = documents.get(issuer.issuer);
     pending = current !== undefined && current !== pending ? current : discover(platform, fetch, issuer.issuer, now);
     documents.set(issuer.issuer, pending);
@@ -92,11 +92,11 @@ async function discover(platform: Platform, fetch: GuardedFetch, issuer: string,
     if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
     const metadata = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(response.body)) as ServerMetadata;
     // OpenID Connect Discovery 1.0, section 4.3.
-    if (metadata.issuer !== issuer) throw new Error('the discovery document names another issuer');
+    if (metadata.issuer !== issuer) throw new Error('the discovery document is for another issuer');
     for (const key of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const)
       if (typeof metadata[key] !== 'string') throw new Error(`the discovery document has no ${key}`);
     if (!/^https?:/.test(metadata.authorization_endpoint ?? ''))
-      throw new Error('authorization_endpoint is no address');
+      throw new Error('authorization_endpoint is not an address');
     return { metadata, at };
   } catch (error) {
     platform.log.warn({ err: error, issuer }, 'the discovery document of an issuer could not be read');
@@ -112,7 +112,7 @@ function clientOf(
   secret: string | undefined,
 ): Configuration {
   const methods = metadata.token_endpoint_auth_methods_supported;
-  // OpenID Connect Discovery 1.0, section 3: without a statement it is client_secret_basic.
+  // OpenID Connect Discovery 1.0, section 3: the default is client_secret_basic.
   const basic = methods === undefined || methods.includes('client_secret_basic');
   const authentication = secret === undefined ? None() : basic ? ClientSecretBasic(secret) : ClientSecretPost(secret);
   const client = new Configuration(
@@ -130,7 +130,7 @@ function clientOf(
   return client;
 }
 
-/** Sends a request of the library with the guarded fetch, which follows no redirect. */
+/** Sends a request of the library with the guarded fetch, which does not follow redirects. */
 async function throughGuard(fetch: GuardedFetch, url: string, options: CustomFetchOptions): Promise<Response> {
   const { status, headers, body } = await fetch(url, {
     method: options.method === 'POST' ? 'POST' : 'GET',

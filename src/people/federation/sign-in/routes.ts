@@ -39,7 +39,7 @@ async function orErrorPage(
   }
 }
 
-/** Completes what the page of connections began, in the session of the same user. */
+/** Completes a connection that was begun on the connections page, in a session of the same user. */
 async function connectAccount(
   platform: Platform,
   call: Call<unknown, unknown, unknown>,
@@ -67,8 +67,8 @@ export const signInRoutes = [
     path: '/auth/oidc/:name/logout',
     summary: 'Logout at an identity provider',
     description:
-      'Called by the provider with a logout token (OpenID Connect Back-Channel Logout 1.0). Ends the sessions that the ' +
-      'token names by `sid`, or without one all sessions that the person `sub` began with this provider.',
+      'Called by the provider with a logout token (OpenID Connect Back-Channel Logout 1.0). Ends the sessions that ' +
+      'the token names by `sid` or, without `sid`, all sessions that the person `sub` began with this provider.',
     access: 'public',
     rateLimit: 'providerLogout',
     params: nameParams,
@@ -107,8 +107,8 @@ export const signInRoutes = [
     path: '/auth/oidc/:name/callback',
     summary: 'Callback of an identity provider',
     description:
-      'Works once, in the browser that began the sign-in. A person without an account is answered like one whose ' +
-      'account is suspended.',
+      'Works once, in the browser that began the sign-in. A person without an account gets the same answer as one ' +
+      'whose account is suspended.',
     access: 'public',
     rateLimit: 'providerSignIn',
     page: true,

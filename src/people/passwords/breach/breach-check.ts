@@ -48,7 +48,8 @@ export interface BreachCheck {
 
 const CACHE = { bytes: 8 * 1024 * 1024, ttlMs: DAY_MS } as const;
 /**
- * In an outage, this many look-ups fail, each after at most the timeout. Then all fail immediately for the rest time.
+ * In an outage, this many look-ups fail, each after at most the timeout. After that, all look-ups fail immediately
+ * until the rest time is over.
  */
 const FAILURES = 3;
 const REST_MS = 10 * SECOND_MS;
@@ -99,7 +100,9 @@ export function createBreachCheck(options: BreachCheckOptions = {}): BreachCheck
       if (count === undefined)
         report(
           onUnavailable,
-          range === undefined ? 'the service did not answer a moment ago' : 'the answer has lines that are no hashes',
+          range === undefined
+            ? 'look-ups are paused after repeated failures'
+            : 'the answer has lines that are not hashes',
         );
       return count;
     } catch (error) {

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 /** Bounds the cost of an outage: `failures` look-ups, then one more every `restMs`. */
 export interface CircuitBreakerOptions {
   readonly restMs: number;
-  /** Failures in a row that open it. */
+  /** Number of consecutive failures that open the breaker. */
   readonly failures: number;
   readonly now: () => number;
 }

@@ -23,7 +23,7 @@ export async function fetchRange(
 ): Promise<string> {
   const over = new AbortController();
   let giveUp: (why: Error) => void = () => {};
-  // Raced in addition to the abort: an injected fetch may ignore its signal.
+  // The timeout also rejects by itself, because an injected fetch may ignore its signal.
   const late = new Promise<never>((_, reject) => {
     giveUp = (why) => {
       reject(why);

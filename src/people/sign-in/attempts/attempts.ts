@@ -46,7 +46,7 @@ const rowOf = ({ guessed, account, device }: Target): Pick<AttemptRow, 'guessed'
 
 /**
  * Returns the error 429 TOO_MANY_TRIES while a target is paused. Must be called inside the change that compares the
- * guess, so that of concurrent guesses at most the permitted number are compared.
+ * guess, so that concurrent guesses cannot exceed the permitted number.
  */
 export async function findPauseError(db: Db, now: number, target: Target): Promise<LegateError | undefined> {
   const { guessed, account, device } = rowOf(target);

@@ -6,8 +6,8 @@ import { passkeyRoutes } from './routes.ts';
  * Passkeys: discoverable WebAuthn credentials with user verification, which count as both factors (contract 23.3).
  *
  * Guarantees: a challenge works once, for 5 minutes, in one session or browser; only answers for the host and origin of
- * the public address are accepted; a signature counter that goes back is refused; attestation certificates are never
- * read; adding and removing needs a recent sign-in and is announced by mail.
+ * the public address are accepted; a signature counter that does not increase is refused; attestation certificates are
+ * never read; adding and removing a passkey requires a recent sign-in and sends a mail.
  *
  * The pages are in `../../account-pages`.
  */

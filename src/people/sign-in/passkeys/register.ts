@@ -20,7 +20,7 @@ import {
 import type { Passkey, RegistrationOptions, VerifyRegistration } from './schema.ts';
 import { findPasskeys, MAX_PASSKEYS, toPasskey } from './store.ts';
 
-/** A person who calls with a session, and what names a new passkey. */
+/** A person who calls with a session, and the data from which a new passkey gets its name. */
 export interface Registering extends PersonCalling {
   readonly sessionId: Id<'session'>;
   readonly userAgent: string | null;
@@ -98,7 +98,7 @@ export async function completeRegistration(
         .onConflict((oc) => oc.column('credential_id').doNothing())
         .executeTakeFirstOrThrow();
       if (numInsertedOrUpdatedRows === 0n) return new FailedAttempt(PasskeyErrors.PASSKEY_EXISTS());
-      // The new authenticator has verified the person, so this session goes on as one that was begun with a passkey.
+      // The new authenticator has verified the person, so this session now counts as begun with a passkey.
       await change.db.updateTable('sessions').set({ both_factors: 1 }).where('id', '=', person.sessionId).execute();
       change.emit({
         type: 'passkey.added',
@@ -124,7 +124,7 @@ async function checkPerson({ db }: Change, person: PersonCalling): Promise<UserR
   return user;
 }
 
-/** Exact because changes are serialised. */
+/** 422 PASSKEY_LIMIT_EXCEEDED. Exact inside a change, because changes are serialised. */
 function assertRoom(existing: readonly PasskeyRow[]): void {
   if (existing.length >= MAX_PASSKEYS) throw PasskeyErrors.PASSKEY_LIMIT_EXCEEDED({ details: { limit: MAX_PASSKEYS } });
 }
@@ -136,7 +136,7 @@ function defaultName({ config }: Platform, userAgent: string | null): string {
 
 type Verified = Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter' | 'transports' | 'synced'>;
 
-/** Checks an answer except its challenge (WebAuthn Level 3, section 7.1). undefined: it is not valid. */
+/** Checks an answer except its challenge (WebAuthn Level 3, section 7.1). Returns undefined if it is not valid. */
 async function verifyAnswer(
   platform: Platform,
   { id, rawId, type, response }: Omit<VerifyRegistration, 'name'>,
@@ -169,7 +169,7 @@ async function verifyAnswer(
       synced: credentialDeviceType === 'multiDevice' ? 1 : 0,
     };
   } catch {
-    // The library throws for whatever it cannot read or does not accept.
+    // The library throws for any answer that it cannot read or does not accept.
     return;
   }
 }
@@ -177,8 +177,8 @@ async function verifyAnswer(
 type AttestationObject = ReturnType<Awaited<ReturnType<typeof loadWebAuthn>>['decodeAttestationObject']>;
 
 /**
- * Returns whether an answer has no attestation, as was asked for, or one that the authenticator signed with the new key
- * itself. Certificates are refused before the library reads them: it would fetch the revocation lists that they name.
+ * Returns whether an answer has no attestation, as requested, or a self attestation, signed with the new key.
+ * Certificates are refused before the library reads them, because it would fetch the revocation lists that they name.
  */
 function isUnattested(attestation: AttestationObject): boolean {
   const format = attestation.get('fmt');

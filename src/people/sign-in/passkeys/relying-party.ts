@@ -29,7 +29,7 @@ type WebAuthn = Pick<
 > &
   Pick<typeof import('@simplewebauthn/server/helpers'), 'decodeAttestationObject'>;
 
-/** Loaded when it is first needed: it takes longer to load than the rest of the service. */
+/** Imported at first use, because it takes longer to load than the rest of the service. */
 export async function loadWebAuthn(): Promise<WebAuthn> {
   const [{ decodeAttestationObject }, server] = await Promise.all([
     import('@simplewebauthn/server/helpers'),
@@ -45,8 +45,8 @@ interface ClientData {
 }
 
 /**
- * Returns the challenge that an answer names. undefined: the answer is not readable, or was given in a frame of another
- * origin, in which this service does not show itself.
+ * Returns the challenge that an answer names. Returns undefined if the answer is not readable or was given in a frame
+ * of another origin, where this service is never shown.
  */
 export function challengeIn(clientDataJSON: string): string | undefined {
   try {

@@ -35,7 +35,7 @@ export const withSession = (platform: Platform, call: AnyCall): Registering => (
   ...withRecentProofOf(platform, call),
 });
 
-/** Contract, section 23.3. No scope opens these routes. */
+/** Contract, section 23.3. No scope allows these routes. */
 export const passkeyRoutes = [
   defineRoute({
     method: 'POST',
@@ -43,8 +43,8 @@ export const passkeyRoutes = [
     summary: 'Start adding a passkey',
     description:
       'Returns options for navigator.credentials.create(). The challenge works once, for 5 minutes, in this session, ' +
-      'and replaces an earlier one. Needs a session and a sign-in within the last 15 minutes; of a person with ' +
-      'passkeys, one with a passkey or a code.',
+      'and replaces an earlier one. Needs a session and a sign-in within the last 15 minutes. A person with ' +
+      'passkeys must have used a passkey or a code.',
     access: 'user',
     effect: 'ownAccount',
     rateLimit: 'passkey',
@@ -62,8 +62,8 @@ export const passkeyRoutes = [
     path: '/passkeys/register/verify',
     summary: 'Add a passkey',
     description:
-      'Takes the answer of navigator.credentials.create(). A passkey is both factors: user verification is required. ' +
-      'A person can have 20.',
+      'Takes the answer of navigator.credentials.create(). A passkey counts as both factors: user verification is ' +
+      'required. A person can have 20.',
     access: 'user',
     effect: 'ownAccount',
     rateLimit: 'passkey',
@@ -100,8 +100,8 @@ export const passkeyRoutes = [
     path: '/passkeys/sign-in/verify',
     summary: 'Sign in with a passkey',
     description:
-      'Takes the answer of navigator.credentials.get(), together with the cookie of POST /passkeys/sign-in/options. A ' +
-      'passkey is both factors, so no code is asked for.',
+      'Takes the answer of navigator.credentials.get(), together with the cookie of POST /passkeys/sign-in/options. ' +
+      'A passkey counts as both factors, so no code is required.',
     access: 'public',
     rateLimit: 'passkey',
     body: VerifyPasskeySignIn,
@@ -133,7 +133,7 @@ export const passkeyRoutes = [
     path: '/passkeys/:id',
     summary: 'Remove a passkey',
     description:
-      "The passkey no longer signs in; sessions that it began continue. Only the caller's own passkeys. A " +
+      "The passkey can no longer sign in; sessions begun with it continue. Only the caller's own passkeys. A " +
       'session needs a sign-in with a passkey or a code within the last 15 minutes.',
     access: 'user',
     effect: 'ownAccount',

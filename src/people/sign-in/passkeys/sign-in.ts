@@ -21,8 +21,8 @@ import type { SignInOptions, VerifyPasskeySignIn } from './schema.ts';
 import { findByCredential } from './store.ts';
 
 /**
- * Returns the options for navigator.credentials.get(), and the secret that binds the challenge to this browser. They
- * name no passkey, so they do not reveal whether there is an account.
+ * Returns the options for navigator.credentials.get(), and the secret that binds the challenge to this browser. The
+ * options do not name passkeys, so they do not reveal whether an account exists.
  */
 export async function beginPasskeySignIn(platform: Platform): Promise<{ options: SignInOptions; browser: string }> {
   const browser = newSecret('oneTimeToken');
@@ -49,7 +49,7 @@ export async function beginPasskeySignIn(platform: Platform): Promise<{ options:
 }
 
 /**
- * Signs in with a passkey, which is both factors. Each challenge is consumed, also by a wrong answer. 401
+ * Signs in with a passkey, which counts as both factors. Each challenge is consumed, also by a wrong answer. 401
  * INVALID_PASSKEY for any failure, also for a suspended user; 403 EMAIL_NOT_VERIFIED if addresses must be verified.
  * @param browser the secret of {@link beginPasskeySignIn}
  */
@@ -106,7 +106,9 @@ async function moveCounter({ db, now }: Change, id: PasskeyRow['id'], counter: n
   return numUpdatedRows > 0n;
 }
 
-/** Checks an answer except challenge and counter (WebAuthn Level 3, section 7.2). undefined: it is not valid. */
+/**
+ * Checks an answer except challenge and counter (WebAuthn Level 3, section 7.2). Returns undefined if it is not valid.
+ */
 async function verifyAnswer(
   platform: Platform,
   passkey: PasskeyRow,
@@ -138,7 +140,7 @@ async function verifyAnswer(
     if (!verified || isSynced !== (passkey.synced === 1)) return undefined;
     return { counter: authenticationInfo.newCounter };
   } catch {
-    // The library throws for whatever it cannot read or does not accept.
+    // The library throws for any answer that it cannot read or does not accept.
     return undefined;
   }
 }

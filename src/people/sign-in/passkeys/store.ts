@@ -4,7 +4,7 @@ import type { Change } from '../../../ledger/index.ts';
 import type { Db, PasskeyRow } from '../../../storage/index.ts';
 import type { Passkey } from './schema.ts';
 
-/** Passkeys that a user can have. */
+/** Largest number of passkeys of a user. */
 export const MAX_PASSKEYS = 20;
 
 export const toPasskey = (row: PasskeyRow): Passkey => ({

@@ -30,19 +30,19 @@ const CODE_LIFETIME_MS = 5 * MINUTE_MS;
 export const emailCodeCookie = browserCookie('email_code', CODE_LIFETIME_MS);
 const TRIES = 3;
 /**
- * Codes that a mailbox is sent within an hour, from whatever addresses they are requested. When others have used them
- * up, each browser that is known to be the person's has as many of its own.
+ * Codes that are sent to one mailbox within an hour, regardless of who requests them. Each known browser of the person
+ * has the same number in addition, so that others cannot use up the person's codes.
  */
 const MAX_CODES_AN_HOUR = 5;
 const PURPOSE = 'email code';
 
 /**
- * Mails a six-digit code to the account of an address, valid once, for 5 minutes and three attempts. Returns the
- * secret of this request: guesses without it take none of the three attempts. At most five codes an hour are sent to
- * one mailbox, and five more to each known browser of the person. Neither text nor time of the answer reveals whether
- * there is an account. 503 MAIL_NOT_CONFIGURED.
- * @param browser `earlier`: the secret of an earlier request, whose code ends. `knownDevice`: the cookie of a browser
- * in which the person has signed in.
+ * Mails a six-digit code to the account of an address, valid once, for 5 minutes and three attempts. Returns the secret
+ * of this request: guesses without it take none of the three attempts. At most five codes an hour are sent to one
+ * mailbox, and five more to each known browser of the person. Neither text nor time of the answer reveals whether there
+ * is an account. 503 MAIL_NOT_CONFIGURED.
+ * @param browser `earlier`: the secret of an earlier request, whose code becomes invalid. `knownDevice`: the cookie of
+ *   a browser in which the person has signed in.
  */
 export async function sendEmailCode(
   platform: Platform,
@@ -84,7 +84,7 @@ interface NewCode {
   readonly device: string | undefined;
 }
 
-/** Returns false if the mailbox was sent enough codes within the hour. */
+/** Returns false if the mailbox has reached its number of codes for the hour. */
 async function makeCode({ db, now }: Change, userId: string, code: NewCode): Promise<boolean> {
   await db
     .deleteFrom('email_codes')
@@ -109,7 +109,7 @@ async function makeCode({ db, now }: Change, userId: string, code: NewCode): Pro
       user_id: userId,
       code_hash: code.codeHash,
       tries_left: TRIES,
-      // More codes of others would give guesses without the secret more chances.
+      // If others could request more codes, guesses without the secret would have more chances.
       open_tries_left: device === null ? TRIES : 0,
       device,
       created_at: now,
@@ -120,11 +120,11 @@ async function makeCode({ db, now }: Change, userId: string, code: NewCode): Pro
 }
 
 /**
- * Signs in with a code. Of concurrent requests exactly one succeeds, and exactly three wrong codes are compared. With
- * a valid `requestToken` the guess is compared with the code of that request only, whose attempts no other guess
- * takes. Otherwise it is compared with each code of the mailbox that has attempts left for such guesses. Ten failures
- * in a row, over all codes, lead to a pause: 429 TOO_MANY_TRIES. 401 INVALID_CODE for any failure, an unknown address
- * included.
+ * Signs in with a code. Of concurrent requests exactly one succeeds, and exactly three wrong codes are compared. With a
+ * valid `requestToken` the guess is compared only with the code of that request, and guesses without the token do not
+ * use up its attempts. Without one, it is compared with each code of the mailbox that has attempts left for such
+ * guesses. Ten failures in a row, over all codes, lead to a pause: 429 TOO_MANY_TRIES. 401 INVALID_CODE for any
+ * failure, an unknown address included.
  */
 export async function useEmailCode(
   platform: Platform,

@@ -28,7 +28,7 @@ const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED, TOO_MANY_TRIES } = Use
 const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
   errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/magic-link' });
 const HTML = { mediaTypes: ['text/html'] } as const;
-/** A browser that is signed in to the account keeps what was set up there before its address was verified. */
+/** If the browser is signed in to the account, credentials set up before the address was verified remain. */
 const proving = async (platform: Platform, call: Call<unknown, unknown, unknown>): Promise<SignInDevice> => ({
   ...signInDevice(platform, call),
   session: await sessionOf(call),
@@ -120,8 +120,9 @@ export const passwordlessRoutes = [
     summary: 'Mail a code that signs in',
     description:
       'The answer is the same whether or not there is an account. The code works once, for 5 minutes and three ' +
-      'attempts, and replaces the code that this browser requested before. A mailbox is sent at most five codes ' +
-      'an hour, and five more for a browser in which the person has signed in. The requestToken binds the code to this request.',
+      'attempts, and replaces the code that this browser requested before. At most five codes an hour are sent to a ' +
+      'mailbox, and five more for a browser in which the person has signed in. The requestToken binds the code to ' +
+      'this request.',
     access: 'public',
     rateLimit: 'emailOtp',
     body: SendCode,
@@ -148,7 +149,7 @@ export const passwordlessRoutes = [
     path: '/email-otp/verify',
     summary: 'Sign in with the code of a mail',
     description:
-      'With the requestToken, or in the browser that requested the code, guesses of others take none of its ' +
+      'With the requestToken, or in the browser that requested the code, guesses of others do not use up its ' +
       'attempts. Ten wrong codes in a row, across all requests, lead to a pause.',
     access: 'public',
     rateLimit: 'emailOtpVerify',

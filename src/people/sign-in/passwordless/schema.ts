@@ -3,7 +3,7 @@ import { AnyEmail, Email } from '../../users/index.ts';
 
 export const SendCode = z.strictObject({ email: Email }).meta({ id: 'SendCodeRequest' });
 
-/** The same for every address. */
+/** The answer is the same for every address. */
 export const CodeSent = z
   .object({
     status: z.literal(true),
@@ -23,8 +23,8 @@ export const VerifyCode = z
       .optional()
       .meta({
         description:
-          'From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others take none ' +
-          'of the attempts of this code.',
+          'From the answer of POST /email-otp; a browser has it as a cookie. With it, guesses of others do not use ' +
+          'up the attempts of this code.',
       }),
     rememberMe: z
       .boolean()

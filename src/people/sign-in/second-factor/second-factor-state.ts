@@ -29,8 +29,8 @@ export async function getSecondFactor({ database }: Platform, userId: Id<'user'>
 }
 
 /**
- * Returns the otpauth:// URI of a second factor that waits for its first code, if `secret` is its secret: a page that
- * shows a wrong code carries the secret, which is not shown to a session alone.
+ * Returns the otpauth:// URI of a second factor that waits for its first code, if `secret` is its secret. The page that
+ * reports a wrong code sends the secret with its form, because a session alone must not read it.
  */
 export async function findPendingUri(
   platform: Platform,

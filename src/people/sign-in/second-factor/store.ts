@@ -5,7 +5,7 @@ import { deleteOneTimeTokens, endTrustedDevices } from '../../users/index.ts';
 /** Encryption purpose of the secret. */
 export const TOTP_PURPOSE = 'totp secret';
 
-/** The second factor of a person was switched on or off. */
+/** Emits the event that a person's second factor was switched on or off. */
 export const secondFactorChanged = (userId: Id<'user'>, on: boolean): NewEvent => ({
   type: 'user.updated',
   userId,
