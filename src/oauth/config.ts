@@ -28,7 +28,7 @@ export const oauthConfig = {
     default: 7_776_000,
     min: 1,
     description:
-      'Lifetime of a grant, in seconds. After it the person has to consent again, even if tokens were refreshed.',
+      'Lifetime of a grant, in seconds. After that, the person has to consent again, even if tokens were refreshed.',
   }),
   reuseGraceSeconds: option.integer({
     default: 0,
@@ -65,7 +65,7 @@ export const oauthConfig = {
     default: 10_000,
     min: 1,
     max: 1_000_000,
-    description: 'Maximum number of self-registered clients that were never used. The oldest beyond it are deleted.',
+    description: 'Maximum number of self-registered clients that were never used. Beyond it, the oldest are deleted.',
   }),
   unusedClientDays: option.integer({
     default: 1,

@@ -24,9 +24,9 @@ export const OAuthErrors = defineErrors({
     400,
     'The person has not answered the request yet. Try again after `interval` seconds.',
   ],
-  OAUTH_SLOW_DOWN: [400, 'Too many requests. Wait 5 seconds longer before this and every further request.'],
+  OAUTH_SLOW_DOWN: [400, 'Polling too fast. Add 5 seconds to the interval for this and all further requests.'],
   OAUTH_EXPIRED_TOKEN: [400, 'The device code has expired. Start again.'],
-  OAUTH_TEMPORARILY_UNAVAILABLE: [503, 'The client metadata document cannot be read now. Try again later.'],
+  OAUTH_TEMPORARILY_UNAVAILABLE: [503, 'The client metadata document cannot be read right now. Try again later.'],
 });
 
 /** Errors of the endpoints that OAuth does not define. */

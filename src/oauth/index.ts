@@ -4,13 +4,12 @@
  *
  * A grant is a row to which every token refers. Ending a grant takes effect on the next request with any of its tokens,
  * on every instance. Codes, refresh tokens and consent forms are single-use, each by one atomic statement. Secrets are
- * stored as hashes. This module ends the grants that depend on an agent, a delegation or an account in the change that
- * ends these.
+ * stored as hashes. The change that ends an agent, a delegation or an account also ends the grants that depend on it.
  *
  * `authorize/` and `consent/` have the authorization endpoint and its page, `device/` the device authorization grant,
  * `token/` the token endpoint with one file for each grant type, `tokens/` introspection and revocation, `clients/` and
- * `metadata/` clients and the documents about this server, `workloads/` and `agent-keys/` what agents prove themselves
- * with instead of a secret.
+ * `metadata/` clients and the documents about this server, `workloads/` and `agent-keys/` the ways in which agents
+ * authenticate without a secret.
  *
  * The registered resources and the metadata of protected resources are in src/mcp; sign-in is in src/people; the pages'
  * texts and components are in src/pages.
@@ -64,12 +63,12 @@ export const oauth = defineModule({
       await endGrants(change, 'agent_id', ids, 'agent-rotated', 'client_credentials');
       await endGrants(change, 'actor_id', ids, 'agent-rotated');
     },
-    // `credentials`: a password reset, or the first verification of an account's address. An auditor changes nothing,
-    // so no application does in their name.
+    // `credentials`: a password reset, or the first verification of an account's address. An auditor cannot change
+    // anything, so applications must not do so for them.
     'user.updated': async (change, events) => {
       const ended = events.filter(({ data }) => (data['changed'] as readonly string[]).includes('credentials'));
       await endGrantsOfUsers(change, usersOf(ended), 'credentials-ended');
-      // Someone who set the account up before its address was verified may have trusted workloads and keys of theirs.
+      // A stranger who created the account before its address was verified may have added their own workloads and keys.
       for (const { userId, data } of events)
         if (userId !== undefined && data['reason'] === 'address-proved') {
           await endTrustOfUser(change, userId);

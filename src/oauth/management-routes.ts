@@ -111,7 +111,8 @@ export const managementRoutes = [
     path: '/oauth/grants',
     summary: 'List grants',
     description:
-      'People see their own grants, admins all. Newest first. A Link header with rel="next" points to the next page.',
+      'People see their own grants, admins see all. Newest first. A Link header with rel="next" points to the next ' +
+      'page.',
     access: 'user',
     query: PageQuery,
     responses: {
@@ -151,7 +152,7 @@ export const managementRoutes = [
     path: '/oauth/grants/:id',
     summary: 'End a grant',
     description:
-      'Ends all its tokens at once; the client has to ask the person again. An agent that a consent created is ' +
+      'Ends all its tokens immediately; the client has to ask the person again. An agent that a consent created is ' +
       'revoked with its last grant. An agent that the person chose is kept.',
     access: 'user',
     preview: true,
@@ -168,8 +169,8 @@ export const managementRoutes = [
     path: '/oauth/clients',
     summary: 'Create a client',
     description:
-      'Creates a client that people are not warned of. The body is a registration (RFC 7591). `resources` names the ' +
-      'MCP servers whose access tokens the client may introspect.',
+      'Creates a client without a warning on its consent page. The body is a registration (RFC 7591). `resources` ' +
+      'names the MCP servers whose access tokens the client may introspect.',
     access: 'admin',
     body: AdminClientMetadata,
     bodyLimit: BODY_LIMIT,
@@ -216,7 +217,7 @@ export const managementRoutes = [
     method: 'DELETE',
     path: '/oauth/clients/:id',
     summary: 'Delete a client',
-    description: 'Ends all its grants at once, and revokes the agents that consents created for it alone.',
+    description: 'Ends all its grants immediately, and revokes the agents that consents created only for it.',
     access: 'admin',
     preview: true,
     versioned: true,

@@ -2,19 +2,21 @@ import { findServers } from '../mcp/servers/index.ts';
 import type { Platform } from '../platform.ts';
 import { OAuthErrors } from './errors.ts';
 
-/** The resource that a token is for, spelled as registered, and its name if it is an MCP server. */
+/** The resource that a token is for, spelled as registered, and the name of the MCP server if it is one. */
 export interface Target {
   readonly resource: string;
   readonly server?: string;
 }
 
-/** Lower-cases scheme and host and drops one trailing slash: the variations that clients send (RFC 8707, section 2). */
+/**
+ * Lower-cases scheme and host and drops one trailing slash, because clients send these variants (RFC 8707, section 2).
+ */
 const normalizeResource = (resource: string): string =>
   resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (origin) => origin.toLowerCase()).replace(/\/$/, '');
 
 /**
- * Returns the target of a request's `resource` (RFC 8707); without one, this service. Throws OAUTH_INVALID_TARGET if it
- * is neither this service nor a registered MCP server.
+ * Returns the target of a request's `resource` (RFC 8707), or this service if there is none. Throws
+ * OAUTH_INVALID_TARGET if it is neither this service nor a registered MCP server.
  */
 export async function getTarget(platform: Platform, resource: string | undefined): Promise<Target> {
   const target = resource === undefined ? { resource: platform.audience } : await findTarget(platform, resource);
@@ -30,7 +32,10 @@ export async function findTarget(platform: Platform, resource: string): Promise<
   return server && { resource: server.endpoint, server: server.name };
 }
 
-/** Returns the MCP server of a granted resource. undefined: this service, or a server that is no longer registered. */
+/**
+ * Returns the MCP server of a granted resource; undefined for this service and for a server that is no longer
+ * registered.
+ */
 export async function findServerName(platform: Platform, resource: string): Promise<string | undefined> {
   return resource === platform.audience
     ? undefined

@@ -50,7 +50,7 @@ const authorizeGet = atEveryPath((path, mount) =>
       'The authorization endpoint (OAuth 2.1, section 4.1; PKCE with S256 only). Its parameters are the standard ' +
       'ones: response_type=code, client_id, redirect_uri, code_challenge, code_challenge_method=S256, scope, state, ' +
       'resource. It redirects to the sign-in page, to the consent page, or back to the client. If no administrator ' +
-      'registered the client and the person has not allowed it anything yet, an error is shown on a page with a link ' +
+      'registered the client and the person has not consented to it yet, an error is shown on a page with a link ' +
       'to the client (RFC 9700, section 4.11.2).',
     access: 'public',
     rateLimit: 'authorization',
@@ -116,7 +116,8 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     summary: 'Exchange a code, a refresh token or another token for an access token',
     description:
       'The token endpoint (OAuth 2.1, section 3.2; RFC 8628 for devices; RFC 8693 for token exchange). Clients ' +
-      'authenticate with a secret or a key (`private_key_jwt`: RFC 7523, section 2.2). All its paths share one rate limit.',
+      'authenticate with a secret or a key (`private_key_jwt`: RFC 7523, section 2.2). All its paths share one rate ' +
+      'limit.',
     access: 'public',
     checksItself: ['client', 'none'],
     crossOrigin: true,
@@ -144,7 +145,7 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     handle: handleToken,
   });
 
-/** Bytes. Small, since anyone may register. */
+/** In bytes. Small, because anyone may register. */
 const REGISTRATION_LIMIT = 8192;
 
 const assertMayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<Changer> => {
@@ -259,10 +260,10 @@ const introspection = atEveryPath((path, mount) =>
     mount,
     summary: 'Introspect a token',
     description:
-      'RFC 7662. Administrators and auditors (Bearer) may introspect every token. Clients that have a secret or a key may ' +
-      'introspect tokens of their own grants and of the resources for which an administrator registered them; ' +
-      'agents authenticate as clients with their id and agent token, or a key. For any other token, and for one that is not ' +
-      'valid, the response is exactly {"active":false}.',
+      'RFC 7662. Administrators and auditors (Bearer) may introspect every token. Clients that have a secret or a ' +
+      'key may introspect tokens of their own grants and of the resources for which an administrator registered ' +
+      'them; agents authenticate like clients, with their id and agent token or a key. For any other token, and for ' +
+      'one that is not valid, the response is exactly {"active":false}.',
     access: 'public',
     effect: 'none',
     checksItself: ['client', 'bearer'],

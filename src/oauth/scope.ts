@@ -4,9 +4,12 @@ import type { Platform } from '../platform.ts';
 import type { Client } from './clients/client.ts';
 import { OAuthErrors } from './errors.ts';
 
-/** Requested if a client names none and registered none. */
+/** Scopes for a request that names none, from a client that registered none. */
 const DEFAULT_SCOPES: readonly string[] = ['mcp:read', 'mcp:execute'];
-/** Scopes of an agent's own token. The others give access to what a person owns, which only that person can grant. */
+/**
+ * Scopes that an agent can request for itself. The others give access to a person's data, which only that person can
+ * grant.
+ */
 const AGENT_SCOPES: readonly string[] = DEFAULT_SCOPES;
 const MAX_SCOPES = 50;
 
@@ -18,7 +21,7 @@ export const scopeNames = (scope: string): string[] => [...new Set(scope.split('
 /**
  * Returns the scopes that a request asks for (RFC 6749, section 3.3). Throws OAUTH_INVALID_SCOPE if one is unknown or
  * the client may not request it. Scopes that an administrator registered are an upper bound. Scopes that a client
- * registered itself are only its default: clients register what their first challenge named, and request more after a
+ * registered itself are only its default: clients register the scopes of their first challenge and request more after a
  * later one (MCP 2026-07-28, step-up).
  */
 export function requestedScopes(
@@ -35,7 +38,7 @@ export function requestedScopes(
   if (unknown !== undefined || names.length > MAX_SCOPES)
     throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The scope ${unknown?.slice(0, 100) ?? 'list'} is unknown.` });
   if (client.origin !== 'admin' || client.scope === null) return names;
-  // Every grant of a code has what offline_access stands for, so clients need not register it (MCP 2026-07-28).
+  // Every grant from a code includes refresh tokens, so clients need not register offline_access (MCP 2026-07-28).
   const refused = names.find((name) => name !== 'offline_access' && !registered.includes(name));
   if (refused !== undefined)
     throw OAuthErrors.OAUTH_INVALID_SCOPE({ message: `The client is not registered for the scope ${refused}.` });

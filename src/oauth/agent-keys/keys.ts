@@ -26,8 +26,8 @@ export async function getKeys(platform: Platform, { visibility }: Caller, agentI
 }
 
 /**
- * Replaces the keys of an agent. Access tokens that it got for itself end in the same change. Throws 403 as for every
- * change of the agent, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
+ * Replaces the keys of an agent. Access tokens that it obtained for itself end in the same change. Throws 403 like
+ * every change of the agent, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
  */
 export async function setKeys(
   platform: Platform,
@@ -51,7 +51,7 @@ export async function setKeys(
 }
 
 /**
- * Removes the keys of an agent. Access tokens that it got for itself end in the same change. Throws 403 as for every
+ * Removes the keys of an agent. Access tokens that it obtained for itself end in the same change. Throws 403 like every
  * change of the agent, 404 AGENT_NOT_FOUND, AGENT_KEYS_NOT_FOUND, 409 AGENT_REVOKED.
  */
 export async function removeKeys(platform: Platform, caller: Caller, agentId: string): Promise<void> {
@@ -75,7 +75,7 @@ async function recordChange(
   before: AgentKeysRow | undefined,
   after: AgentKeysRow | undefined,
 ): Promise<void> {
-  // The first keys replace nothing that could have been used before.
+  // The agent had no keys before, so no access token depends on replaced ones.
   if (before) await endGrants(change, 'agent_id', [id], 'keys-changed', 'client_credentials');
   change.emit({
     type: 'agent.keys',

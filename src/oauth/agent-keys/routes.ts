@@ -18,8 +18,8 @@ export const agentKeysRoutes = [
     summary: 'Set the public keys of an agent',
     description:
       'The agent then authenticates at the OAuth endpoints with an assertion that it signs (`private_key_jwt`, RFC ' +
-      '7523, section 2.2; issuer and subject are its id) as it does with its agent token. Replacing keys ends the ' +
-      'access tokens that the agent got for itself.',
+      '7523, section 2.2; issuer and subject are its id) instead of its agent token. Replacing keys ends the ' +
+      'access tokens that the agent obtained for itself.',
     access: mayWrite,
     params: idParams,
     body: SetAgentKeys,
@@ -44,7 +44,7 @@ export const agentKeysRoutes = [
     method: 'DELETE',
     path: '/agents/:id/keys',
     summary: 'Remove the public keys of an agent',
-    description: 'Access tokens that the agent got for itself end at once.',
+    description: 'Access tokens that the agent obtained for itself end immediately.',
     access: mayWrite,
     params: idParams,
     responses: { 204: null },

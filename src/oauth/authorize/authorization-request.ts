@@ -12,7 +12,7 @@ import { requestedScopes } from '../scope.ts';
 
 const MAX_STATE_CHARS = 4096;
 
-/** Checked first: errors in them are never redirected. */
+/** Parameters that are checked first: errors in them are never redirected. */
 const ClientParameters = z.object({ client_id: text(2048), redirect_uri: text(2048).optional() });
 const CLIENT_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ClientParameters.shape));
 /** The other parameters of OAuth 2.1, section 4.1.1. Unknown ones are ignored. */
@@ -33,7 +33,7 @@ const RequestParameters = z.object({
 export interface AuthorizationRequest {
   readonly client: Client;
   readonly redirectUri: string;
-  /** As in the request, which the token request must repeat. */
+  /** The redirect_uri of the request, which the token request must repeat. */
   readonly statedRedirectUri: string | undefined;
   readonly state: string | undefined;
   readonly challenge: string;
@@ -90,7 +90,7 @@ export async function readAuthorizationRequest(
   const fail = (error: LegateError): never => {
     throw new RedirectedError(platform, { client, redirectUri, state }, oauthErrorBody(error));
   };
-  // RFC 8707, section 2, allows several resources, but an access token of this service is for one.
+  // RFC 8707, section 2, allows several resources, but an access token of this service is for exactly one.
   if (query.getAll('resource').length > 1)
     fail(OAuthErrors.OAUTH_INVALID_TARGET({ message: 'Only one resource can be requested at a time.' }));
   const p = readParameters(RequestParameters, query, (message) => fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message })));
@@ -103,7 +103,7 @@ export async function readAuthorizationRequest(
     fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'response_mode must be query.' }));
   if (!client.grantTypes.includes('authorization_code')) fail(OAuthErrors.OAUTH_UNAUTHORIZED_CLIENT());
   if (p.code_challenge === undefined)
-    fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'code_challenge is missing: PKCE is required.' }));
+    fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'code_challenge is missing; PKCE is required.' }));
   if (p.code_challenge_method !== 'S256')
     fail(OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'code_challenge_method must be S256.' }));
   const challenge = p.code_challenge as string;

@@ -37,7 +37,7 @@ const redirect = (location: string, status: 302 | 303): Response =>
     },
   });
 
-/** Returns an error of the request by redirect if that is safe, else on an error page. */
+/** Returns an error of the request by redirect if that is safe, otherwise on an error page. */
 async function withErrorResponses(
   platform: Platform,
   call: AuthorizeCall,
@@ -117,7 +117,7 @@ export function authorizePage(platform: Platform, call: AuthorizeCall, onConsent
   });
 }
 
-/** Redirects back to the client if a company decides in place of the person (contract 23.5). */
+/** Redirects back to the client with an error if the person's company decides about applications (contract 23.5). */
 async function assertNotManaged(platform: Platform, to: AuthorizationRequest, { principal }: Person): Promise<void> {
   if (await isEnterpriseManaged(platform, platform.database.read, principal.userId))
     throw new RedirectedError(platform, to, { error: 'access_denied', error_description: MANAGED });

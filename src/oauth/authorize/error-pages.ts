@@ -29,7 +29,7 @@ const WITH_PAGE: readonly string[] = [
   ClientErrors.CONSENT_ALREADY_GIVEN.code,
 ];
 
-/** Returns whether the error gets an error page: one that people can cause, in a request of a browser. */
+/** Returns whether the error gets an error page: a person can cause it, and the request comes from a browser. */
 export const hasErrorPage = (error: LegateError, request: Request): boolean =>
   WITH_PAGE.includes(error.code) &&
   (request.method === 'POST' || (request.headers.get('accept')?.includes('text/html') ?? false));

@@ -38,7 +38,7 @@ export function readClientCredentials(request: Request, body: ClientParameters):
   if ([basic, client_secret !== undefined, client_assertion !== undefined].filter(Boolean).length > 1)
     throw OAuthErrors.OAUTH_INVALID_REQUEST({
       reason: 'client-authenticated-twice',
-      message: 'Use one of the Authorization header, client_secret and client_assertion.',
+      message: 'Use only one of the Authorization header, client_secret and client_assertion.',
     });
   if (client_assertion !== undefined || client_assertion_type !== undefined) return readAssertion(body);
   if (!basic) {
@@ -52,7 +52,7 @@ export function readClientCredentials(request: Request, body: ClientParameters):
   if (body.client_id !== undefined && body.client_id !== id)
     throw OAuthErrors.OAUTH_INVALID_REQUEST({
       reason: 'client-id-mismatch',
-      message: 'client_id and the Authorization header name different clients.',
+      message: 'client_id and the Authorization header are for different clients.',
     });
   return { id, secret: secret === '' ? undefined : secret, assertion: undefined, byBasic: true };
 }
@@ -136,11 +136,11 @@ export async function authenticateClient(
   return { client, confidential: true };
 }
 
-/** What an agent proved before the change that needs it: an assertion is checked outside of changes. */
+/** The result of checking an agent's assertion, which happens before the change that uses it. */
 type Proof = Pick<AgentKeysRow, 'agent_id' | 'keys'>;
 
 /**
- * Checks the assertion of an agent, and uses it up. Returns undefined if the agent sent none. Throws
+ * Checks the assertion of an agent and marks it as used. Returns undefined if the agent sent none. Throws
  * OAUTH_INVALID_CLIENT.
  */
 export async function proveAgent(platform: Platform, by: ClientCredentials): Promise<Proof | undefined> {
@@ -153,8 +153,8 @@ export async function proveAgent(platform: Platform, by: ClientCredentials): Pro
 }
 
 /**
- * Returns the active agent, of any type, with this id and agent token (contract 12.9) or the key that it proved to
- * have, or why it is refused.
+ * Returns the active agent, of any type, that has this id and this agent token (contract 12.9) or key, or the reason
+ * for a refusal.
  */
 export async function authenticateAgent(
   db: Db,
@@ -173,10 +173,10 @@ export async function authenticateAgent(
   return whyInactive(row, now) ?? row;
 }
 
-/** A client, or an agent with tokens of its own. */
+/** A client, or an agent that obtains tokens for itself. */
 export interface TokenHolder {
   readonly id: string;
-  /** It authenticated with a secret or a key. */
+  /** Whether it authenticated with a secret or a key. */
   readonly confidential: boolean;
   readonly resources: readonly string[];
 }

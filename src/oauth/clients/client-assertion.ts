@@ -22,7 +22,10 @@ export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-typ
 /** How far in the future an assertion may expire. */
 const MAX_LIFETIME_SECONDS = 3600;
 
-/** Keys of clients. They have a cache of their own, so that strangers' clients cannot displace the keys of issuers. */
+/**
+ * Keys of clients. Their cache is separate, so that clients registered by strangers cannot displace the keys of
+ * issuers.
+ */
 export const clientKeys = defineState(({ config, clock }) => {
   const fetch = createGuardedFetch({ allowPrivateNetworks: config.mcp.allowPrivateNetworks });
   const mayFetch = createHostLimit();
@@ -32,12 +35,12 @@ export const clientKeys = defineState(({ config, clock }) => {
   });
 });
 
-/** A JWT that says that it is something else does not authenticate a client (RFC 8725, section 3.11). */
+/** A JWT whose `typ` names another purpose does not authenticate a client (RFC 8725, section 3.11). */
 const TYPES: readonly (string | undefined)[] = [undefined, 'jwt', 'client-authentication+jwt'];
 
 /**
  * Checks an assertion that authenticates a client or agent (RFC 7523, sections 2.2 and 3; OpenID Connect Core 1.0,
- * section 9): issuer and subject are its id, every audience is this service, and it is used once over all instances.
+ * section 9): issuer and subject are its id, every audience is this service, and it is used once, across all instances.
  * Returns the reason if it is refused.
  */
 export async function checkClientAssertion(
@@ -62,7 +65,7 @@ export async function checkClientAssertion(
   if (claims.sub !== id) return 'client-id-mismatch';
   const audiences = [claims.aud ?? []].flat();
   const own = assertionAudiences(platform);
-  // One that is also for another server could be replayed by that server.
+  // An assertion that is also for another server could be replayed by that server.
   if (audiences.length === 0 || audiences.some((audience) => !own.includes(audience))) return 'assertion-audience';
   if (claims.exp > now / SECOND_MS + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS) return 'assertion-lifetime';
   const first = await platform.ledger.changeTogether(SYSTEM, (change) =>

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { text } from '../../kernel/json.ts';
 import { ISSUER_ALGORITHMS } from '../../people/federation/index.ts';
 
-/** Asymmetric algorithms only: a client secret as the key would make the assertion a second use of the secret. */
+/** Asymmetric algorithms only: an assertion signed with the client secret would prove no more than the secret. */
 export const CLIENT_ALGORITHMS = ISSUER_ALGORITHMS;
 
 const MAX_KEYS = 10;
-/** Members of RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1, that only the holder of a key may know. */
+/** Members of RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1, that are private. */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
 
 const PublicKey = z
@@ -25,9 +25,9 @@ export const KeysAddress = z
     if (!/^https?:\/\/[\x21-\x7e]+$/.test(value) || !URL.canParse(value)) return false;
     const { username, password, hash } = new URL(value);
     return username === '' && password === '' && hash === '';
-  }, 'must be an https URL without user and fragment');
+  }, 'must be an https URL without user name and fragment');
 
-/** Where the public keys of a client or agent are: stored here, or at an address. */
+/** The public keys of a client or agent: stored here, or fetched from an address. */
 export interface ClientKeys {
   readonly jwks?: z.output<typeof PublicKeys> | undefined;
   readonly jwksUri?: string | undefined;
@@ -43,7 +43,7 @@ export interface KeyMembers {
   readonly token_endpoint_auth_signing_alg?: string | undefined;
 }
 
-/** Returns the keys in client metadata, or null if the client does not authenticate with one. */
+/** Returns the keys in client metadata, or null if the client does not authenticate with a key. */
 export const clientKeysOf = (metadata: KeyMembers): ClientKeys | null =>
   metadata.token_endpoint_auth_method === 'private_key_jwt'
     ? {

@@ -16,7 +16,7 @@ export const GRANT_TYPES = [
   DEVICE_CODE,
   JWT_BEARER,
 ] as const;
-/** Grant types that a client may register for. Agents use the others. */
+/** Grant types that a client may register for. The others are for agents. */
 export const CLIENT_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_CODE, JWT_BEARER] as const;
 /** OpenID Connect Core 1.0, section 9; RFC 7523, section 2.2. */
 export const PRIVATE_KEY_JWT = 'private_key_jwt';
@@ -28,16 +28,16 @@ export interface Client {
   readonly name: string | null;
   readonly redirectUris: readonly string[];
   readonly grantTypes: readonly string[];
-  /** Upper bound if an administrator registered the client, else its default scopes; null: not stated. */
+  /** Upper bound if an administrator registered the client, otherwise its default scopes; null: not stated. */
   readonly scope: readonly string[] | null;
   readonly authMethod: OAuthClientRow['auth_method'];
   readonly secretHash: string | null;
   /** null unless it authenticates with a key. */
   readonly keys: ClientKeys | null;
   readonly origin: OAuthClientRow['origin'];
-  /** Resources whose access tokens it may introspect, besides those of its own grants. */
+  /** Resources whose access tokens it may introspect, in addition to those of its own grants. */
   readonly resources: readonly string[];
-  /** Host of its metadata document. */
+  /** Host of the client's metadata document. */
   readonly documentHost?: string;
 }
 
@@ -94,7 +94,10 @@ export const toRegistration = (row: OAuthClientRow) => ({
   ...(row.scope === null ? {} : { scope: row.scope }),
 });
 
-/** Returns what events show of a client: who registers itself may write anything into the rest of a registration. */
+/**
+ * Returns the fields of a client that events show. All others are left out, because clients that register themselves
+ * may write anything into them.
+ */
 export const toSummary = (row: OAuthClientRow) => ({
   clientId: row.id,
   name: row.name,
@@ -102,7 +105,7 @@ export const toSummary = (row: OAuthClientRow) => ({
   origin: row.origin,
 });
 
-/** Returns the scheme instead for an address without a host, such as `com.example.app:/callback`. */
+/** Returns the host of an address, or its scheme if it has no host, such as `com.example.app:/callback`. */
 function hostOf(uri: string): string {
   const { host, protocol } = new URL(uri);
   return host === '' ? protocol : host;

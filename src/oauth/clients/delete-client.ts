@@ -25,7 +25,7 @@ export function listClients(
 
 /**
  * Deletes a client, ends its grants and revokes the agents that consents created for it. A client with a metadata
- * document has no row; it exists while it has a live grant, and may ask people again. Throws 404 CLIENT_NOT_FOUND.
+ * document has no row; it is listed while it has a live grant, and can ask people again. Throws 404 CLIENT_NOT_FOUND.
  */
 export async function deleteClient(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {

@@ -3,7 +3,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Db, OAuthClientRow } from '../../storage/index.ts';
 import { toSummary } from './client.ts';
 
-/** Clients that one change deletes at most. After a limit was lowered, several changes reach it. */
+/** Maximum number of clients that one change deletes. After the limit was lowered, several changes are needed. */
 const MAX_DELETED = 100;
 
 /** Returns self-registered clients that were never used. */
@@ -34,7 +34,7 @@ async function deleteClients(change: Change, rows: readonly OAuthClientRow[]): P
   const ids = rows.map(({ id }) => id);
   await change.db.deleteFrom('oauth_clients').where('id', 'in', ids).execute();
   const { actor } = change;
-  // The rule deletes them, and not the person or client whose registration made it apply.
+  // The actor is the service, not the person or client whose registration exceeded the limit.
   change.actAs(SYSTEM);
   for (const row of rows)
     change.emit({

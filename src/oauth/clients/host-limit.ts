@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { registrableDomain } from '../../operations/outbound/index.ts';
 
-/** Fetches within a minute: of one host, and of all hosts below one registered domain. */
+/** Maximum number of fetches in a minute: from one host, and from all hosts below one registered domain. */
 const PER_HOST = 30;
 const PER_DOMAIN = 60;
 const MAX_HOSTS = 1000;
 
-/** Counts a fetch of a URL. Returns false if its host or domain was asked too often in this minute. */
+/** Counts a fetch of a URL. Returns false if its host or domain has reached its limit in this minute. */
 export type HostLimit = (url: URL, now: number) => boolean;
 
 /** Clients choose the URLs that describe them, so without a limit strangers could direct requests at any host. */

@@ -79,9 +79,9 @@ const unreachable = (message?: string): LegateError =>
 
 /**
  * Returns the client that a client ID metadata document describes. Fetches the document with the guarded fetch, once
- * for concurrent calls, and keeps it as its headers say, for between a minute and a day, or a day longer while its host
- * fails: in memory, and in the database for other instances and after a restart. Throws OAUTH_INVALID_CLIENT for an
- * invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read now.
+ * for concurrent calls, and caches it as its headers state, between a minute and a day, or a day longer while its host
+ * fails. The cache is in memory, and in the database for other instances and restarts. Throws OAUTH_INVALID_CLIENT for
+ * an invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read now.
  */
 export async function documentClient(platform: Platform, id: string): Promise<Client> {
   const url = assertDocumentId(platform, id);
@@ -160,13 +160,14 @@ function parse(body: Uint8Array): Record<string, unknown> {
 }
 
 function clientFromDocument(id: string, url: URL, document: Record<string, unknown>): Client {
-  if (document['client_id'] !== id) throw unusable('The client ID metadata document names another client_id.');
+  if (document['client_id'] !== id) throw unusable('The client ID metadata document has another client_id.');
   if ('client_secret' in document || 'client_secret_expires_at' in document)
-    throw unusable('A client ID metadata document must not hold a secret.');
+    throw unusable('A client ID metadata document must not contain a secret.');
   const method = document['token_endpoint_auth_method'] ?? 'none';
   if (method !== 'none' && method !== PRIVATE_KEY_JWT)
     throw unusable(
-      'token_endpoint_auth_method of a client ID metadata document must be none or private_key_jwt: it cannot have a secret.',
+      'token_endpoint_auth_method of a client ID metadata document must be none or private_key_jwt: it cannot have a ' +
+        'secret.',
     );
   const metadata = parseClientMetadata({ ...document, token_endpoint_auth_method: method });
   return {

@@ -29,7 +29,7 @@ export function redirectUriProblem(uri: string): string | undefined {
   if (uri.includes('#')) return 'must not have a fragment';
   const url = new URL(uri);
   if (FORBIDDEN_SCHEMES.has(url.protocol)) return 'must not have this scheme';
-  if (url.username !== '' || url.password !== '') return 'must not have a user or password';
+  if (url.username !== '' || url.password !== '') return 'must not have a user name or password';
   if (url.host.includes('*')) return 'must name one host, without wildcards';
   if (/[^a-z0-9._:[\]-]/i.test(url.host)) return 'must name a host of letters, digits, "-", "_" and "."';
   if (url.protocol === 'https:') return /^https:\/\/[^/?#]/i.test(uri) ? undefined : 'must name a host';
@@ -46,7 +46,7 @@ export function isLoopback(uri: string): boolean {
   return url?.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
 }
 
-/** Returns the host of a redirect URI, or its scheme if that is an application's own, to show to a person. */
+/** Returns the host of a redirect URI, or its scheme if an application defined it, to show to a person. */
 export function redirectHost(uri: string): string {
   const url = new URL(uri);
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : url.protocol;

@@ -40,7 +40,7 @@ const StoredMetadata = z.object({
   application_type: z.enum(['web', 'native']).optional(),
 });
 
-/** How a client with the method private_key_jwt proves who it is. Ignored for other methods. */
+/** The keys of a client with the method private_key_jwt. Ignored for other methods. */
 const StoredKeys = z.object({
   jwks: PublicKeys.optional(),
   jwks_uri: KeysAddress.optional(),
@@ -63,7 +63,10 @@ export const ClientMetadata = StoredMetadata.extend({
   scope: text(2000, 0).optional(),
 }).meta({ id: 'ClientMetadata' });
 
-/** Metadata that an administrator registers (contract 12.10), also for a resource server, which needs no grant type. */
+/**
+ * Metadata that an administrator registers (contract 12.10). It may describe a resource server, which needs no grant
+ * type.
+ */
 export const AdminClientMetadata = ClientMetadata.extend({
   resources: z
     .array(text(2048))
@@ -90,7 +93,7 @@ function invalidMetadata(error: z.ZodError): LegateError {
     : OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message });
 }
 
-/** Returns the keys of a client that authenticates with one (RFC 7591, section 2: `jwks` or `jwks_uri`, not both). */
+/** Returns the keys of a client that authenticates with a key (RFC 7591, section 2: `jwks` or `jwks_uri`, not both). */
 function parseKeys(metadata: ClientMetadata): Keys {
   if (metadata.token_endpoint_auth_method !== PRIVATE_KEY_JWT)
     return { jwks: undefined, jwks_uri: undefined, token_endpoint_auth_signing_alg: undefined };
@@ -128,8 +131,8 @@ export function parseClientMetadata(
 }
 
 /**
- * Returns the supported ones of the named grant types; RFC 7591, section 2, lets the server drop the others. Without
- * any, a client gets authorization_code and refresh_token.
+ * Returns those of the named grant types that are supported; RFC 7591, section 2, lets the server drop the others.
+ * Without any, a client gets authorization_code and refresh_token.
  */
 export const grantTypesOf = ({ grant_types }: Pick<ClientMetadata, 'grant_types'>): string[] =>
   CLIENT_GRANT_TYPES.filter((type) => grant_types?.includes(type) ?? (type !== DEVICE_CODE && type !== JWT_BEARER));
@@ -148,7 +151,7 @@ async function resolveResources(platform: Platform, resources: readonly string[]
 
 /**
  * Registers a client (RFC 7591, contract 12.1). A client that states no authentication method gets a secret whose use
- * is optional. URLs in the metadata are not fetched here, and only `jwks_uri` ever is.
+ * is optional. No URL of the metadata is fetched here; only `jwks_uri` is ever fetched.
  */
 export async function registerClient(platform: Platform, caller: Changer, value: unknown, origin: 'self' | 'admin') {
   const metadata = parseClientMetadata(value, origin === 'admin' ? AdminClientMetadata : ClientMetadata);

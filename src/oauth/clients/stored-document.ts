@@ -5,11 +5,11 @@ import type { Db } from '../../storage/index.ts';
 /** A metadata document as its host sent it. */
 export interface StoredDocument {
   readonly text: string;
-  /** Until then it is not fetched again. */
+  /** Time until which it is not fetched again. */
   readonly until: number;
 }
 
-/** Documents that are stored at most, so that strangers cannot fill the disk with theirs. */
+/** Maximum number of stored documents, so that strangers cannot fill the disk. */
 const MAX_STORED = 5000;
 const MAX_DELETED = 100;
 
@@ -22,7 +22,9 @@ export async function findStoredDocument(db: Db, clientId: Id<'client'>): Promis
   return row && { text: row.document, until: row.valid_until };
 }
 
-/** Stores a fetched document in place of the one before. Deletes those that end first beyond the maximum. */
+/**
+ * Stores a fetched document in place of the previous one. Beyond the maximum, deletes the documents that expire first.
+ */
 export async function storeDocument(
   { ledger }: Pick<Platform, 'ledger'>,
   clientId: string,
@@ -48,7 +50,7 @@ export async function storeDocument(
   });
 }
 
-/** Deletes documents that were valid until before a time. */
+/** Deletes documents that expired before a time. */
 export async function deleteDocumentsBefore(db: Db, time: number): Promise<void> {
   await db.deleteFrom('oauth_client_documents').where('valid_until', '<', time).execute();
 }

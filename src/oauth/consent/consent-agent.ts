@@ -16,11 +16,11 @@ import { permissionsOfScopes } from '../scope.ts';
 import type { Approval } from './consent.ts';
 import type { EndReason } from './grants.ts';
 
-/** Grants that a person's consent made, or an identity provider in their place. */
+/** Kinds of grants that come from a person's consent, or from an identity provider that decides for them. */
 export const CONSENT_KINDS: readonly OAuthGrantRow['kind'][] = ['authorization_code', 'device_code', 'id_jag'];
 
 const MAX_AGENTS_OFFERED = 50;
-/** Value that stands for an agent that the consent creates. */
+/** Form value for a new agent, which the consent creates. */
 export const NEW_AGENT = 'new';
 
 /**
@@ -115,7 +115,8 @@ export async function bindAgent(
 }
 
 /**
- * Adds the permissions of a further consent to an agent that a consent created. Leaves an owner's own agent as it is.
+ * Adds the permissions of a further consent to an agent that a consent created. Does not change an agent that the owner
+ * created.
  */
 async function addPermissions(change: Change, row: AgentRow, added: readonly Permission[]): Promise<void> {
   const createdByConsent = await change.db

@@ -58,8 +58,8 @@ export const ConsentDecision = z
       .meta({ description: 'One of `agents`, or `new`. By default `usualAgent`, or else a new agent.' }),
     consentToken: text(300).meta({
       description:
-        'The value from GET /oauth/consent. Sent again, it returns the first response until the code in that is used ' +
-        'or expires.',
+        'The value from GET /oauth/consent. If it is sent again, the first response is returned until its code is ' +
+        'used or expires.',
     }),
   })
   .meta({ id: 'ConsentDecisionRequest' });

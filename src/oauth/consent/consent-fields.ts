@@ -15,7 +15,7 @@ export interface FormInput {
   readonly agent: string;
 }
 
-/** Returns the name that the pages show of a client. */
+/** Returns the name of a client as the pages show it. */
 export const clientName = (t: Texts, client: Client): string => client.name ?? client.documentHost ?? t.consent.someone;
 
 export function clientNotice(t: Texts, client: Client) {
@@ -35,7 +35,7 @@ function scopeChoice(t: Texts, scope: string, checked: boolean) {
 }
 
 /**
- * A checkbox with a sentence for each scope, in groups. Far-reaching scopes are unticked unless the person ticked them.
+ * A checkbox with a sentence for each scope, in groups. Sensitive scopes are unticked unless the person ticked them.
  */
 export function scopeChoices(t: Texts, scopes: readonly string[], ticked?: readonly string[]) {
   const checked = new Set(ticked ?? scopes.filter((scope) => !isSensitive(scope)));

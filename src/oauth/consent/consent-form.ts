@@ -58,7 +58,7 @@ export function readConsentToken(
   return { tokenHash: secretHash(token), expiresAt };
 }
 
-/** The result of a consent form: the URL to redirect to, and the hash of the code in it, if any. */
+/** The result of a consent form: the URL to redirect to, and the hash of the code that it contains, if any. */
 export interface ConsentAnswer {
   readonly location: string;
   readonly codeHash: string | null;

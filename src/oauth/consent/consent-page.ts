@@ -67,7 +67,7 @@ export async function consentPage(
 
 const hostOf = (resource: string): string => new URL(resource).host || resource;
 
-/** Facts for developers: scope names, tools, URLs. */
+/** Details for developers: scope names, tools, URLs. */
 async function technicalFacts(
   platform: Platform,
   t: Texts,

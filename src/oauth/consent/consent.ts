@@ -41,7 +41,7 @@ export async function findRememberedAgent(
   return row.scope === joinSorted(request.scopes) ? row.agent_id : undefined;
 }
 
-/** Returns whether the person has a consent for this client that they have not ended. */
+/** Returns whether the person has a consent for this client that has not been ended. */
 export async function hasConsented(platform: Platform, userId: Id<'user'>, clientId: Id<'client'>): Promise<boolean> {
   const row = await platform.database.read
     .selectFrom('oauth_consents')
@@ -57,7 +57,7 @@ export interface Approval {
   readonly userId: Id<'user'>;
   /** The requested scopes that the person ticked. */
   readonly scopes: readonly string[];
-  /** Id of one of their agents, or `new`. */
+  /** Id of one of the person's agents, or `new`. */
   readonly agent: string;
   /** An earlier consent covers the request. The agent keeps exactly the permissions that it has. */
   readonly remembered?: boolean;
@@ -69,13 +69,14 @@ export interface Approval {
 }
 
 /**
- * Throws 403 OAUTH_ACCESS_DENIED if the identity provider of the person's company alone lets applications act for them.
+ * Throws 403 OAUTH_ACCESS_DENIED if only the identity provider of the person's company may let applications act for
+ * them.
  */
 export async function assertMayConsent(platform: Platform, db: Db, userId: Id<'user'>): Promise<void> {
   if (await isEnterpriseManaged(platform, db, userId)) throw OAuthErrors.OAUTH_ACCESS_DENIED({ message: MANAGED });
 }
 
-/** Description of the error that such a request ends with. */
+/** Description of the error that the client gets in this case. */
 export const MANAGED = 'The identity provider of your organization decides which applications may act for you.';
 
 /**

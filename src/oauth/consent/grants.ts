@@ -83,7 +83,7 @@ export async function endGrants(
   }
 }
 
-/** Ends all grants of these users and deletes their pending codes and consents, so clients have to ask them again. */
+/** Ends all grants of these users and deletes their pending codes and consents, so that clients have to ask again. */
 export async function endGrantsOfUsers(change: Change, userIds: readonly string[], reason: EndReason): Promise<void> {
   for (const batch of chunk(userIds)) {
     await change.db.deleteFrom('oauth_codes').where('user_id', 'in', batch).where('used_at', 'is', null).execute();

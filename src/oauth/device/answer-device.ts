@@ -9,7 +9,7 @@ import { bindAgent } from '../consent/consent-agent.ts';
 import { findTarget, type Target } from '../resource.ts';
 import { findPendingRequest } from './user-code.ts';
 
-/** A pending request of a device, as its person sees it. */
+/** A pending request of a device, as shown to the person. */
 export interface DeviceRequest {
   readonly row: OAuthDeviceRequestRow;
   readonly client: Client;
@@ -18,7 +18,7 @@ export interface DeviceRequest {
 
 /**
  * Returns the request with this user code. Returns undefined, and counts a wrong guess, if none is pending. Also
- * undefined if its client or its resource was deleted meanwhile. Throws 429 RATE_LIMIT_EXCEEDED.
+ * returns undefined if its client or resource has been deleted. Throws 429 RATE_LIMIT_EXCEEDED.
  */
 export async function findDeviceRequest(
   platform: Platform,
@@ -37,15 +37,16 @@ export async function findDeviceRequest(
 }
 
 export interface DeviceAnswer {
-  /** Requested scopes that the person ticked. None: the request is denied. */
+  /** Requested scopes that the person ticked. If empty, the request is denied. */
   readonly scopes: readonly string[];
-  /** Id of one of their agents, or `new`. */
+  /** Id of one of the person's agents, or `new`. */
   readonly agent: string;
 }
 
 /**
- * Allows or denies a request, by one atomic statement, and emits `device.answered`. Returns false if it was answered or
- * has expired meanwhile. Throws OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422 AGENT_LIMIT_EXCEEDED.
+ * Allows or denies a request, by one atomic statement, and emits `device.answered`. Returns false if it has already
+ * been answered or has expired. Throws OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422
+ * AGENT_LIMIT_EXCEEDED.
  */
 export async function answerDevice(
   platform: Platform,

@@ -16,7 +16,7 @@ import { displayUserCode, newUserCode, userCodeHash } from './user-code.ts';
 export const DEVICE_PATH = '/device';
 /** Lifetime of both codes (contract 23.6). */
 const REQUEST_TTL_MS = 10 * MINUTE_MS;
-/** Seconds that a device waits between two requests, at first. */
+/** Initial number of seconds that a device waits between two requests. */
 const POLL_SECONDS = 5;
 const MAX_PROGRAM_CHARS = 200;
 

@@ -50,9 +50,8 @@ export async function devicePage(platform: Platform, call: PageCall): Promise<Re
 }
 
 /**
- * POST: shows the request with the code; with `decision`, answers it. The code is sent again with the decision, so a
- * page that was open for too long is answered like a wrong code. A form that the person sends twice has the answer of
- * the first time.
+ * POST: shows the request with the code; with `decision`, answers it. The code is sent again with the decision, so that
+ * a form sent after its expiry is treated like a wrong code. A form that is sent twice gets the first answer again.
  */
 export async function submitDevicePage(
   platform: Platform,

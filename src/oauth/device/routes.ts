@@ -29,7 +29,7 @@ export const deviceAuthorizationRoute = (path: string, mount: 'base' | 'rest') =
     mount,
     summary: 'Start the authorization of a device',
     description:
-      'RFC 8628, section 3.1. Show the person `user_code` and `verification_uri`, then ask the token endpoint with ' +
+      'RFC 8628, section 3.1. Show the person `user_code` and `verification_uri`, then poll the token endpoint with ' +
       '`device_code` every `interval` seconds. Both codes are valid for 10 minutes. The client needs the grant type ' +
       '`urn:ietf:params:oauth:grant-type:device_code` in its registration.',
     access: 'public',
@@ -68,8 +68,8 @@ export const devicePageRoutes = [
     path: DEVICE_PATH,
     summary: 'Show or answer the request of a device',
     description:
-      'The form of the page. At most five wrong codes a person and minute, then 429 with Retry-After until the first ' +
-      'of them is a minute old.',
+      'The form of the page. A person may enter five wrong codes a minute, then gets 429 with Retry-After until the ' +
+      'first of them is a minute old.',
     access: 'public',
     page: true,
     form: 'only',

@@ -22,8 +22,8 @@ export const newUserCode = (): string =>
 export const displayUserCode = (code: string): string => `${code.slice(0, 4)}-${code.slice(4)}`;
 
 /**
- * Returns the code that a person typed, in upper case and without the characters that are not letters of codes
- * (RFC 8628, section 6.1). undefined: it cannot be one.
+ * Returns the code that a person typed, in upper case and without the characters that are not letters of codes (RFC
+ * 8628, section 6.1). Returns undefined if it cannot be a code.
  */
 export function readUserCode(typed: string): string | undefined {
   const code = Array.from(typed.toUpperCase())
@@ -32,15 +32,15 @@ export function readUserCode(typed: string): string | undefined {
   return code.length === CODE_CHARS ? code : undefined;
 }
 
-/** Returns the hash to store. A plain hash of so short a code could be reversed. */
+/** Returns the keyed hash to store. A plain hash of such a short code could be reversed. */
 export function userCodeHash(platform: Platform, code: string): string {
   const [key] = platform.secrets().cookie;
   return keyedHash(key as NonNullable<typeof key>, PURPOSE, '', code);
 }
 
 /**
- * Returns the request with this user code that is pending, inside a change, so that of concurrent guesses at most five
- * are compared. Returns undefined and counts a wrong guess if there is none. Throws 429 RATE_LIMIT_EXCEEDED after five
+ * Returns the pending request with this user code. Runs inside a change, so that at most five concurrent guesses are
+ * compared. Returns undefined and counts a wrong guess if there is none. Throws 429 RATE_LIMIT_EXCEEDED after five
  * wrong guesses of this person in a minute.
  */
 export async function findPendingRequest(
@@ -61,7 +61,7 @@ export async function findPendingRequest(
           .where('status', '=', 'pending')
           .where('expires_at', '>', now)
           .executeTakeFirst();
-  // A form that is sent twice is not a guess.
+  // Sending a form twice does not count as a guess.
   if (!row && !(await findOwnAnswer(platform, db, now, userId, typed)))
     await db.insertInto('oauth_device_failures').values({ user_id: userId, failed_at: now }).execute();
   return row;
@@ -107,7 +107,7 @@ async function assertMayGuess(db: Db, now: number, userId: Id<'user'>): Promise<
   });
 }
 
-/** Deletes requests an hour after their end, and the counted guesses of more than a minute ago. */
+/** Deletes requests an hour after they expired, and guesses counted more than a minute ago. */
 export async function deleteExpiredDeviceRequests(db: Db, now: number): Promise<void> {
   await db
     .deleteFrom('oauth_device_requests')

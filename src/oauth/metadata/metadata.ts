@@ -8,7 +8,7 @@ import { keyRing } from '../tokens/keys.ts';
 /** Path prefix of RFC 8414, section 3. */
 export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
 
-/** Enterprise-managed authorization of MCP. */
+/** Identifier of MCP's enterprise-managed authorization. */
 const ID_JAG_PROFILE = 'urn:ietf:params:oauth:grant-profile:id-jag';
 
 /**
@@ -55,7 +55,7 @@ export function assertionAudiences({ baseUrl, config, issuer }: Platform): strin
   return [issuer, ...[...paths, `${rest}/token`].map((path) => baseUrl + path)];
 }
 
-/** `issuer` is the configured one, byte for byte: clients compare it. */
+/** `issuer` equals the configured one byte for byte, because clients compare it. */
 export function serverMetadata(platform: Platform): z.output<typeof ServerMetadata> {
   const { config, baseUrl } = platform;
   const at = (name: string): string => endpoint(platform, name);

@@ -30,7 +30,7 @@ type NewGrant = Pick<OAuthGrantRow, 'client_id' | 'user_id' | 'agent_id' | 'kind
 
 const insertRow = preparedInsert('oauth_grants');
 
-/** What a grant gives, as its events show it. */
+/** The content of a grant, as shown in its events. */
 export const grantFields = ({
   client_id,
   agent_id,
@@ -112,7 +112,7 @@ export function accessToken(
 
 /**
  * Returns a new refresh token and its row. With a configured grace period the token is derived from the one that it
- * replaces, so that the same successor can be returned once more; otherwise it is random.
+ * replaces, so that the same successor can be returned again; otherwise it is random.
  */
 export function newRefreshToken(
   platform: Platform,

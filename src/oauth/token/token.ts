@@ -71,7 +71,8 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
             request,
             from,
           );
-        // The assertion authenticates a workload; a client or agent that also authenticates itself must succeed.
+        // The assertion authenticates the workload. Credentials of a client or agent are optional, but must be valid if
+        // sent.
         if (provesIdentity(http, form)) await authenticateHolder(platform, credentials());
         return await jwtBearerGrant(platform, request, from);
       case TOKEN_EXCHANGE:
@@ -101,7 +102,7 @@ export async function authenticateFor(
   return client;
 }
 
-/** Like `authenticateFor`, for a grant that needs no person: the client must have proved who it is. */
+/** Like `authenticateFor`, for a grant without a person: the client must authenticate with a secret or a key. */
 async function authenticateConfidential(
   platform: Platform,
   by: ClientCredentials,

@@ -7,7 +7,7 @@ import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
 import { keyRing, type SigningKey } from './keys.ts';
 
-/** The current actor; nested, the previous ones (RFC 8693, section 4.1). */
+/** The current actor, with the previous actors nested (RFC 8693, section 4.1). */
 export interface Act {
   readonly sub: string;
   readonly act?: Act;
@@ -32,9 +32,9 @@ export interface Claims {
   /** The person for whom the agent acts. */
   readonly user_id: string;
   readonly act?: Act;
-  /** What showed an assertion to get the token (contract 23.4). */
+  /** The workload whose assertion was exchanged for the token (contract 23.4). */
   readonly workload?: Workload;
-  /** Who allowed the token in place of the person (contract 23.5). */
+  /** The identity provider that allowed the token in place of the person (contract 23.5). */
   readonly enterprise?: Enterprise;
 }
 

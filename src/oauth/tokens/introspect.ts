@@ -9,7 +9,7 @@ const INACTIVE = { active: false } as const;
 
 /**
  * Token introspection (RFC 7662, contract 12.8). Administrators see every live token; a confidential client sees tokens
- * of its own grants and access tokens for the resources that it is registered for. For any other token the result is
+ * of its own grants, and access tokens for the resources for which it is registered. For any other token the result is
  * exactly `{"active":false}` (RFC 7662, section 4).
  *
  * @param by the authenticated confidential client; null for an administrator.

@@ -102,7 +102,7 @@ export interface KeyRing {
   readonly byId: ReadonlyMap<string, SigningKey>;
 }
 
-/** The key ring of a service, and what it was derived from. */
+/** The key ring of a service and the secrets from which it was derived. */
 interface DerivedRing {
   source?: object;
   ring?: KeyRing;

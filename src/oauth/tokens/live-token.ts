@@ -8,7 +8,7 @@ import { type Claims, checkAccessToken, grantOfJti, readAccessToken } from './ac
 /**
  * Returns the claims of an access token that is valid now: signed by this service, not expired and not revoked, with a
  * live grant, an active agent (and actor) and a resource that is still registered. Reads the database, so a revocation
- * counts from the next call on. Returns undefined for any other text.
+ * takes effect on the next call. Returns undefined for any other text.
  */
 export async function findLiveToken(
   platform: Platform,
@@ -32,7 +32,7 @@ export async function checkLiveToken(
   return findRefusalReason(platform, await readTokenState(db, claims), claims, now) ?? claims;
 }
 
-/** Tokens whose state is cached. */
+/** Maximum number of tokens whose state is cached. */
 const MAX_CACHED = 20_000;
 
 export const tokenStates = defineState(() =>
@@ -41,7 +41,7 @@ export const tokenStates = defineState(() =>
 
 /**
  * Like `findLiveToken`, for callers that verify tokens often. Verifies the signature on each call, and reads the state
- * of the token again after every change, on any instance, that could end it (a new epoch).
+ * of the token again after every change, on any instance, that could end it (which raises the epoch).
  */
 export async function verifyTokenCached(platform: Platform, token: string, now: number): Promise<Claims | undefined> {
   const claims = readAccessToken(platform, token, now);
@@ -58,7 +58,7 @@ export async function verifyTokenCached(platform: Platform, token: string, now: 
 }
 
 interface TokenState extends GrantState {
-  /** For an exchanged token: the grants that it was exchanged from, which must be live too. */
+  /** For an exchanged token: the grants of the subject tokens, which must also be live. */
   readonly parents: readonly GrantState[];
 }
 type GrantState = NonNullable<Awaited<ReturnType<typeof readGrant>>>;
@@ -77,7 +77,7 @@ async function readTokenState(db: Db, { jti, act }: Claims): Promise<TokenState 
   return { ...grant, parents };
 }
 
-/** Reads a live grant. With `jti`, also whether this access token alone was revoked. */
+/** Reads a live grant. With `jti`, also reads whether this access token itself was revoked. */
 const readGrant = (db: Db, id: string, jti = '') =>
   db
     .selectFrom('oauth_grants')

@@ -58,7 +58,7 @@ const findTrustOfAgent = preparedRows((db, issuer: string, exact: string, prefix
     .compile(),
 );
 
-/** Returns the one active agent that trusts a workload, or why there is none. */
+/** Returns the one active agent that trusts a workload, or the reason why there is none. */
 export async function findAgentOfWorkload(
   database: Database,
   db: Db,

@@ -50,8 +50,8 @@ export const trustRoutes = [
   defineRoute({
     method: 'DELETE',
     path: '/agents/:id/trust',
-    summary: 'End all trust of an agent in workloads',
-    description: 'Access tokens issued through it end at once.',
+    summary: 'Remove all trusted workloads of an agent',
+    description: 'Access tokens issued through them end immediately.',
     access: mayWrite,
     params: idParams,
     responses: { 204: null },
@@ -64,8 +64,8 @@ export const trustRoutes = [
   defineRoute({
     method: 'DELETE',
     path: '/agents/:id/trust/:trustId',
-    summary: 'End the trust of an agent in a workload',
-    description: 'Access tokens issued through it end at once.',
+    summary: 'Remove a trusted workload of an agent',
+    description: 'Access tokens issued through them end immediately.',
     access: mayWrite,
     params: bothIds,
     responses: { 204: null },

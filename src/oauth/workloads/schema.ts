@@ -10,8 +10,8 @@ const Claims = z
   .refine((claims) => Object.keys(claims).length <= MAX_CLAIMS, `must name at most ${MAX_CLAIMS} claims`)
   .meta({
     description:
-      'Further claims that the token must have: exact, or for texts with `*` as in `subject`. A claim that is a list ' +
-      'must contain the value.',
+      'Further claims that the token must have: exact values, or for texts with `*` as in `subject`. A claim that is ' +
+      'a list must contain the value.',
     examples: [{ ref: 'refs/heads/main' }],
   });
 
@@ -21,7 +21,7 @@ const fields = {
     description: 'Claim `sub` of the token: exact, or with `*` for whole segments between `:` and `/`.',
     examples: ['repo:acme/shop:ref:refs/heads/main'],
   }),
-  audience: text(1000).optional().meta({ description: 'Audience of the token, instead of that of the issuer.' }),
+  audience: text(1000).optional().meta({ description: 'Audience of the token. Default: the audience of the issuer.' }),
   claims: Claims.optional(),
 };
 

@@ -1,9 +1,9 @@
 import { text } from '../../kernel/json.ts';
 
-/** Segments and the separators between them: those at odd places. */
+/** Returns the segments and, at odd indexes, the separators between them. */
 const partsOf = (value: string): string[] => value.split(/([:/])/);
 
-/** Whether `*` stands for whole segments only, and not for all of them. */
+/** Returns whether `*` stands for whole segments only, and at least one segment is not `*`. */
 const isPattern = (value: string): boolean => {
   const segments = partsOf(value).filter((_, i) => i % 2 === 0);
   return segments.every((s) => s === '*' || !s.includes('*')) && segments.some((s) => s !== '*' && s !== '');

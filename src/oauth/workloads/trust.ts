@@ -32,8 +32,8 @@ export async function listTrust(platform: Platform, { visibility }: Caller, agen
 }
 
 /**
- * Lets a workload act as an agent. Throws 403 as for every change of the agent, 404 AGENT_NOT_FOUND,
- * 409 AGENT_REVOKED, 422 ISSUER_UNKNOWN, TRUST_LIMIT_EXCEEDED.
+ * Lets a workload act as an agent. Throws 403 like every change of the agent, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED,
+ * 422 ISSUER_UNKNOWN, TRUST_LIMIT_EXCEEDED.
  */
 export async function addTrust(
   platform: Platform,
@@ -73,8 +73,8 @@ export async function addTrust(
 }
 
 /**
- * Ends one trust of an agent, or all of them. Access tokens that they led to end in the same change. Throws 403 as for
- * every change of the agent, 404 AGENT_NOT_FOUND, TRUST_NOT_FOUND, 409 AGENT_REVOKED.
+ * Removes one trusted workload of an agent, or all of them. Access tokens issued through them end in the same change.
+ * Throws 403 like every change of the agent, 404 AGENT_NOT_FOUND, TRUST_NOT_FOUND, 409 AGENT_REVOKED.
  */
 export async function removeTrust(
   platform: Platform,
@@ -107,7 +107,7 @@ async function endTrust(change: Change, ownerId: Id<'user'>, rows: readonly Agen
     });
 }
 
-/** Ends all trust of the agents of a user. */
+/** Removes the trusted workloads of all agents of a user. */
 export async function endTrustOfUser(change: Change, userId: Id<'user'>): Promise<void> {
   const rows = await change.db
     .selectFrom('agent_trust')

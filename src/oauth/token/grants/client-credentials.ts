@@ -18,7 +18,7 @@ import type { ClientCredentialsRequest } from '../token-request.ts';
 /**
  * `grant_type=client_credentials` (RFC 6749, section 4.4; contract 12.9): a `service` agent authenticates with its id
  * and agent token, or with a key of its own, and gets an access token for itself, without a refresh token. Throws
- * OAUTH_UNAUTHORIZED_CLIENT for an authenticated registered client, since those act only for people.
+ * OAUTH_UNAUTHORIZED_CLIENT for an authenticated registered client, because clients act only for people.
  */
 export async function clientCredentialsGrant(
   platform: Platform,

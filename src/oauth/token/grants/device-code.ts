@@ -15,12 +15,12 @@ import type { DeviceCodeRequest } from '../token-request.ts';
 
 /** Seconds by which the interval grows with each request that comes too early (RFC 8628, section 3.5). */
 const SLOW_DOWN_SECONDS = 5;
-/** Accepted difference between the intervals at which a device sends and at which its requests arrive. */
+/** Tolerance for requests that arrive at shorter intervals than they were sent. */
 const JITTER_MS = SECOND_MS;
 
 /**
- * `grant_type=urn:ietf:params:oauth:grant-type:device_code` (RFC 8628, section 3.4; contract 23.6). The errors tell the
- * device to go on asking (authorization_pending, slow_down) or to stop (access_denied, expired_token). One atomic
+ * `grant_type=urn:ietf:params:oauth:grant-type:device_code` (RFC 8628, section 3.4; contract 23.6). The errors make the
+ * device continue polling (authorization_pending, slow_down) or stop (access_denied, expired_token). One atomic
  * statement marks an allowed code as used, so of several requests one gets tokens.
  */
 export async function exchangeDeviceCode(

@@ -82,7 +82,7 @@ async function handleUnusableCode(change: Change, client: Client, hash: SecretHa
     .executeTakeFirst();
   if (!code) return 'code-unknown';
   if (code.client_id !== client.id) return 'code-of-another-client';
-  // No caller depends on this. It protects the person.
+  // The service revokes the grant by itself to protect the person, so it is the actor.
   change.actAs({ ...change.actor, ...SYSTEM });
   if (code.grant_id) await endGrants(change, 'id', [code.grant_id], 'code-reused');
   return 'code-reused';
@@ -110,7 +110,9 @@ const refused = (reason: RefusalReason) =>
     message: 'The code is not valid, has expired, was used, or does not fit this request.',
   });
 
-/** If the authorization request omitted it, so may this one, or it names the only registered one (RFC 6749, 4.1.3). */
+/**
+ * If the authorization request omitted it, this request may omit it or name the only registered one (RFC 6749, 4.1.3).
+ */
 const matchesStatedRedirectUri = (client: Client, stated: string | null, presented: string | undefined): boolean =>
   stated === null ? presented === undefined || presented === client.redirectUris[0] : presented === stated;
 

@@ -37,9 +37,9 @@ const refused = (reason: RefusalReason): LegateError =>
 
 /**
  * The JWT bearer grant with an ID-JAG (contract 23.5): the identity provider of a company lets a client act for one of
- * its people, who are not asked. The agent is the one of person and client, created as by a consent. The access token
- * is valid for at most an hour, without a refresh token. Throws OAUTH_INVALID_GRANT, OAUTH_INVALID_SCOPE,
- * OAUTH_INVALID_TARGET, 422 AGENT_LIMIT_EXCEEDED.
+ * its people without asking them. The agent is the one that this client uses for this person; it is created as in a
+ * consent. The access token is valid for at most an hour, without a refresh token. Throws OAUTH_INVALID_GRANT,
+ * OAUTH_INVALID_SCOPE, OAUTH_INVALID_TARGET, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function idJagGrant(
   platform: Platform,
@@ -58,7 +58,7 @@ export async function idJagGrant(
       throw refused('assertion-issuer');
     const person = await findUserOfAssertion(change, issuer, claims);
     if (typeof person === 'string') throw refused(person);
-    // An auditor changes nothing, so no application does in their name.
+    // An auditor cannot change anything, so applications must not do so for them.
     if (person.role === 'auditor') throw refused('person-auditor');
     if (!(await useOnce(platform.database, change, request.assertion, claims))) throw refused('assertion-reused');
     const enterprise = { issuer: claims.iss, subject: claims.sub };
@@ -115,7 +115,7 @@ async function verifyIdJag(
   return { issuer, claims };
 }
 
-/** Returns the resource that the assertion names, which the request may repeat; without one, that of the request. */
+/** Returns the resource that the assertion names, which the request may repeat, or else the resource of the request. */
 async function targetOf(platform: Platform, claims: AssertionClaims, { resource }: JwtBearerRequest): Promise<Target> {
   const asked = resource === undefined ? undefined : await getTarget(platform, resource);
   const named = claims['resource'];
@@ -132,7 +132,7 @@ async function targetOf(platform: Platform, claims: AssertionClaims, { resource 
   return chosen;
 }
 
-/** Returns what the client asks for and the assertion has. Throws OAUTH_INVALID_SCOPE if nothing is left. */
+/** Returns the requested scopes that the assertion contains. Throws OAUTH_INVALID_SCOPE if there are none. */
 function grantedScopes(
   platform: Platform,
   claims: AssertionClaims,

@@ -21,13 +21,13 @@ const refused = (reason: RefusalReason): LegateError =>
         : 'The assertion is not valid, was used before, or no agent trusts it.',
   });
 
-/** A workload's token may lack `typ`, but a token that says that it is something else is not for this. */
+/** A workload's token may lack `typ`, but a token whose `typ` names another purpose is refused. */
 const isWorkloadType = (typ: string | undefined): boolean => typ === undefined || typ === 'jwt';
 
 /**
- * `grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer` (RFC 7523, section 2.1; contract 23.4): a workload shows the
- * token that its platform issued and gets an access token of at most an hour for the agent that trusts it, without a
- * refresh token. Throws OAUTH_INVALID_GRANT.
+ * `grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer` (RFC 7523, section 2.1; contract 23.4): a workload sends the
+ * token that its platform issued and gets an access token, valid for at most an hour, for the agent that trusts it,
+ * without a refresh token. Throws OAUTH_INVALID_GRANT.
  */
 export async function jwtBearerGrant(
   platform: Platform,

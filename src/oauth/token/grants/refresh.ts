@@ -49,7 +49,7 @@ async function refreshOne(
   if (token.revoked_at !== null) return refused('grant-ended');
   const graceSuccessor = await findGraceSuccessor(platform, change, request.refresh_token, token.used_at);
   if (token.used_at !== null && graceSuccessor === undefined) {
-    // The service ends the grant by itself to protect the person.
+    // The service ends the grant by itself to protect the person, so it is the actor.
     change.actAs({ ...change.actor, ...SYSTEM });
     await endGrants(change, 'id', [token.id], 'refresh-token-reused');
     return refused('refresh-token-reused');
@@ -143,7 +143,7 @@ async function rotate(
   presented: RefreshToken,
 ): Promise<string> {
   const { database } = platform;
-  // Cannot happen while changes are serialized; a second successor would be a second family of tokens.
+  // Cannot happen while changes are serialized; a second successor would start a second family of tokens.
   if (!(await markTokenUsed(database, db, now, token.token_hash)))
     throw new Error('a refresh token was used by a concurrent change');
   const { token: successor, row } = newRefreshToken(platform, now, token, presented);
@@ -153,8 +153,8 @@ async function rotate(
 }
 
 /**
- * Returns the successor of a used token within the grace period, if the successor is unused and its grant live. This
- * allows a repetition of the latest rotation only.
+ * Returns the successor of a used token within the grace period, if the successor is unused and its grant live. Only
+ * the latest rotation can be repeated.
  */
 async function findGraceSuccessor(
   platform: Platform,

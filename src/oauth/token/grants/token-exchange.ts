@@ -73,7 +73,10 @@ async function assertSameTarget(platform: Platform, request: ExchangeRequest, su
     });
 }
 
-/** Delegates what the scopes permit on MCP servers, from the last actor to the new one. Returns the delegation's id. */
+/**
+ * Delegates the permissions of the scopes on MCP servers from the last actor to the new one. Returns the delegation's
+ * id.
+ */
 async function createDelegationFor(
   platform: Platform,
   subject: Claims,
