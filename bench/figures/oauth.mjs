@@ -68,7 +68,6 @@ export async function measureOAuth({ scratch, generator, rounds, seconds, report
       bar: '>= 0.04 of raw',
       ok: middle('exchange', 'ratio') >= 0.04,
     });
-    // Each is a commit of its own: people do not come sixteen at a time.
     report('authorize with a remembered consent, the same', {
       measured: measured('authorize'),
       bar: '>= 0.02 of raw',

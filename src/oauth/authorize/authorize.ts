@@ -8,11 +8,12 @@ import { isEnterpriseManaged } from '../../people/federation/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import { isLoopback, withParameters } from '../clients/redirect-uri.ts';
-import { approve, deny, findRememberedAgent, hasConsented, MANAGED } from '../consent/consent.ts';
+import { approve, deny, hasConsented, MANAGED } from '../consent/consent.ts';
 import { NEW_AGENT } from '../consent/consent-agent.ts';
 import { scopeField } from '../consent/consent-fields.ts';
 import { CONSENT_TOKEN, readConsentToken } from '../consent/consent-form.ts';
 import { consentPage } from '../consent/consent-page.ts';
+import { approveRemembered } from '../consent/remembered-consent.ts';
 import {
   type AuthorizationRequest,
   type Recipient,
@@ -98,17 +99,8 @@ export function authorizePage(platform: Platform, call: AuthorizeCall, onConsent
     if (person.principal.role === 'auditor')
       throw new RedirectedError(platform, authRequest, { error: 'access_denied' });
     await assertNotManaged(platform, authRequest, person);
-    const agent = await findRememberedAgent(platform, person.principal.userId, authRequest);
-    if (agent !== undefined)
-      return redirect(
-        await approve(platform, authRequest, {
-          ...approverOf(person),
-          agent,
-          scopes: authRequest.scopes,
-          remembered: true,
-        }),
-        302,
-      );
+    const location = await approveRemembered(platform, authRequest, approverOf(person));
+    if (location !== undefined) return redirect(location, 302);
     if (quiet) throw new RedirectedError(platform, authRequest, { error: 'consent_required' });
     const page = platform.config.mcp.consentPage;
     if (page !== undefined) return redirect(`${page}${page.includes('?') ? '&' : '?'}${call.url.search.slice(1)}`, 302);

@@ -85,7 +85,7 @@ export async function bindAgent(
   platform: Platform,
   change: Change,
   request: Pick<AuthorizationRequest, 'client' | 'target'>,
-  { agent, userId, scopes, remembered = false }: Pick<Approval, 'agent' | 'userId' | 'scopes' | 'remembered'>,
+  { agent, userId, scopes }: Pick<Approval, 'agent' | 'userId' | 'scopes'>,
 ): Promise<string> {
   const { db, now } = change;
   const permissions = permissionsOfScopes(platform, scopes, request.target.server);
@@ -99,7 +99,7 @@ export async function bindAgent(
       .executeTakeFirst();
     if (!row || !isActive(row, now))
       throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'agent: choose one of your active agents.' });
-    if (!remembered) await addPermissions(change, row, permissions);
+    await addPermissions(change, row, permissions);
     return row.id;
   }
   const name = (request.client.name ?? request.client.documentHost ?? request.client.id).slice(0, 200);

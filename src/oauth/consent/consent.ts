@@ -1,12 +1,11 @@
 import type { Actor } from '../../access/actor.ts';
-import { isActive } from '../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
-import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import { newSecret, type SecretHash, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import { isEnterpriseManaged } from '../../people/federation/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
+import { type Db, prepared, preparedInsert } from '../../storage/index.ts';
 import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
 import { OAuthErrors } from '../errors.ts';
 import { bindAgent } from './consent-agent.ts';
@@ -14,32 +13,8 @@ import { type ConsentForm, consumeForm } from './consent-form.ts';
 
 const CODE_TTL_MS = 60 * SECOND_MS;
 
-const joinSorted = (scopes: readonly string[]): string => [...scopes].sort().join(' ');
-
-/**
- * Returns the agent of an earlier consent with the same client, redirect URI, resource and scopes. Always undefined for
- * a loopback or custom-scheme redirect of a client that no administrator registered: another program on the person's
- * machine could impersonate it (contract 12.7; RFC 8252, section 8.6).
- */
-export async function findRememberedAgent(
-  platform: Platform,
-  userId: Id<'user'>,
-  request: AuthorizationRequest,
-): Promise<string | undefined> {
-  if (request.prompt.has('consent') || (request.client.origin !== 'admin' && !request.redirectUri.startsWith('https:')))
-    return undefined;
-  const row = await platform.database.read
-    .selectFrom('oauth_consents')
-    .innerJoin('agents', 'agents.id', 'oauth_consents.agent_id')
-    .select(['oauth_consents.scope', 'oauth_consents.agent_id', 'agents.revoked_at', 'agents.expires_at'])
-    .where('oauth_consents.user_id', '=', userId)
-    .where('oauth_consents.client_id', '=', request.client.id)
-    .where('oauth_consents.redirect_uri', '=', request.redirectUri)
-    .where('oauth_consents.resource', '=', request.target.resource)
-    .executeTakeFirst();
-  if (!row || !isActive(row, platform.clock.now())) return undefined;
-  return row.scope === joinSorted(request.scopes) ? row.agent_id : undefined;
-}
+/** The scopes as a consent stores them. */
+export const joinScopes = (scopes: readonly string[]): string => [...scopes].sort().join(' ');
 
 /** Returns whether the person has a consent for this client that has not been ended. */
 export async function hasConsented(platform: Platform, userId: Id<'user'>, clientId: Id<'client'>): Promise<boolean> {
@@ -59,10 +34,8 @@ export interface Approval {
   readonly scopes: readonly string[];
   /** Id of one of the person's agents, or `new`. */
   readonly agent: string;
-  /** An earlier consent covers the request. The agent keeps exactly the permissions that it has. */
-  readonly remembered?: boolean;
-  /** The form that the person sent; undefined if `remembered`. */
-  readonly form?: ConsentForm;
+  /** The form that the person sent. */
+  readonly form: ConsentForm;
   /** Authenticates the person again inside the change. */
   readonly reauthorize: (change: Change) => Promise<unknown>;
   readonly actor: Actor;
@@ -91,22 +64,19 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
   return platform.ledger.change({ ...approval.actor, clientId: client.id }, async (change) => {
     await approval.reauthorize(change);
     await assertMayConsent(platform, change.db, approval.userId);
-    const expiresAt = change.now + CODE_TTL_MS;
-    if (approval.form) {
-      const firstLocation = await consumeForm(platform, change, approval.form, {
-        location,
-        codeHash,
-        validUntil: expiresAt,
-      });
-      if (firstLocation !== undefined) return firstLocation;
-    }
+    const firstLocation = await consumeForm(platform, change, approval.form, {
+      location,
+      codeHash,
+      validUntil: change.now + CODE_TTL_MS,
+    });
+    if (firstLocation !== undefined) return firstLocation;
     const agentId = await bindAgent(platform, change, request, approval);
     const consent = {
       user_id: approval.userId,
       client_id: client.id,
       redirect_uri: redirectUri,
       resource: target.resource,
-      scope: joinSorted(approval.scopes),
+      scope: joinScopes(approval.scopes),
       agent_id: agentId,
       created_at: change.now,
     };
@@ -119,38 +89,52 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
           .doUpdateSet({ scope: consent.scope, agent_id: agentId, created_at: change.now }),
       )
       .execute();
-    if (!approval.remembered)
-      change.emit({
-        type: 'consent.remembered',
-        agentId,
-        userId: approval.userId,
-        data: { clientId: client.id, agentId, scope: consent.scope, resource: consent.resource },
-        after: { clientId: client.id, agentId, scope: consent.scope, resource: consent.resource },
-      });
-    await change.db
-      .insertInto('oauth_codes')
-      .values({
-        code_hash: codeHash,
-        client_id: client.id,
-        user_id: approval.userId,
-        agent_id: agentId,
-        redirect_uri: request.statedRedirectUri ?? null,
-        challenge: request.challenge,
-        scope: approval.scopes.join(' '),
-        resource: target.resource,
-        expires_at: expiresAt,
-        used_at: null,
-        grant_id: null,
-      })
-      .execute();
-    await change.db
-      .updateTable('oauth_clients')
-      .set({ last_used_at: change.now })
-      .where('id', '=', client.id)
-      .execute();
+    change.emit({
+      type: 'consent.remembered',
+      agentId,
+      userId: approval.userId,
+      data: { clientId: client.id, agentId, scope: consent.scope, resource: consent.resource },
+      after: { clientId: client.id, agentId, scope: consent.scope, resource: consent.resource },
+    });
+    await insertCode(platform, change, request, {
+      userId: approval.userId,
+      agentId,
+      scopes: approval.scopes,
+      hash: codeHash,
+    });
+    await touchClient(platform.database, change.db, change.now, client.id);
     return location;
   });
 }
+
+const insertRow = preparedInsert('oauth_codes');
+
+/** Stores the code of a consent. */
+export async function insertCode(
+  { database }: Platform,
+  { db, now }: Change,
+  { client, statedRedirectUri, challenge, target }: AuthorizationRequest,
+  code: Pick<Approval, 'userId' | 'scopes'> & { readonly agentId: Id<'agent'>; readonly hash: SecretHash },
+): Promise<void> {
+  await insertRow(database, db, {
+    code_hash: code.hash,
+    client_id: client.id,
+    user_id: code.userId,
+    agent_id: code.agentId,
+    redirect_uri: statedRedirectUri ?? null,
+    challenge,
+    scope: code.scopes.join(' '),
+    resource: target.resource,
+    expires_at: now + CODE_TTL_MS,
+    used_at: null,
+    grant_id: null,
+  });
+}
+
+/** Notes that a client is in use. */
+export const touchClient = prepared((db, now: number, id: string) =>
+  db.updateTable('oauth_clients').set({ last_used_at: now }).where('id', '=', id).compile(),
+);
 
 /** Records that the person denied the request. Returns the URL to redirect to. */
 export async function deny(

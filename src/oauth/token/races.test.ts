@@ -1,9 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   ask,
+  authorizePath,
   claimsOf,
   code,
+  consent,
   exchange,
+  locationOf,
   type Person,
   refreshWith,
   register,
@@ -69,6 +72,26 @@ describe(`${AT_ONCE} concurrent calls`, () => {
     await end;
     if (r.status === 200) expect(await validAnywhere(r.body.access_token)).toBe(false);
     expect(await validAnywhere(access_token)).toBe(false);
+  });
+
+  it('no remembered consent returns, and no code is good, after its access ended during authorizations', async () => {
+    const body = { ownerId: person.id, name: 'mine', type: 'delegated' };
+    const mine = (await first().call('POST', '/agents', { as: person, body })).body.id;
+    const app = await register(first());
+    const request = ask(app);
+    const allowed = await consent(first(), person, request, { agent: mine });
+    await exchange(first(), request, locationOf(allowed).searchParams.get('code') ?? '');
+    const open = (t: TestService) => t.call('GET', authorizePath(request), { as: person });
+    const locationIn = (r: Json): string => r['headers'].get('location') ?? '';
+    const granted = (await first().call('GET', '/oauth/grants', { as: person })).body as Json[];
+    const { id } = granted.find((grant) => grant['clientId'] === app.client_id) as Json;
+    const end = first().call('DELETE', `/oauth/grants/${id}`, { as: person });
+    const answers = await atOnce(open);
+    expect((await end).status).toBe(204);
+    const codes = answers.flatMap((r) => /[?&]code=([^&]+)/.exec(locationIn(r))?.[1] ?? []);
+    const exchanged = await Promise.all(codes.map((value) => exchange(first(), request, value)));
+    expect(exchanged.filter((r) => r.status !== 400)).toEqual([]);
+    expect(locationIn(await open(first()))).toMatch(/^\/oauth\/authorize\/consent\?/);
   });
 });
 

@@ -1,0 +1,83 @@
+import type { Actor } from '../../access/actor.ts';
+import { isActive } from '../../authorization/agents/index.ts';
+import { LegateError } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
+import { newSecret, secretHash } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
+import type { Platform } from '../../platform.ts';
+import { type Database, type Db, prepared } from '../../storage/index.ts';
+import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
+import { assertMayConsent, insertCode, joinScopes, touchClient } from './consent.ts';
+
+interface Remembered {
+  readonly scope: string;
+  readonly agent_id: Id<'agent'>;
+  readonly revoked_at: number | null;
+  readonly expires_at: number | null;
+}
+
+const findConsent = prepared<[string, string, string, string], Remembered>(
+  (db, userId, clientId, redirectUri, resource) =>
+    db
+      .selectFrom('oauth_consents')
+      .innerJoin('agents', 'agents.id', 'oauth_consents.agent_id')
+      .select(['oauth_consents.scope', 'oauth_consents.agent_id', 'agents.revoked_at', 'agents.expires_at'])
+      .where('oauth_consents.user_id', '=', userId as Id<'user'>)
+      .where('oauth_consents.client_id', '=', clientId)
+      .where('oauth_consents.redirect_uri', '=', redirectUri)
+      .where('oauth_consents.resource', '=', resource)
+      .compile(),
+);
+
+/**
+ * Returns the agent of an earlier consent with the same client, redirect URI, resource and scopes. Always undefined for
+ * a loopback or custom-scheme redirect of a client that no administrator registered: another program on the person's
+ * machine could impersonate it (contract 12.7; RFC 8252, section 8.6).
+ */
+async function findRememberedAgent(
+  database: Database,
+  db: Db,
+  userId: Id<'user'>,
+  { client, redirectUri, target, scopes, prompt }: AuthorizationRequest,
+  now: number,
+): Promise<Id<'agent'> | undefined> {
+  if (prompt.has('consent') || (client.origin !== 'admin' && !redirectUri.startsWith('https:'))) return undefined;
+  const row = await findConsent(database, db, userId, client.id, redirectUri, target.resource);
+  return row && isActive(row, now) && row.scope === joinScopes(scopes) ? row.agent_id : undefined;
+}
+
+interface Approver {
+  readonly userId: Id<'user'>;
+  /** Authenticates the person again inside the change. */
+  readonly reauthorize: (change: Change) => Promise<unknown>;
+  readonly actor: Actor;
+}
+
+/**
+ * Issues a code if an earlier consent covers the request, and returns the URL to redirect to. The agent keeps exactly
+ * the permissions that it has. Returns undefined if the person has to be asked, also if they end the access while this
+ * runs.
+ */
+export async function approveRemembered(
+  platform: Platform,
+  request: AuthorizationRequest,
+  { userId, reauthorize, actor }: Approver,
+): Promise<string | undefined> {
+  const { database } = platform;
+  if (!(await findRememberedAgent(database, database.read, userId, request, platform.clock.now()))) return undefined;
+  const code = newSecret('authorizationCode');
+  return platform.ledger.changeTogether({ ...actor, clientId: request.client.id }, async (change) => {
+    try {
+      await reauthorize(change);
+      await assertMayConsent(platform, change.db, userId);
+    } catch (error) {
+      if (error instanceof LegateError) return error;
+      throw error;
+    }
+    const agentId = await findRememberedAgent(database, change.db, userId, request, change.now);
+    if (agentId === undefined) return undefined;
+    await insertCode(platform, change, request, { userId, agentId, scopes: request.scopes, hash: secretHash(code) });
+    await touchClient(database, change.db, change.now, request.client.id);
+    return authorizationResponseUrl(platform, request, { code });
+  });
+}
