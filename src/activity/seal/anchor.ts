@@ -5,7 +5,10 @@ const FILE = 'ledger-anchor';
 
 const pathOf = (dataDir: string): string => join(dataDir, FILE);
 
-/** The newest checkpoint that was signed with this data folder, a signed note. It outlives a restored database. */
+/**
+ * The newest checkpoint that was signed with this data folder, a signed note. It remains when the database is restored
+ * from a backup.
+ */
 export function readAnchor(dataDir: string): string | undefined {
   try {
     return readFileSync(pathOf(dataDir), 'utf8');
@@ -38,5 +41,5 @@ export function replaceFile(dir: string, name: string, text: string, mode = 0o60
   }
 }
 
-/** Called when the log of the anchor has ended, which the database records. */
+/** Removes the anchor of a log that has ended, as recorded in the database. */
 export const removeAnchor = (dataDir: string): void => rmSync(pathOf(dataDir), { force: true });

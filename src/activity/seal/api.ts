@@ -40,15 +40,16 @@ export interface LedgerApi {
    */
   proof(entry: string | number, options?: { readonly private?: 'withhold' }): Promise<string>;
   /**
-   * The file of GET /audit/export?format=sealed: every row from `fromSeq` to `toSeq` or of a time, or the entries that
-   * fit other filters. Throws 400 INVALID_TREE_RANGE, 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED, 503 TOO_MANY_EXPORTS.
+   * The file of GET /audit/export?format=sealed: every row from `fromSeq` to `toSeq` or of a time range, or the entries
+   * that match other filters. Throws 400 INVALID_TREE_RANGE, 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED, 503
+   * TOO_MANY_EXPORTS.
    */
   export(options?: SealedExportOptions): Promise<Response>;
   /** Erases audit entries, as POST /audit/erasures. Throws 403 ENTRY_ERASURE_OFF, 409 SEALED_ROW_DIFFERS. */
   erase(selection: ErasureInput): Promise<Erasure>;
 }
 
-/** What {@link LedgerApi.erase} erases: entries that fit all members. */
+/** The entries that {@link LedgerApi.erase} erases: those that match all members. */
 type ErasureInput = InProcess<z.input<typeof AskErasure>>;
 
 const ALL: Visibility = { kind: 'all' };

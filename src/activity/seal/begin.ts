@@ -24,7 +24,7 @@ export async function signersOf(platform: Platform, origin: string): Promise<Not
   return (await platform.ledgerKeys()).map((seed) => noteSigner(origin, Buffer.from(seed, 'base64url')));
 }
 
-/** The verifier keys that the ledger records as added or as retired. */
+/** The verifier keys that the ledger records as added or retired. */
 export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.key-retired'): Promise<string[]> {
   const rows = await db.selectFrom('stream_events').select('data').where('type', '=', type).execute();
   return rows.map(({ data }) => (JSON.parse(data ?? '{}') as { vkey: string }).vkey);
@@ -51,7 +51,9 @@ export async function openSealedLog(platform: Platform): Promise<void> {
   platform.stateOf(sealer).open({ id: log.log_id, origin: log.origin, signers, begunAt }, log);
 }
 
-/** Throws a ConfigError if the newest checkpoint of the data folder, if any, is not one of the tree in the database. */
+/**
+ * Throws a ConfigError if the newest checkpoint of the data folder, if any, does not match the tree in the database.
+ */
 export async function assertContinues(platform: Platform, log: SealRow): Promise<void> {
   const anchor = readAnchor(platform.config.dataDir);
   if (anchor === undefined) return;
@@ -60,10 +62,11 @@ export async function assertContinues(platform: Platform, log: SealRow): Promise
     openCheckpoint(anchor, await signersOf(platform, log.origin)) ??
     openCheckpoint(anchor, (await readKeyEvents(database.read, 'ledger.key-retired')).map(noteVerifier));
   if (checkpoint?.origin !== log.origin)
-    throw refusal(`The checkpoint in the data folder is not one of the log ${log.origin}. ${RECOVER}`);
+    throw refusal(`The checkpoint in the data folder does not belong to the log ${log.origin}. ${RECOVER}`);
   if (checkpoint.size > log.signed_size)
     throw refusal(
-      `A tree of ${checkpoint.size} rows was signed, but the database knows only of ${log.signed_size}. ${RECOVER}`,
+      `A tree of ${checkpoint.size} rows was signed, but the database has a record of only ${log.signed_size}. ` +
+        `${RECOVER}`,
     );
   const [root] = await readRangeHashes(database.read, [{ from: 0, to: checkpoint.size }]).catch((error: unknown) => {
     if (error instanceof MissingTile) return [];
@@ -73,7 +76,7 @@ export async function assertContinues(platform: Platform, log: SealRow): Promise
     throw refusal(`The tree of ${checkpoint.size} rows in the database is not the one that was signed. ${RECOVER}`);
 }
 
-/** Creates the log of this database, unless another instance has done so meanwhile. */
+/** Creates the log of this database, unless another instance has done so in the meantime. */
 async function beginLog(platform: Platform): Promise<SealRow> {
   const { database, ledger } = platform;
   const before = await countRows(database.read);

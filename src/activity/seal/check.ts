@@ -18,13 +18,13 @@ export interface LedgerCheck {
   readonly problem?: string;
 }
 
-/** Tiles read at once. */
+/** Number of tiles that are read at once. */
 const TILES = 8;
 const NO_SALT = Buffer.alloc(SALT);
 
 /**
- * Computes all leaves, tiles and the signed root again from the database, and compares them with what is stored. Of
- * rows that retention has deleted, the stored hashes count.
+ * Computes all leaves, tiles and the signed root again from the database, and compares them with what is stored. For
+ * rows that retention has deleted, it uses the stored hashes.
  */
 export async function checkSealedLedger(platform: Platform): Promise<LedgerCheck> {
   const { database } = platform;
@@ -54,11 +54,11 @@ export async function checkSealedLedger(platform: Platform): Promise<LedgerCheck
   }
   const checkpoint = openCheckpoint(log.checkpoint, await signersOf(platform, log.origin));
   if (checkpoint?.size !== size || !checkpoint.root.equals(edge.root()))
-    return { size, problem: 'the newest checkpoint is not one of this tree' };
+    return { size, problem: 'the newest checkpoint does not match this tree' };
   return { size };
 }
 
-/** Returns a tile that is stored with other hashes. Stored tiles may have grown since. */
+/** Returns a tile whose stored hashes differ. Stored tiles may have grown since. */
 async function wrongTile({ database }: Platform, tiles: readonly WrittenTile[]): Promise<WrittenTile | undefined> {
   const stored = await readTiles(database.read, tiles);
   return tiles.find((tile) => {

@@ -9,17 +9,17 @@ import type { WasUnsealed } from './unsealed-rows.ts';
 export interface ComparedRows {
   readonly from: number;
   readonly upto: number;
-  /** Sequence up to which rows may be gone, because retention has deleted them. */
+  /** Sequence up to which rows may be missing because retention has deleted them. */
   readonly pruned: number;
   readonly wasUnsealed: WasUnsealed;
 }
 
 /**
- * Compares rows `from` to `upto` of the tree with their leaves. A row that is gone must be named by a recorded erasure,
- * be one of those up to `pruned`, or have been gone before it could be sealed. Returns the sequence of the first row
- * that differs.
+ * Compares rows `from` to `upto` of the tree with their leaves. A missing row must be named by a recorded erasure, have
+ * a sequence up to `pruned`, or have been deleted before it could be sealed. Returns the sequence of the first row that
+ * differs.
  *
- * @param onLeaf gets the hash of each leaf before that, as latin1.
+ * @param onLeaf receives the hash of each leaf before that one, as latin1.
  */
 export async function firstChanged(
   database: Database,
@@ -45,7 +45,7 @@ export async function firstChanged(
     const expected = hashIn(stored.hashes, index).toString('latin1');
     const texts = storedTexts(seq, row, left, saltIn(stored.salts, index));
     const isPruned = !row && seq <= pruned;
-    // Retention of events leaves remains, and is not recorded.
+    // Retention of events keeps a remainder of each row and is not recorded.
     const isExplained =
       left?.type === 'audit'
         ? await isRecorded(left.erased_by, seq, texts === undefined)

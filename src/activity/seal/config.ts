@@ -11,7 +11,7 @@ export const sealConfig = {
     default: 'on',
     description:
       'on: every row of the ledger becomes a leaf of a signed Merkle tree after its commit (docs/sealed-ledger.md). ' +
-      'The ledger records when that is switched off.',
+      'Switching it off is recorded in the ledger.',
   }),
   origin: option.optionalString({
     defaultText: '<host and path of the base URL>/ledger/<8 hex digits>',
@@ -36,13 +36,14 @@ export const sealConfig = {
   policy: option.optionalString({
     description:
       'Path of a policy file (C2SP tlog-policy) with the witnesses that cosign checkpoints, their addresses and the ' +
-      'quorum. The newest cosigned checkpoint is the one that is served and that proofs are made under.',
+      'quorum. The service serves the newest cosigned checkpoint and proves entries with it.',
   }),
   witnessIntervalMs: option.integer({
     default: 10_000,
     min: 1000,
     max: 3_600_000,
-    description: 'Interval between requests to the witnesses while rows are added, in ms. Without new rows: an hour.',
+    description:
+      'Interval between requests to the witnesses while rows are added, in ms. Without new rows it is an hour.',
   }),
   publish: option.optionalString({
     schema: z
@@ -55,7 +56,7 @@ export const sealConfig = {
   publishSecret: option.optionalString({
     secret: true,
     schema: z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64'),
-    description: 'Signs what is sent to the address of `ledger.publish` (Standard Webhooks).',
+    description: 'Secret that signs the messages to the address of `ledger.publish` (Standard Webhooks).',
   }),
   publishIntervalMs: option.integer({
     default: 60_000,

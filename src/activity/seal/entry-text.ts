@@ -30,14 +30,14 @@ interface SealedEvent {
   readonly data: string | null;
 }
 
-/** The rest of an entry whose private text is gone. */
+/** The part of an entry that remains when its private text is erased. */
 export interface Remains {
   readonly type: string;
   readonly timestamp: number;
   readonly digest: string;
 }
 
-/** The texts of an entry. `private` is known only to those who may read the entry. */
+/** The texts of an entry. Only callers who may read the entry get `private`. */
 export interface EntryTexts {
   readonly leaf: string;
   readonly private: string;
@@ -99,7 +99,7 @@ export function eventTexts(seq: number, timestamp: number, salt: string, event: 
   return { leaf: joined(seq, [...fields, ...open]), private: hidden };
 }
 
-/** Which parts of which rows an erasure erased is public, so that gaps can be explained. */
+/** The scope of an erasure is public, so that gaps can be explained. */
 function erasedFields(data: string | null): string[] {
   const { what, seqs } = JSON.parse(data ?? '{}') as { what: string; seqs: string };
   return [what, seqs];
@@ -108,7 +108,7 @@ function erasedFields(data: string | null): string[] {
 /** Verifiers need these events, so they are never deleted. */
 export const isPermanent = (type: string): boolean => type.startsWith('ledger.') || type === 'audit.erased';
 
-/** The texts of a stored row. The same as those made from memory when the row was committed. */
+/** Returns the texts of a stored row, equal to those computed from memory when the row was committed. */
 export function rowTexts(row: SealedRow, salt: string): EntryTexts {
   const { seq, timestamp } = row;
   return row.type === 'audit'
@@ -132,13 +132,13 @@ const decisionOf = (row: SealedRow): SealedDecision => ({
   delegationIds: row.delegation_ids,
 });
 
-/** The leaf of a row that is gone, from what was kept of it. */
+/** Returns the leaf of a deleted row, computed from the part that was kept. */
 export const remainsLeaf = (seq: number, { type, timestamp, digest }: Remains): string =>
   joined(seq, [ENTRY, type, seq, timestamp, digest]);
 
 /**
- * The texts of an entry, from the row, from what was kept when a part of it was deleted, and from the salt.
- * undefined: the leaf cannot be made, because the whole row was erased or its salt is gone.
+ * Returns the texts of an entry, computed from the row, the kept part of deleted fields, and the salt. undefined: the
+ * leaf cannot be computed, because the whole row was erased or its salt no longer exists.
  */
 export function storedTexts(
   seq: number,
@@ -151,5 +151,5 @@ export function storedTexts(
   return row && { leaf: decisionLeaf(seq, row.timestamp, left.digest, decisionOf(row)) };
 }
 
-/** The leaf of a row that was gone before sealing began. */
+/** The leaf of a row that was deleted before sealing began. */
 export const ABSENT: Remains = { type: 'absent', timestamp: 0, digest: '' };

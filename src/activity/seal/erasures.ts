@@ -1,7 +1,10 @@
 import { readRuns } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
 
-/** Whether the entry `by` of the ledger records that something of a row was erased, or with `whole` that all was. */
+/**
+ * Returns whether the entry `by` of the ledger records the erasure of a part of a row or, with `whole`, of the whole
+ * row.
+ */
 type IsRecorded = (by: number | null, seq: number, whole: boolean) => Promise<boolean>;
 
 interface Erased {

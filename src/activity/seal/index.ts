@@ -11,10 +11,10 @@ import { cosigner } from './witnesses/index.ts';
 
 /**
  * The sealed ledger: every row becomes a leaf of a Merkle tree (RFC 6962) after its commit, and the root is signed
- * (C2SP tlog-checkpoint), so that anybody with the key can check offline that an entry is in the ledger unchanged.
+ * (C2SP tlog-checkpoint), so that anyone with the key can verify offline that the ledger contains an entry unchanged.
  *
- * Guarantees: two trees of one size are never signed under one name; leaf hashes hide their content; a failure never
- * reaches decisions; a rolled-back database is refused at the start.
+ * Guarantees: two trees of the same size are never signed under one name; leaf hashes do not reveal their content; a
+ * failure never affects decisions; the service does not start with a rolled-back database.
  *
  * `entry-text.ts` and `tree.ts` define what is hashed, `sealer.ts` follows the ledger, `begin.ts` begins and continues
  * the log, `proofs.ts` answers requests, `witnesses/` has checkpoints cosigned, `publication/` has them published and
@@ -28,7 +28,7 @@ export { endRolledBackLog } from './recover.ts';
 export { keepRemains, sealedUpTo } from './remains.ts';
 export { recordAddedKey, recordRetiredKeys, rotationState } from './rotate-key.ts';
 
-/** Rows that wait longer for a checkpoint are named by GET /health/ready. */
+/** GET /health/ready reports rows that have waited longer than this for a checkpoint. */
 const LATE_SECONDS = 60;
 
 export const seal = defineModule({
@@ -59,7 +59,7 @@ export const seal = defineModule({
     },
     {
       name: 'seal_unpublished_rows',
-      help: 'Rows that a checkpoint covers, but none that was published. 0 without ledger.publish.',
+      help: 'Rows that a checkpoint covers but no published one. 0 without ledger.publish.',
       read: async (platform) => {
         const { signedSize, publishedSize } = await ledgerStatus(platform);
         return publishedSize === null ? 0 : signedSize - publishedSize;
@@ -67,7 +67,7 @@ export const seal = defineModule({
     },
     {
       name: 'seal_uncosigned_rows',
-      help: 'Rows that a checkpoint covers, but none that the witnesses have cosigned. 0 without witnesses.',
+      help: 'Rows that a checkpoint covers but no cosigned one. 0 without witnesses.',
       read: async (platform) => {
         const { signedSize, cosignedSize } = await ledgerStatus(platform);
         return cosignedSize === null ? 0 : signedSize - cosignedSize;

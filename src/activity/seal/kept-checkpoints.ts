@@ -3,11 +3,11 @@ import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db, SealCheckpointRow } from '../../storage/index.ts';
 
-/** Age from which one checkpoint of each hour is kept, and from which one of each day. */
+/** Ages from which only one checkpoint of each hour, and of each day, is kept. */
 const HOURLY_MS = 7 * DAY_MS;
 const DAILY_MS = 90 * DAY_MS;
 
-/** Keeps a checkpoint. In the transaction that signs it. */
+/** Keeps a checkpoint, in the transaction that signs it. */
 export async function keepCheckpoint(db: Db, row: Omit<SealCheckpointRow, 'stamp'>): Promise<void> {
   await db
     .insertInto('seal_checkpoints')
@@ -22,16 +22,14 @@ export async function keepCosigned(db: Db, row: Omit<SealCheckpointRow, 'stamp'>
   await db
     .insertInto('seal_checkpoints')
     .values(row)
-    // A time stamp is about the very text of the note.
+    // A time stamp is valid only for the exact text of the note.
     .onConflict((oc) =>
       oc.columns(['log_id', 'size']).doUpdateSet({ note, signed_at }).where('seal_checkpoints.stamp', 'is', null),
     )
     .execute();
 }
 
-/**
- * Keeps a checkpoint with a time stamp. A note of its size that was kept before gives way to the one that is stamped.
- */
+/** Keeps a checkpoint with a time stamp, in place of a note of the same size that was kept before. */
 export async function keepStamped(db: Db, row: SealCheckpointRow): Promise<void> {
   const { note, signed_at, stamp } = row;
   await db
@@ -46,7 +44,7 @@ export async function keepStamped(db: Db, row: SealCheckpointRow): Promise<void>
     .execute();
 }
 
-/** The newest checkpoint of a log that does not contain a row, and the oldest that does, of those that are kept. */
+/** Returns the newest kept checkpoint of a log without the row, and the oldest kept one with it. */
 export async function keptAround(
   db: Db,
   logId: string,
@@ -64,7 +62,7 @@ export const thinning = defineState(() => ({ dueAt: 0 }));
 
 /**
  * Deletes all but the first checkpoint of each hour after 7 days, and of each day after 90 days. Those with a time
- * stamp stay. Works once an hour.
+ * stamp are kept. Does nothing if called again within an hour.
  */
 export async function thinCheckpoints(platform: Platform): Promise<void> {
   const { ledger, clock } = platform;

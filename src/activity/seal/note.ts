@@ -2,18 +2,18 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 
 /** Type byte of an Ed25519 key that signs notes (C2SP signed-note). */
 const ED25519 = 0x01;
-/** Precedes a 32-byte seed in an Ed25519 private key in PKCS #8 (RFC 8410). */
+/** Prefix of a 32-byte seed in an Ed25519 private key in PKCS #8 (RFC 8410). */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
-/** Precedes the bytes of an Ed25519 public key (RFC 8410). */
+/** Prefix of the bytes of an Ed25519 public key (RFC 8410). */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 /** Bytes of an Ed25519 seed and of a public key. */
 const SEED = 32;
 const KEY_ID = 4;
 
-/** A key that checks notes. */
+/** A key that verifies notes. */
 export interface NoteVerifier {
   readonly name: string;
-  /** First bytes of the hash of name and key, which each signature line begins with. */
+  /** First bytes of the hash of name and key. Each signature line begins with them. */
   readonly id: Buffer;
   readonly key: KeyObject;
 }
@@ -39,7 +39,7 @@ export function vkeyOf(name: string, encoded: string): string {
   return `${name}+${keyId(name, Buffer.from(encoded, 'base64')).toString('hex')}+${encoded}`;
 }
 
-/** Makes a signer from 32 secret bytes. */
+/** Creates a signer from 32 secret bytes. */
 export function noteSigner(name: string, seed: Uint8Array): NoteSigner {
   const secret = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' });
   const key = createPublicKey(secret);
@@ -53,7 +53,7 @@ export function noteSigner(name: string, seed: Uint8Array): NoteSigner {
   };
 }
 
-/** Reads a verifier key that {@link noteSigner} has made. */
+/** Reads a verifier key that {@link noteSigner} has created. */
 export function noteVerifier(vkey: string): NoteVerifier {
   const [name = '', id = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(vkey)?.slice(1) ?? [];
   const key = Buffer.concat([SPKI, Buffer.from(encoded, 'base64').subarray(1)]);

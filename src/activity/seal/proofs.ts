@@ -12,7 +12,10 @@ import { hashIn, readHashes, readRangeHashes, readRemains, readSealedRows, readT
 import { consistencyRanges, HASH, inclusionRanges, MissingTile, TILE, tileKey } from './tree.ts';
 import { cosigner, meets } from './witnesses/index.ts';
 
-/** Checkpoints that a proof waits for. The last one contains every row that was committed when the first began. */
+/**
+ * Number of checkpoints for which a proof waits. The last one contains every row that was committed when the first
+ * began.
+ */
 const MAX_ROUNDS = 3;
 /** No further round begins after this time. */
 const MAX_WAIT_MS = 5000;
@@ -44,7 +47,7 @@ async function readTexts({ database }: Platform, seq: number): Promise<Texts> {
   throw (await isGone(database, seq)) ? SealErrors.LEDGER_ROW_NOT_FOUND() : SealErrors.SEALED_ROW_DIFFERS();
 }
 
-/** The texts of a sealed row; undefined if the row is gone or differs from what was sealed. */
+/** The texts of a sealed row; undefined if the row was deleted or differs from what was sealed. */
 export async function tryTexts(database: Database, seq: number): Promise<Texts | undefined> {
   const db = database.read;
   const position = { level: 0, tile: Math.floor((seq - 1) / TILE) };
@@ -60,7 +63,7 @@ export async function tryTexts(database: Database, seq: number): Promise<Texts |
   return texts;
 }
 
-/** Whether a row that has no texts was pruned or erased. */
+/** Returns whether a row without texts was pruned or erased. */
 async function isGone(database: Database, seq: number): Promise<boolean> {
   const db = database.read;
   const [[row], remains, pruned] = await Promise.all([
@@ -71,7 +74,10 @@ async function isGone(database: Database, seq: number): Promise<boolean> {
   return seq <= pruned || (!row && remains.get(seq)?.type === 'audit');
 }
 
-/** Returns the proof of a row (C2SP tlog-proof). Its `extra` has the texts, without the private one on request. */
+/**
+ * Returns the proof of a row (C2SP tlog-proof). Its `extra` contains the texts, without the private one if that is
+ * requested.
+ */
 export async function proofOf(platform: Platform, seq: number, withhold: boolean): Promise<string> {
   if (seq > (await readHead(platform.database.read))) throw SealErrors.LEDGER_ROW_NOT_FOUND();
   const log = await checkpointWith(platform, seq);
@@ -89,8 +95,9 @@ export async function proofOf(platform: Platform, seq: number, withhold: boolean
 }
 
 /**
- * The newest cosigned checkpoint without a row, and the proof that the tree of the row's checkpoint continues it: the
- * row was sealed after the time of the cosignatures. undefined without witnesses, and for rows before their time.
+ * Returns the newest cosigned checkpoint without a row, and the proof that the tree of the row's checkpoint continues
+ * it. Together they prove that the row was sealed after the time of the cosignatures. undefined without witnesses, and
+ * for rows from before there were witnesses.
  */
 async function checkpointBefore(
   platform: Platform,
@@ -109,7 +116,7 @@ async function checkpointBefore(
 
 /**
  * Returns the consistency proof between two sizes of the tree, `to` by default that of the newest checkpoint. Throws
- * 400 INVALID_TREE_RANGE, and 404 LEDGER_TILE_NOT_FOUND for rows that a log lost before it ended.
+ * 400 INVALID_TREE_RANGE, and 404 LEDGER_TILE_NOT_FOUND for rows that an ended log has lost.
  */
 export async function consistencyProof(
   { database }: Platform,
@@ -131,7 +138,7 @@ export async function consistencyProof(
 const TILE_PATH = /^(0|[1-9]\d?)\/((?:x\d{3}\/)*\d{3})(?:\.p\/([1-9]\d{0,2}))?$/;
 const BUNDLE_PATH = /^entries\/((?:x\d{3}\/)*\d{3})(?:\.p\/([1-9]\d{0,2}))?$/;
 
-/** The number that a path writes in groups of digits; undefined if it is too large or has a group too many. */
+/** Returns the number that a path contains in groups of digits; undefined if it is too large or has too many groups. */
 function indexOf(groups: string): number | undefined {
   const index = Number(groups.replace(/[x/]/g, ''));
   return !Number.isSafeInteger(index) || (index < 1000 ** (groups.split('/').length - 1) && groups.includes('/'))
@@ -139,7 +146,9 @@ function indexOf(groups: string): number | undefined {
     : index;
 }
 
-/** Number of hashes of a tile that the newest checkpoint covers, at most the width asked for. Throws 404. */
+/**
+ * Returns the number of hashes of a tile that the newest checkpoint covers, at most the requested width. Throws 404.
+ */
 function widthOf({ size }: ServedLog, level: number, tile: number, asked: string | undefined): number {
   const width = asked === undefined ? TILE : Number(asked);
   const isPartial = asked !== undefined && width >= TILE;

@@ -21,15 +21,15 @@ import { readLog, readSealedRows, readTiles, waitForLog } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
 import { unsealedRows, type WasUnsealed } from './unsealed-rows.ts';
 
-/** Rows compared and deleted in one transaction. */
+/** Number of rows that are compared and deleted in one transaction. */
 const SLICE = 2048;
-/** Bytes of their large columns. */
+/** Number of bytes in their large columns. */
 const SLICE_BYTES = 4_194_304;
 const SLICES_AT_ONCE = 50;
-/** The follower whose position is the sequence up to which the ledger says that rows are deleted. */
+/** The follower whose position is the sequence up to which the ledger records rows as deleted. */
 const RECORDED = 'audit/retention/recorded';
 
-/** Follows the ledger at a distance: up to the row up to which the ledger says that rows are deleted. */
+/** Follows the ledger up to the row up to which the ledger records rows as deleted. */
 class Pruning {
   readonly follower: LedgerFollower;
   wasUnsealed: WasUnsealed;
@@ -62,7 +62,7 @@ class Pruning {
 
 export const pruning = defineState((platform) => new Pruning(platform));
 
-/** Sequence up to which a `ledger.pruned` event says that rows are deleted. */
+/** Sequence up to which a `ledger.pruned` event records rows as deleted. */
 export async function recordedPruning(db: Db): Promise<number> {
   if ((await readPosition(db, RECORDED)) === undefined) return 0;
   const row = await db
@@ -90,10 +90,10 @@ export async function permanentUpTo(db: Db, upto: number): Promise<number[]> {
 }
 
 /**
- * Deletes the rows that are older than `audit.retentionDays`, at most once a day: first the event `ledger.pruned` says
- * which, then they are deleted in slices, each after it was compared with its leaves, with their salts, with the tiles
- * that no other proof needs, and with copies. Events of the ledger itself stay. Throws {@link RowDiffers}, and deletes
- * nothing from there on, if a row is not the one that was sealed: it is evidence.
+ * Deletes the rows that are older than `audit.retentionDays`, at most once a day: the event `ledger.pruned` first
+ * records them, then they are deleted in slices, together with their salts, their copies, and the tiles that no other
+ * proof needs. Each slice is compared with its leaves first. Events of the ledger itself are kept. If a row differs
+ * from the sealed one, it is evidence: throws {@link RowDiffers} and deletes nothing from there on.
  */
 export function pruneLedger(platform: Platform): Promise<void> {
   const state = platform.stateOf(pruning);
@@ -116,7 +116,7 @@ async function pruneWhatIsDue(platform: Platform, state: Pruning): Promise<void>
   await ledger.foldLog();
 }
 
-/** Records which rows are about to be deleted. Returns the sequence up to which they are. */
+/** Records the rows that are about to be deleted. Returns the sequence of the last one. */
 async function record(platform: Platform, done: number, wasUnsealed: WasUnsealed): Promise<number> {
   const { config, clock, database, reader, ledger } = platform;
   const before = clock.now() - config.audit.retentionDays * DAY_MS;
@@ -138,7 +138,7 @@ async function record(platform: Platform, done: number, wasUnsealed: WasUnsealed
   return end;
 }
 
-/** Whether the oldest row that may be deleted has been so for a day. */
+/** Returns whether the oldest deletable row has been deletable for a day. */
 async function isDue(db: Db, done: number, before: number): Promise<boolean> {
   const oldest = await db
     .selectFrom('stream_events')
@@ -160,7 +160,7 @@ async function prune(platform: Platform, db: Db, done: number, upto: number, was
   await movePosition(db, [PRUNING], done, upto);
   const size = (await waitForLog(database, db))?.size ?? 0;
   await assertUnchanged(database, db, { from: done + 1, upto: Math.min(upto, size), pruned: done, wasUnsealed });
-  // Overwrites what is deleted, until the connection closes.
+  // SQLite overwrites deleted content until the connection closes.
   if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
   const rows = await readSealedRows(database, db, done + 1, upto);
   const kept = new Set(await permanentUpTo(db, upto));
@@ -180,7 +180,7 @@ async function prune(platform: Platform, db: Db, done: number, upto: number, was
   await db.deleteFrom('event_segments').where('last', '<=', upto).execute();
 }
 
-/** Deletes the tiles all of whose rows are deleted: no proof of another row contains a hash of them. */
+/** Deletes the tiles all of whose rows are deleted, because no proof of another row contains their hashes. */
 async function deleteTiles(db: Db, upto: number, kept: readonly number[]): Promise<void> {
   for (let level = 0, width = TILE; width <= upto; level++, width *= TILE) {
     const needed = [...new Set(kept.map((seq) => Math.floor((seq - 1) / width)))];
@@ -193,7 +193,7 @@ async function deleteTiles(db: Db, upto: number, kept: readonly number[]): Promi
   }
 }
 
-/** Erases the salts of deleted rows in tiles that stay. */
+/** Erases the salts of deleted rows in tiles that are kept. */
 async function eraseSalts(db: Db, done: number, upto: number, kept: ReadonlySet<number>): Promise<void> {
   const first = Math.floor(done / TILE);
   const positions = Array.from({ length: Math.ceil(upto / TILE) - first }, (_, i) => ({ level: 0, tile: first + i }));

@@ -24,21 +24,21 @@ export async function ledgerKeys(platform: Platform, id?: string): Promise<z.out
 }
 
 /**
- * The keys that have signed a log that ended: those of its last checkpoint, and those that it retired before. The
- * service may have other keys by now.
+ * Returns the keys that signed an ended log: those of its last checkpoint and those retired before. The service may
+ * have other keys by now.
  */
 async function keysOfEnded(platform: Platform, { origin, checkpoint }: ServedLog): Promise<string[]> {
   const db = platform.database.read;
   const [added, retired] = [await readKeyEvents(db, 'ledger.key-added'), await readKeyEvents(db, 'ledger.key-retired')];
   const now = (await signersOf(platform, origin)).map(({ vkey }) => vkey);
-  // A key that was retired in a later log is recorded under the name of that one.
+  // A key that was retired in a later log is recorded under the name of that log.
   const renamed = [...added, ...retired].map((vkey) => vkeyOf(origin, parseKey(vkey).encoded));
   const signing = [...new Set([...now, ...renamed])].filter((vkey) => openCheckpoint(checkpoint, [noteVerifier(vkey)]));
   const before = retired.filter((vkey) => parseKey(vkey).name === origin).toReversed();
   return [...new Set([...signing, ...before])];
 }
 
-/** The log that is written now and those that ended, newest first. */
+/** Returns the current log and those that ended, newest first. */
 export async function ledgerLogs({ database }: Platform): Promise<z.output<typeof LedgerLogs>> {
   const log = await readLog(database.read);
   const ended = await database.read.selectFrom('seal_logs').selectAll().orderBy('ended_at', 'desc').execute();
@@ -54,7 +54,7 @@ export async function ledgerLogs({ database }: Platform): Promise<z.output<typeo
   }));
 }
 
-/** How far the ledger is sealed, or how far a log that ended had come. Throws 404 LEDGER_LOG_NOT_FOUND. */
+/** Returns how far the ledger is sealed, or how far an ended log was sealed. Throws 404 LEDGER_LOG_NOT_FOUND. */
 export async function ledgerStatus(platform: Platform, id?: string): Promise<LedgerStatus> {
   const log = id === undefined ? undefined : await servedLog(platform, id);
   if (log?.endedId === undefined) return currentStatus(platform);
@@ -77,7 +77,7 @@ async function currentStatus(platform: Platform): Promise<LedgerStatus> {
   const state = platform.stateOf(sealer);
   const witnesses = platform.stateOf(cosigner);
   const db = platform.database.read;
-  // The log first, so that it is never ahead of the head.
+  // The log is read first, so that it is never ahead of the head.
   const log = await readLog(db);
   const head = await readHead(db);
   const signedSize = log?.signed_size ?? 0;

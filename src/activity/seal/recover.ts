@@ -5,7 +5,8 @@ import { readAnchor, removeAnchor } from './anchor.ts';
 
 /**
  * Ends the log of a database that is older than the newest checkpoint in the data folder, or that has another tree.
- * Returns the name of the log, or undefined if there is none. The checkpoint in the folder counts if it is larger.
+ * Returns the name of the log, or undefined if there is none. If the checkpoint in the folder is larger, it becomes the
+ * last one of the log.
  */
 export async function endRolledBackLog(database: Database, dataDir: string, now: number): Promise<string | undefined> {
   const anchor = readAnchor(dataDir);
@@ -32,6 +33,6 @@ export async function endRolledBackLog(database: Database, dataDir: string, now:
   return origin;
 }
 
-/** The id of a log that the database does not have: the last part of its name, by default. */
+/** Returns the id of a log that the database does not have. By default, the name of a log ends with its id. */
 const idOfOrigin = (origin: string): string =>
   /\/([0-9a-f]{8})$/.exec(origin)?.[1] ?? hash('sha256', origin, 'hex').slice(0, 8);

@@ -6,23 +6,23 @@ import { sealer } from './sealer.ts';
 import { hashIn, lockLog, readLog, readRemains, readSealedRows, readTiles, waitForLog } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
 
-/** A row is not the one that was sealed. It is evidence, so nothing of it is deleted. */
+/** A row differs from the sealed one. It is evidence, so nothing of it is deleted. */
 export class RowDiffers extends Error {
   readonly seq: number;
 
   constructor(seq: number) {
-    super(`Row ${seq} of the ledger differs from what was sealed. It is not deleted. Run npx legate ledger check.`);
+    super(`Row ${seq} of the ledger differs from what was sealed, so it is not deleted. Run npx legate ledger check.`);
     this.seq = seq;
   }
 }
 
-/** Sequence up to which rows may be deleted: while the ledger is sealed, those in the tree. */
+/** Returns the sequence up to which rows may be deleted. While the ledger is sealed, only rows in the tree may be. */
 export async function sealedUpTo({ config, database }: Platform): Promise<number> {
   if (config.ledger.seal === 'off') return Number.POSITIVE_INFINITY;
   return (await readLog(database.read))?.size ?? 0;
 }
 
-/** Seals what is committed now. Returns as {@link sealedUpTo}. */
+/** Seals the rows that are committed now. Returns the same as {@link sealedUpTo}. */
 export async function sealAll(platform: Platform): Promise<number> {
   if (platform.config.ledger.seal !== 'off') await platform.stateOf(sealer).signNow();
   return sealedUpTo(platform);
@@ -30,12 +30,12 @@ export async function sealAll(platform: Platform): Promise<number> {
 
 /**
  * Keeps number, type, time and digest of the events from `from` to `upto`, which are about to be deleted, and erases
- * their salts. In the transaction that deletes them. Throws {@link RowDiffers}.
+ * their salts. Runs in the transaction that deletes them. Throws {@link RowDiffers}.
  */
 export async function keepRemains({ database }: Platform, db: Db, from: number, upto: number): Promise<void> {
   const log = await lockLog(database, db);
   if (!log) {
-    if (await readLog(db)) throw new Error('Another instance seals the ledger at this moment.');
+    if (await readLog(db)) throw new Error('Another instance is sealing the ledger.');
     return;
   }
   const last = Math.min(upto, log.size);
@@ -47,9 +47,10 @@ export async function keepRemains({ database }: Platform, db: Db, from: number, 
 }
 
 /**
- * Keeps of rows of any type what stays provable after an erasure, which the entry of sequence `by` records: for
- * decisions the digest of their private fields, or with `whole` only that they were there; for events number, type,
- * time and digest. Erases their salts. In the transaction that erases them. Throws {@link RowDiffers}.
+ * Keeps the part of rows of any type that can still be proven after an erasure, which the entry of sequence `by`
+ * records. For decisions this is the digest of their private fields or, with `whole`, only their existence; for events
+ * it is number, type, time and digest. Erases their salts. Runs in the transaction that erases them. Throws {@link
+ * RowDiffers}.
  */
 export async function keepErased(
   { database }: Platform,
@@ -65,7 +66,7 @@ export async function keepErased(
   await keep(db, sealed, await readRemains(db, first.seq, last.seq), { by, whole });
 }
 
-/** Compares each row with its leaf, stores what is kept of it, and erases its salt. */
+/** Compares each row with its leaf, stores the part that is kept, and erases its salt. */
 async function keep(
   db: Db,
   rows: readonly SealedRow[],

@@ -22,7 +22,7 @@ async function record({ ledger }: Platform, type: KeyEvent, vkey: string): Promi
   });
 }
 
-/** Whether the newest key has to be recorded, or another one has to be added, or the rotation has to be finished. */
+/** The next step of a rotation: record the newest key, add another key, or finish the rotation. */
 export async function rotationState(platform: Platform): Promise<'none' | 'unrecorded' | 'recorded'> {
   const { newest, earlier } = await currentKeys(platform);
   if (earlier.length === 0) return 'none';
@@ -31,7 +31,7 @@ export async function rotationState(platform: Platform): Promise<'none' | 'unrec
     : 'unrecorded';
 }
 
-/** Records the newest key in the ledger, which the earlier key signs. Returns its verifier key. */
+/** Records the newest key in the ledger, signed with the earlier key. Returns its verifier key. */
 export async function recordAddedKey(platform: Platform): Promise<string> {
   const { newest } = await currentKeys(platform);
   await record(platform, 'ledger.key-added', newest.vkey);

@@ -46,7 +46,7 @@ const plain = (text: string, headers: Record<string, string> = {}): Response =>
     },
   });
 
-/** Tiles never change. Those of a log that needs a credential stay with the caller. */
+/** Tiles never change. If the log requires a credential, shared caches must not store them. */
 const octets = (bytes: Buffer, isPublic: boolean): Response =>
   new Response(new Uint8Array(bytes), {
     headers: {
@@ -64,7 +64,7 @@ async function auditProof(
 ): Promise<Response> {
   const { seq } = await getAuditRow(platform, visibility, id);
   const proof = await proofOf(platform, seq, withhold).catch((error: unknown) => {
-    // The whole entry was erased meanwhile.
+    // The whole entry has been erased since.
     const isGone = error instanceof LegateError && error.code === SealErrors.LEDGER_ROW_NOT_FOUND.code;
     throw isGone ? AuditErrors.AUDIT_ENTRY_NOT_FOUND() : error;
   });
@@ -79,8 +79,8 @@ const proofErrors = [SealErrors.NOT_YET_SEALED, SealErrors.SEALED_ROW_DIFFERS, S
 const OfCurrentLog = z.object({}) as unknown as z.ZodObject<{ log: z.ZodOptional<z.ZodString> }>;
 
 /**
- * The endpoints of a log, at /ledger for the current one and at /ledger/{log} for any by its id. A log that ended has
- * its checkpoints and hashes, and no further proofs of entries.
+ * The endpoints of a log: /ledger for the current log, /ledger/{log} for any log by its id. A log that ended still
+ * serves its checkpoints and hashes, but no proofs of entries.
  */
 function logRoutes(at: string, of: string, params: z.ZodObject<{ log: z.ZodOptional<z.ZodString> | z.ZodString }>) {
   const absent = of === '' ? [] : [SealErrors.LEDGER_LOG_NOT_FOUND];
@@ -165,7 +165,8 @@ function logRoutes(at: string, of: string, params: z.ZodObject<{ log: z.ZodOptio
       method: 'GET',
       path: `${at}/checkpoints`,
       summary: `Get the checkpoints next to a row${of}`,
-      description: 'Of the checkpoints that are kept: one a minute, one an hour after 7 days, one a day after 90 days.',
+      description:
+        'Only kept checkpoints are returned: one a minute, one an hour after 7 days, one a day after 90 days.',
       ...PUBLIC,
       params,
       query: AskCheckpoints,
@@ -195,7 +196,7 @@ function logRoutes(at: string, of: string, params: z.ZodObject<{ log: z.ZodOptio
       method: 'GET',
       path: `${at}/logs`,
       summary: `List the logs of this ledger${of}`,
-      description: 'The log that is written now, and those that ended because the database was restored.',
+      description: 'The current log, and logs that ended because the database was restored.',
       ...PUBLIC,
       params,
       responses: { 200: LedgerLogs },
@@ -220,7 +221,7 @@ function logRoutes(at: string, of: string, params: z.ZodObject<{ log: z.ZodOptio
       method: 'GET',
       path: `${at}/proof`,
       summary: `Prove that a row is in the ledger${of}`,
-      description: 'As GET /audit/{id}/proof, for a row of any type.',
+      description: 'Like GET /audit/{id}/proof, for a row of any type.',
       access: 'admin',
       query: AskRowProof,
       params,
@@ -247,7 +248,7 @@ export const sealRoutes = [
     summary: 'Prove that an audit entry is in the ledger',
     description:
       'A file that anyone can check offline with npx legate verify and the key of the ledger (C2SP tlog-proof). It ' +
-      'contains the entry. An entry that no checkpoint covers yet is sealed at once.',
+      'contains the entry. An entry that no checkpoint covers yet is sealed immediately.',
     access: mayRead,
     params: z.object({ id: z.string() }),
     query: AskProof,
@@ -261,9 +262,9 @@ export const sealRoutes = [
     path: '/audit/erasures',
     summary: 'Erase audit entries',
     description:
-      'Erases parameters, addresses and user agents of the entries that fit all members of the request, and their ' +
-      'copies in approvals and webhook deliveries. Who, what, result and time stay, and can still be proven. The ' +
-      'ledger records the erasure as `audit.erased`.',
+      'Erases parameters, addresses and user agents of the entries that match all members of the request, and their ' +
+      'copies in approvals and webhook deliveries. Agent, action, result and time remain and can still be proven. ' +
+      'The ledger records the erasure as `audit.erased`.',
     access: 'admin',
     preview: true,
     body: AskErasure,

@@ -24,7 +24,7 @@ export class Salts {
   }
 }
 
-/** The salt of leaf `index` in its tile as hex digits; undefined once it is erased. */
+/** Returns the salt of leaf `index` in its tile as hex digits; undefined once it is erased. */
 export function saltIn(salts: Uint8Array | null, index: number): string | undefined {
   if (!salts) return undefined;
   const salt = Buffer.from(salts.buffer, salts.byteOffset + index * SALT, SALT).toString('hex');

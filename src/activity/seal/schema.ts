@@ -8,7 +8,7 @@ const digits = (min: number) =>
     .refine((n) => n >= min && Number.isSafeInteger(n), `must be a whole number of ${min} or more`);
 
 export const AskProof = z.strictObject({
-  private: z.literal('withhold').optional().describe('Leaves the private fields out of the proof.'),
+  private: z.literal('withhold').optional().describe('withhold: the proof does not contain the private fields.'),
 });
 
 export const AskRowProof = AskProof.extend({ seq: digits(1).describe('Sequence number of the row.') });
@@ -36,8 +36,8 @@ const KeptCheckpoint = z
 
 export const Checkpoints = z.object({
   origin: z.string().describe('Name of the sealed log.'),
-  before: KeptCheckpoint.describe('The newest checkpoint without the row, of those that are kept.'),
-  after: KeptCheckpoint.describe('The oldest checkpoint with the row, of those that are kept.'),
+  before: KeptCheckpoint.describe('The newest kept checkpoint without the row.'),
+  after: KeptCheckpoint.describe('The oldest kept checkpoint with the row.'),
 });
 
 export const Consistency = z.object({
@@ -58,7 +58,7 @@ export const LedgerLogs = z.array(
     origin: z.string(),
     size: z.number(),
     checkpoint: z.string().nullable(),
-    endedAt: z.iso.datetime().nullable().describe('null: the log that is written now.'),
+    endedAt: z.iso.datetime().nullable().describe('null: the current log.'),
   }),
 );
 
@@ -69,23 +69,23 @@ export const LedgerStatus = z.object({
   size: z.number().describe('Rows in the stored tree.'),
   signedSize: z.number().describe('Rows that the newest checkpoint covers.'),
   lagRows: z.number().describe('Rows that no checkpoint covers.'),
-  halted: z.string().nullable().describe('Why signing has stopped.'),
+  halted: z.string().nullable().describe('The reason why signing has stopped.'),
   cosignedSize: z
     .number()
     .nullable()
-    .describe('Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`.'),
+    .describe('Number of rows in the newest cosigned checkpoint. null without `ledger.policy`.'),
   publishedSize: z
     .number()
     .nullable()
-    .describe('Rows that the newest published checkpoint covers. null without `ledger.publish`.'),
+    .describe('Number of rows in the newest published checkpoint. null without `ledger.publish`.'),
   witnesses: z
     .array(
       z.object({
         name: z.string().describe('Its name in the policy.'),
         key: z.string().describe('Its verifier key.'),
-        size: z.number().describe('Rows that the newest checkpoint covers that it has cosigned.'),
+        size: z.number().describe('Number of rows in the newest checkpoint that it has cosigned.'),
         cosignedAt: z.iso.datetime().nullable(),
-        failure: z.string().nullable().describe('Why the last request failed. null: it did not.'),
+        failure: z.string().nullable().describe('The reason why the last request failed. null: it succeeded.'),
         failedAt: z.iso.datetime().nullable(),
       }),
     )

@@ -17,14 +17,14 @@ import {
   tilesOf,
 } from './tree.ts';
 
-/** Tiles read at once at most. */
+/** Maximum number of tiles that are read at once. */
 const TILES = 8;
-/** Entries whose proofs are computed at once: some milliseconds of work. */
+/** Number of entries whose proofs are computed without a pause: a few milliseconds of work. */
 const PROOFS = 16;
 
-const NOTE = 'Each entry is proven. That no entry is missing is not.';
+const NOTE = 'Each entry is proven. The file does not prove that no entry is missing.';
 
-/** The log as of the checkpoint of an export. */
+/** The log at the checkpoint of an export. */
 interface ExportedLog {
   readonly origin: string;
   readonly signed_size: number;
@@ -35,13 +35,15 @@ const line = (value: object): string => `${JSON.stringify(value)}\n`;
 
 const base64 = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => hash.toString('base64'));
 
-/** Seals the rows up to `seq`, and returns the log as of then. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED. */
+/**
+ * Seals the rows up to `seq`, and returns the log at that checkpoint. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED.
+ */
 export const logOfExport = (platform: Platform, seq: number): Promise<ExportedLog> => checkpointWith(platform, seq);
 
 /**
- * Yields a sealed export of all rows `from` to `to`. The hashes around them make the root of the checkpoint, so that
- * nothing can be missing, added, swapped or altered. A row that differs from what was sealed is only a hash. Throws 400
- * INVALID_TREE_RANGE.
+ * Yields a sealed export of all rows `from` to `to`. Together with the included hashes they yield the root of the
+ * checkpoint, so that no row can be missing, added, swapped or altered. A row that differs from what was sealed is
+ * included as a hash only. Throws 400 INVALID_TREE_RANGE.
  */
 export function sealedSpan({ database }: Platform, log: ExportedLog, from: number, to: number): AsyncGenerator<string> {
   const { origin, signed_size: size, checkpoint } = log;
@@ -82,7 +84,10 @@ async function spanLines(database: Database, from: number, upto: number): Promis
 
 const tileOf = (seq: number): number => Math.floor((seq - 1) / TILE);
 
-/** Whether the leaf of a row went with a tile, all of whose rows up to `pruned` are deleted. */
+/**
+ * Returns whether the leaf of a row was deleted together with its tile, because all rows of the tile are up to
+ * `pruned`.
+ */
 export const hasNoLeaf = (seq: number, pruned: number): boolean => (tileOf(seq) + 1) * TILE <= pruned;
 
 type Leaves = ReadonlyMap<string, StoredTile>;
@@ -94,7 +99,7 @@ function leafOf(seq: number, tiles: Leaves): { hash: string; salt: string | unde
   return { hash: hashIn(tile.hashes, index).toString('latin1'), salt: saltIn(tile.salts, index) };
 }
 
-/** Returns the texts of a row if they make its leaf, and the hash of the leaf if the whole row was erased. */
+/** Returns the texts of a row if they match its leaf, or the hash of the leaf if the whole row was erased. */
 function provenTexts(
   seq: number,
   row: SealedRow | undefined,
@@ -107,15 +112,18 @@ function provenTexts(
   return texts && leafHash(texts.leaf) === hash ? texts : undefined;
 }
 
-/** As {@link provenTexts}, of a row that may have been deleted between two reads, and else the hash of the leaf. */
+/**
+ * Like {@link provenTexts}, for a row that may have been deleted between two reads. Otherwise returns the hash of the
+ * leaf.
+ */
 const provenLater = async (database: Database, seq: number, tiles: Leaves) =>
   (await tryTexts(database, seq)) ?? { hash: base64Of(leafOf(seq, tiles).hash) };
 
 const base64Of = (hash: string): string => Buffer.from(hash, 'latin1').toString('base64');
 
 /**
- * Yields a sealed export of some rows, each with its own proof. It shows that each entry is genuine, never that none is
- * missing.
+ * Yields a sealed export of some rows, each with its own proof. It proves that each entry is genuine, but not that no
+ * entry is missing.
  */
 export async function* sealedEntries(
   { database }: Platform,

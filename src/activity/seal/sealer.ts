@@ -10,31 +10,36 @@ import { Salts } from './salts.ts';
 import { lockLog, readLog, readRemains, readSealedRows, readTiles, writeTiles } from './store.ts';
 import { TreeEdge } from './tree.ts';
 
-/** Rows read at once at most when catching up. */
+/** Maximum number of rows that are read at once when catching up. */
 const SLICE = 500;
 /** Pause between two slices. */
 const PAUSE_MS = 5;
-/** Rows of commits that are kept in memory while earlier ones are read. */
+/** Number of committed rows that are kept in memory while earlier ones are read. */
 const MAX_HELD_ROWS = 20_000;
-/** Rows are stored at most so long after they were added to the tree in memory, or so many full tiles later. */
+/**
+ * Rows are stored at the latest this long after they were added to the tree in memory, or after this many full tiles.
+ */
 const STORE_MS = 250;
 const MAX_TILES = 16;
 /** Pause after a failure. */
 const RETRY_MS = 5000;
-/** Shortest time between two checkpoints that are signed because a proof was asked for. */
+/** Shortest time between two checkpoints that are signed on request. */
 const ON_DEMAND_MS = 100;
-/** How often an instance looks whether another one still seals. */
+/** Interval at which an instance checks whether another one still seals. */
 const LOOK_AGAIN_MS = 1000;
-/** A run in the background goes on in another one after this time, so that a stop does not wait for it. */
+/** A background run ends after this time and continues in the next one, so that a stop does not wait for it. */
 const RUN_MS = 1000;
-/** A stop seals what it can in this time. Other instances, or the next start, seal the rest. */
+/** A stop seals as many rows as it can in this time. Other instances, or the next start, seal the rest. */
 const STOP_MS = 2000;
-/** A checkpoint that was asked for covers what can be read in this time: other instances may commit as fast. */
+/**
+ * A requested checkpoint covers the rows that can be read in this time, because other instances may commit just as
+ * fast.
+ */
 const CATCH_UP_MS = 4000;
 /** One signed checkpoint is kept for each interval of this length. */
 const KEEP_MS = 60_000;
 
-/** The log that the sealer writes, as far as it needs it. */
+/** The fields of the log that the sealer needs. */
 interface OpenLog {
   readonly id: string;
   readonly origin: string;
@@ -47,9 +52,9 @@ interface OpenLog {
  * Adds every row of the ledger to the tree, in order of its sequence and after its commit, and signs the root.
  *
  * Tiles are committed before a checkpoint over them is signed, and a checkpoint is committed, and written to the data
- * folder, before anybody gets it. So two trees of one size are never signed: after a crash the next checkpoint is over
- * the tiles that were committed. Of several instances one writes at a time; the others drop what they had in memory.
- * A failure never reaches decisions.
+ * folder, before it is given out. Therefore two trees of one size are never signed: after a crash the next checkpoint
+ * covers the committed tiles. Only one of several instances writes at a time; the others drop their copies in memory. A
+ * failure never affects decisions.
  */
 export class Sealer {
   readonly #platform: Platform;
@@ -61,7 +66,7 @@ export class Sealer {
   #stored = 0;
   /** Size of the stored tree when this instance last looked whether another one seals. */
   #sizeSeen = 0;
-  /** Newest checkpoint that this instance has signed or seen. */
+  /** Newest checkpoint that this instance has signed or read. */
   #signedSize = 0;
   #signedAt = Number.NEGATIVE_INFINITY;
   #halted: string | undefined;
@@ -94,7 +99,7 @@ export class Sealer {
     });
   }
 
-  /** Begins to seal. Called once, at the start. */
+  /** Begins sealing. Called once, at the start. */
   open(log: OpenLog, { size, signed_size, halted }: Pick<SealRow, 'size' | 'signed_size' | 'halted'>): void {
     const { ledger } = this.#platform;
     this.#log = log;
@@ -116,7 +121,7 @@ export class Sealer {
     return this.#log !== undefined;
   }
 
-  /** Why signing has stopped. */
+  /** The reason why signing has stopped. */
   get halted(): string | undefined {
     return this.#halted;
   }
@@ -127,7 +132,7 @@ export class Sealer {
   }
 
   /**
-   * Signs a checkpoint that contains what is committed now. Concurrent calls share one, of which there are at most ten
+   * Signs a checkpoint that contains all rows committed now. Concurrent calls share one, of which there are at most ten
    * a second.
    */
   signNow(): Promise<void> {
@@ -143,7 +148,7 @@ export class Sealer {
     await this.#follower.exclusively(() => this.#run(true, performance.now() + CATCH_UP_MS));
   }
 
-  /** Stores and signs what is in memory, and stops. */
+  /** Stores and signs the tree in memory, and stops. */
   async stop(): Promise<void> {
     if (!this.#log) return;
     await this.#follower.exclusively(() => this.#run(true, performance.now() + STOP_MS)).catch(() => {});
@@ -156,7 +161,7 @@ export class Sealer {
     if (performance.now() >= deadline) this.#follower.runSoon(0);
   }
 
-  /** Catches up with the ledger, stores the tree, and signs it if that is due. */
+  /** Catches up with the ledger, stores the tree, and signs it if a checkpoint is due. */
   async #run(now: boolean, deadline: number): Promise<void> {
     if (!this.#log || this.#halted !== undefined) return;
     if (!now && (await this.#anotherSeals())) return this.#follower.runSoon(LOOK_AGAIN_MS);
@@ -178,8 +183,8 @@ export class Sealer {
   }
 
   /**
-   * Whether another instance goes on with the tree. Reading every row as well would be in vain: one of them stores what
-   * it made of it.
+   * Returns whether another instance is extending the tree. Reading every row here too would be useless, because only
+   * one instance stores the result.
    */
   async #anotherSeals(): Promise<boolean> {
     if (this.#edge) return false;
@@ -238,14 +243,14 @@ export class Sealer {
       const left = remains.get(seq);
       const isWhole = row !== undefined && !left;
       const texts = storedTexts(seq, row, left, this.#salts.hex(at));
-      // Nothing of a decision whose whole row was erased is left to be sealed in another log.
+      // A decision whose whole row was erased has no content left that another log could seal.
       const leaf = texts?.leaf ?? remainsLeaf(seq, ABSENT);
       edge.add(leafHash(leaf), isWhole ? this.#salts.bytes : NO_SALT, isWhole ? at : 0);
     }
     return upto;
   }
 
-  /** Stores the tree as it is now. Signs it afterwards if that is due. */
+  /** Stores the current tree, then signs it if a checkpoint is due. */
   async #store(isDue = false): Promise<void> {
     const { database, ledger } = this.#platform;
     const edge = this.#edge;
@@ -299,7 +304,7 @@ export class Sealer {
     this.#anchor(note, size);
   }
 
-  /** Makes a checkpoint durable in the data folder, before anybody gets it. */
+  /** Makes a checkpoint durable in the data folder before it is given out. */
   #anchor(note: string, size: number): void {
     if (size <= this.#anchoredSize) return;
     writeAnchor(this.#platform.config.dataDir, note);
@@ -321,7 +326,7 @@ export class Sealer {
     this.#halted = reason;
   }
 
-  /** Age of the oldest row that no checkpoint covers. 0 while nothing waits. */
+  /** Age of the oldest row that no checkpoint covers; 0 if there is none. */
   async lagSeconds(): Promise<number> {
     const { database, clock } = this.#platform;
     const log = await readLog(database.read);
@@ -336,7 +341,7 @@ export class Sealer {
     return oldest ? Math.max(0, clock.now() - oldest.timestamp) / 1000 : 0;
   }
 
-  /** The newest checkpoint, with the log that it belongs to. It is in the data folder on return. */
+  /** The newest checkpoint and its log. It is in the data folder on return. */
   async newest(): Promise<(SealRow & { checkpoint: string }) | undefined> {
     const log = await readLog(this.#platform.database.read);
     if (log?.checkpoint === null || !log) return undefined;

@@ -8,7 +8,7 @@ import { sealer } from './sealer.ts';
 import { readLog } from './store.ts';
 import { cosigner, meets } from './witnesses/index.ts';
 
-/** A log as of its newest checkpoint. */
+/** A log at its newest checkpoint. */
 export interface ServedLog {
   readonly id: string;
   readonly origin: string;
@@ -16,7 +16,7 @@ export interface ServedLog {
   readonly size: number;
   /** A signed note. */
   readonly checkpoint: string;
-  /** The id of a log that has ended. undefined: it is written now. */
+  /** The id of a log that has ended; undefined for the current log. */
   readonly endedId?: string;
 }
 
@@ -26,7 +26,8 @@ const QUORUM_MS = 5000;
 type Signed = SealRow & { checkpoint: string };
 
 /**
- * The log as of its newest checkpoint: with a policy, the newest one that meets it. It is in the data folder on return.
+ * Returns the log at its newest checkpoint or, with a policy, at the newest one that meets the policy. The checkpoint
+ * is in the data folder on return.
  */
 export async function newestServed(platform: Platform): Promise<Signed | undefined> {
   const state = platform.stateOf(sealer);
@@ -39,7 +40,7 @@ export async function newestServed(platform: Platform): Promise<Signed | undefin
   return { ...log, checkpoint: cosigned, signed_size: cosigned_size };
 }
 
-/** Signs a checkpoint of what is committed now, and has it cosigned if there is a policy. Waits for 5 s at most. */
+/** Signs a checkpoint of all rows committed now, and has it cosigned if there is a policy. Waits for 5 s at most. */
 export async function sealNow(platform: Platform): Promise<void> {
   await platform.stateOf(sealer).signNow();
   const witnesses = platform.stateOf(cosigner);
@@ -51,7 +52,7 @@ export async function sealNow(platform: Platform): Promise<void> {
   await Promise.race([witnesses.ask(), late]).finally(() => clearTimeout(timer));
 }
 
-/** The log that is written now. The first checkpoint is signed when it is asked for. Throws 404 LEDGER_NOT_SEALED. */
+/** Returns the current log. The first checkpoint is signed on request. Throws 404 LEDGER_NOT_SEALED. */
 export async function currentLog(platform: Platform): Promise<ServedLog> {
   const state = platform.stateOf(sealer);
   let log = await newestServed(platform);
@@ -74,7 +75,7 @@ export async function servedLog(platform: Platform, id: string | undefined): Pro
   return { id, origin, size: Number(checkpoint.split('\n')[1]), checkpoint, endedId: id };
 }
 
-/** Throws 404 LEDGER_LOG_NOT_FOUND, and 409 LEDGER_LOG_ENDED for a log that no proofs of entries are made under. */
+/** Throws 404 LEDGER_LOG_NOT_FOUND, and 409 LEDGER_LOG_ENDED for a log that has ended and no longer proves entries. */
 export async function assertCurrent(platform: Platform, id: string | undefined): Promise<void> {
   if (id !== undefined && (await servedLog(platform, id)).endedId !== undefined) throw SealErrors.LEDGER_LOG_ENDED();
 }

@@ -18,11 +18,11 @@ export interface StoredTile {
   readonly salts: Uint8Array | null;
 }
 
-/** The log that is written now; undefined before the first start with sealing. */
+/** Returns the current log; undefined before the first start with sealing. */
 export const readLog = (db: Db): Promise<SealRow | undefined> => db.selectFrom('seal').selectAll().executeTakeFirst();
 
 /**
- * Locks the log within a transaction. undefined: another instance writes it at this moment, or there is no log. A
+ * Locks the log within a transaction. Returns undefined if another instance is writing it or there is no log. A
  * transaction on SQLite excludes all others.
  */
 export function lockLog(database: Database, db: Db): Promise<SealRow | undefined> {
@@ -30,7 +30,9 @@ export function lockLog(database: Database, db: Db): Promise<SealRow | undefined
   return (database.dialect === 'postgres' ? query.forUpdate().skipLocked() : query).executeTakeFirst();
 }
 
-/** Locks the log within a change, after what another instance writes at this moment. undefined: there is no log. */
+/**
+ * Locks the log within a change, waiting for another instance that is writing it. Returns undefined if there is no log.
+ */
 export function waitForLog(database: Database, db: Db): Promise<SealRow | undefined> {
   const query = db.selectFrom('seal').selectAll();
   return (database.dialect === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
@@ -65,7 +67,7 @@ async function readEndedTiles(db: Db, logId: string, positions: readonly TilePos
   return found;
 }
 
-/** Reads the hashes of tiles of the log that is written now, or of one that ended. */
+/** Reads the hashes of tiles of the current log or of an ended one. */
 export async function readHashes(db: Db, positions: readonly TilePosition[], endedId?: string): Promise<Tiles> {
   if (endedId !== undefined) return readEndedTiles(db, endedId, positions);
   return new Map([...(await readTiles(db, positions))].map(([key, { hashes }]) => [key, hashes]));
@@ -84,8 +86,8 @@ export async function readRangeHashes(db: Db, ranges: readonly Range[], endedId?
 }
 
 /**
- * Stores tiles of a tree that grows from `stored` rows. Salts that are stored already stay as they are: those in memory
- * may have been erased since.
+ * Stores tiles of a tree that grows from `stored` rows. Salts that are already stored do not change, because those in
+ * memory may have been erased since.
  */
 export async function writeTiles(db: Db, tiles: readonly WrittenTile[], stored: number): Promise<void> {
   const open = { level: 0, tile: Math.floor(stored / TILE) };
@@ -136,7 +138,7 @@ export async function readSealedRows(database: Database, db: Db, from: number, u
   return db === database.read ? (await selectArrays<Columns>(database, query)).map(toRow) : query.execute();
 }
 
-/** Written out for speed, as are the texts of an entry: exports and checks read every row. */
+/** Written out for speed like the texts of an entry, because exports and checks read every row. */
 const toRow = (columns: Columns): SealedRow => ({
   seq: columns[0],
   id: columns[1],
@@ -157,7 +159,7 @@ const toRow = (columns: Columns): SealedRow => ({
   data: columns[16],
 });
 
-/** Reads what is left of deleted or erased rows `from` to `upto`. */
+/** Reads the kept parts of deleted or erased rows `from` to `upto`. */
 export async function readRemains(db: Db, from: number, upto: number): Promise<Map<number, SealRemainsRow>> {
   const rows = await db
     .selectFrom('seal_remains')

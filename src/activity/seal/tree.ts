@@ -106,7 +106,7 @@ export function consistencyRanges(old: number, size: number): Range[] {
   return ranges.reverse();
 }
 
-/** Where the hashes of a perfect subtree are: `count` hashes of a tile from `at` on. */
+/** Returns where the hashes of a perfect subtree are stored: `count` hashes of a tile, from index `at`. */
 function placeOf({ from, to }: Range): TilePosition & { readonly at: number; readonly count: number } {
   const height = Math.round(Math.log2(to - from));
   const level = Math.floor(height / TILE_HEIGHT);
@@ -115,7 +115,7 @@ function placeOf({ from, to }: Range): TilePosition & { readonly at: number; rea
   return { level, tile: Math.floor(first / TILE), at: first % TILE, count: (to - from) / unit };
 }
 
-/** Positions of the tiles that the hashes of these ranges need, each once. */
+/** Returns the positions of the tiles with the hashes of these ranges, each once. */
 export function tilesOf(ranges: readonly Range[]): TilePosition[] {
   const tiles = new Map<string, TilePosition>();
   for (const range of ranges)
@@ -128,7 +128,7 @@ export function tilesOf(ranges: readonly Range[]): TilePosition[] {
 
 export const tileKey = ({ level, tile }: TilePosition): string => `${level}/${tile}`;
 
-/** Tiles by {@link tileKey}, each with at least the hashes that are asked for. */
+/** Tiles by {@link tileKey}, each with at least the requested hashes. */
 export type Tiles = ReadonlyMap<string, Uint8Array>;
 
 /** A tile that a proof needs is not stored. */
@@ -183,7 +183,7 @@ class OpenTile {
   }
 }
 
-/** The right edge of a tree while it grows: the tiles that are not full, and full ones that are not stored yet. */
+/** The right edge of a growing tree: the tiles that are not full, and full tiles that are not stored yet. */
 export class TreeEdge {
   #size: number;
   #open: OpenTile[];
@@ -248,14 +248,14 @@ export class TreeEdge {
     if (parent.count === TILE) this.#close(parent);
   }
 
-  /** The tiles to store now: copies, so that the tree can grow meanwhile. */
+  /** Returns copies of the tiles to store, so that the tree can grow while they are stored. */
   unstored(): WrittenTile[] {
     return [...this.#full.map(({ tile }) => tile), ...this.#open.filter(({ count }) => count > 0)].map((tile) =>
       tile.written(),
     );
   }
 
-  /** Called when what {@link unstored} returned at this size is stored. */
+  /** Called when the tiles that {@link unstored} returned at this size are stored. */
   stored(size: number): void {
     this.#full = this.#full.filter((full) => full.size > size);
   }

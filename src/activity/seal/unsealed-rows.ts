@@ -1,10 +1,13 @@
 import type { Db } from '../../storage/index.ts';
 import { Refuted, type SealedLater, sealedLater, sealingChange } from '../../verify/index.ts';
 
-/** Whether a row was recorded while the ledger was not sealed, so that it may have been gone when it was. */
+/**
+ * Returns whether a row was recorded while the ledger was not sealed, so that it may have been deleted before it could
+ * be sealed.
+ */
 export type WasUnsealed = (seq: number) => Promise<boolean>;
 
-/** Reads what the events of the ledger say of that, once. */
+/** Reads the events of the ledger about this, once. */
 export function unsealedRows(db: Db): WasUnsealed {
   let spans: Promise<readonly SealedLater[]> | undefined;
   return async (seq) => {
@@ -23,7 +26,7 @@ async function readSpans(db: Db): Promise<SealedLater[]> {
     try {
       return sealingChange({ ...row, fields: { data: data ?? '' } }) ?? [];
     } catch (error) {
-      // The row is not the one that was sealed, so it says nothing.
+      // The row differs from the sealed one, so it proves nothing.
       if (error instanceof Refuted) return [];
       throw error;
     }

@@ -11,7 +11,7 @@ import { acceptsStream, slotsOf } from './stream.ts';
 
 const MAX_REPLAY = 1000;
 
-/** `legate.events`: the event stream as functions, with the power of an admin (contract 15). */
+/** `legate.events`: the event stream as functions, with the rights of an admin (contract 15). */
 export interface EventsApi {
   /**
    * Responds to a request for the stream. Returns null for another path, method or Accept header (specification 4.7).

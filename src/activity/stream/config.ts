@@ -12,8 +12,8 @@ export const eventsConfig = {
     max: 1_000_000,
     description:
       'Maximum number of open event streams of one instance; further ones get 503. When all are in use, a caller ' +
-      'with at most half of them (an owner with all agents: three quarters) takes one from a caller with more; ' +
-      'nobody with 10 or fewer loses one.',
+      'with at most half of them (an owner with all agents: three quarters) takes one from a caller with more. ' +
+      'A caller with 10 or fewer never loses one.',
   }),
   heartbeatIntervalMs: option.integer({
     default: 30_000,

@@ -8,7 +8,7 @@ import type { EventHub, HubSubscription, Listener } from './hub.ts';
 
 /** While more bytes than this wait for the reader, no further events are read. */
 const BUFFER_BYTES = 65_536;
-/** A reader that takes nothing for this long is disconnected. It can resume with the id of its last event. */
+/** A reader that reads nothing for this long is disconnected. It can resume with the id of its last event. */
 const STALLED_MS = 5000;
 const RETRY_MS = 2000;
 
@@ -24,30 +24,30 @@ export interface StreamOptions {
   /** When the credential expires, in ms since 1970. */
   readonly expiresAt: number | null;
   readonly now: () => number;
-  /** Checks the credential again and returns what it may see now. Throws 401 or 403. */
+  /** Checks the credential again and returns its current visibility. Throws 401 or 403. */
   readonly reauthorize: () => Promise<Visibility>;
   /** Sent first, as an error event. */
   readonly notice?: { readonly code: string; readonly message: string } | undefined;
   readonly onClose: () => void;
-  /** What a stream with filters, a limit or counts shows. */
+  /** The selection of a stream with filters, a limit or counts. */
   readonly selected?: SelectedStream | undefined;
 }
 
 export interface SelectedStream {
-  /** Events a second; those beyond are left out. */
+  /** Maximum number of events in a second; further ones are left out. */
   readonly maxPerSecond: number;
   /** Sends the number of decisions once a second. */
   readonly ticks: boolean;
-  /** The filters as they stand now. */
+  /** The current filters. */
   readonly conditions: () => Promise<readonly Condition[]>;
   readonly first: readonly Condition[];
-  /** The filters depend on who belongs to a tenant. They are looked up again once a second. */
+  /** Whether the filters depend on the members of a tenant, which are looked up again once a second. */
   readonly changing: boolean;
 }
 
 /** The reader's side of a stream. */
 interface Outlet {
-  /** Returns the number of bytes that the reader has not taken. */
+  /** Returns the number of bytes that the reader has not read. */
   readonly waiting: () => number;
   /** Returns whether all bytes are written out. If not, the caller must not reuse their memory. */
   readonly write: (bytes: Uint8Array | string) => boolean;
@@ -55,13 +55,13 @@ interface Outlet {
   readonly abort: () => void;
 }
 
-/** Error event (specification 6.2.5). It has no id, since it is not in the ledger. */
+/** Error event (specification 6.2.5). It has no id, because it is not in the ledger. */
 export const errorEvent = (code: string, message: string): string =>
   `event: error\ndata: ${JSON.stringify({ code, message })}\n\n`;
 
 /**
- * One open stream: a cursor over the ledger that moves at the pace of its reader. It ends with its credential, before
- * any later event is sent. It starts when its body is first read, or written to node:http.
+ * One open stream: a cursor over the ledger that advances as fast as its reader reads. When its credential ends, the
+ * stream ends before any later event is sent. It starts when its body is first read, or written to node:http.
  */
 export class StreamConnection implements Listener {
   readonly body: ReadableStream<Uint8Array>;
@@ -129,7 +129,7 @@ export class StreamConnection implements Listener {
     if (selected.changing) this.revalidate();
   }
 
-  /** Reports what happened since the last tick. If the reader has not caught up, the next tick does. */
+  /** Reports the counts since the last tick. If the reader has not caught up, the next tick reports them. */
   #reportSecond({ ticks }: SelectedStream): void {
     this.#sent = 0;
     if (this.#blockedSince !== undefined || !this.#outlet) return;
@@ -153,7 +153,7 @@ export class StreamConnection implements Listener {
     this.#outlet?.end();
   }
 
-  /** Tells the reader that this process is about to stop, unless the reader is behind. */
+  /** Notifies the reader that this process is about to stop, unless unread bytes are waiting. */
   drain(): void {
     if (this.#blockedSince === undefined) this.#send('event: draining\ndata: {}\n\n');
   }
@@ -173,8 +173,8 @@ export class StreamConnection implements Listener {
   }
 
   /**
-   * Ends without waiting for the reader: an orderly end would hold the connection and its bytes as long as nobody
-   * reads.
+   * Ends without waiting for the reader, because an orderly end would keep the connection and its bytes until they are
+   * read.
    */
   #abort(): void {
     if (this.#closed) return;
@@ -252,7 +252,7 @@ export class StreamConnection implements Listener {
           }
           const result = this.#next();
           const chunk = result instanceof Promise ? await result : result;
-          // A revalidation that began meanwhile may change what the caller sees: read the chunk again after it.
+          // A revalidation that began during the read may change the visibility, so the chunk is read again after it.
           if (!chunk || this.#closed || this.#revalidations > 0) break;
           this.#cursor = chunk.lastSeq;
           if (this.#o.selected) this.#note(chunk as SelectedChunk);
@@ -306,7 +306,7 @@ function readOutlet(controller: ReadableStreamDefaultController<Uint8Array>): Ou
       }
     },
     abort: () => {
-      const error = new Error('The reader of an event stream took nothing and was cut off');
+      const error = new Error('The reader of an event stream read nothing and was disconnected');
       // Servers print the error of a body; one line is enough.
       delete error.stack;
       controller.error(error);

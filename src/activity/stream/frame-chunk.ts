@@ -3,7 +3,7 @@ import { type Condition, filterFieldsOf, matches } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { frameText } from './record.ts';
 
-/** A chunk ends after this many bytes, which bounds the memory of a slow reader and shows that it is slow. */
+/** A chunk ends after this many bytes, which limits the memory for a slow reader and reveals that it is slow. */
 export const CHUNK_BYTES = 262_144;
 
 /** The selection of a stream. Streams with the same key show the same events. */
@@ -11,11 +11,11 @@ export interface View {
   readonly key: string;
   readonly visibility: Visibility;
   readonly types: ReadonlySet<string>;
-  /** What it shows only of what it may see; undefined: everything, without counting it. */
+  /** The filters within its visibility; undefined: everything, without counts. */
   readonly selection: Selection | undefined;
 }
 
-/** What a stream with filters, a limit or counts shows. */
+/** The selection of a stream with filters, a limit or counts. */
 export interface Selection {
   readonly where: readonly Condition[];
 }
@@ -38,7 +38,7 @@ export interface FrameChunk {
   readonly lastSeq: number;
 }
 
-/** A chunk of a stream with a selection: how many frames it has, how many were left out, and the decisions of both. */
+/** A chunk of a stream with a selection: the number of its frames and of those left out, and the decisions in both. */
 export interface SelectedChunk extends FrameChunk {
   readonly frames: number;
   readonly skipped: number;
@@ -52,7 +52,10 @@ export function viewOf(visibility: Visibility, types: ReadonlySet<string>, selec
   return { key: `${who} ${[...types].join()}${where}`, visibility, types, selection };
 }
 
-/** Returns what a view shows of consecutive rows, or of the first of them. Returns undefined if there are no rows. */
+/**
+ * Returns the frames of a view for consecutive rows, possibly only for the first of them. Returns undefined if there
+ * are no rows.
+ */
 export function chunkOfRows(rows: readonly StreamEventRow[], { visibility, types }: View): FrameChunk | undefined {
   let lastSeq = rows.at(-1)?.seq;
   if (lastSeq === undefined) return undefined;

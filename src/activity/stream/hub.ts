@@ -22,9 +22,9 @@ const LEAST_PAGE = 4;
 /** How often the head of the ledger is read for commits of other processes. */
 const POLL_MS = { sqlite: 1000, postgres: 150 } as const;
 /**
- * Listeners are woken in rounds; a round begins at once unless one is running. With more listeners and more events, a
- * round is split into more batches with a pause in between, so that there are few writes and none waits for all the
- * others.
+ * Listeners are woken in rounds; a round begins immediately unless one is running. With more listeners and more events,
+ * a round is split into more batches with a pause in between. This keeps the number of writes low, and no listener has
+ * to wait for all others.
  */
 const BATCH_PAUSE_MS = 5;
 const MANY_LISTENERS = 50;
@@ -34,7 +34,7 @@ const batchesOf = (listeners: number, events: number): number =>
 
 /** The subscription of one stream. */
 export interface HubSubscription extends Subscription {
-  /** The newest event when it began. Events after it may be in memory. */
+  /** Sequence of the newest event when the subscription began. Later events may be in memory. */
   readonly since: number;
   /** Rows per read. */
   page: number;
@@ -52,8 +52,8 @@ export interface Listener {
 }
 
 /**
- * The ledger as streams read it: the newest events from memory, older ones from the database. Both are read by
- * sequence, so replay passes into live events without a gap or duplicate.
+ * Reads the ledger for streams: the newest events from memory, older ones from the database. Both are read by sequence,
+ * so replay continues with live events without a gap or duplicate.
  */
 export class EventHub {
   readonly #platform: Platform;
@@ -65,7 +65,7 @@ export class EventHub {
   #end = 0;
   #epoch = -1;
   #timer: NodeJS.Timeout | undefined;
-  /** Listeners that the current round has yet to wake. */
+  /** Listeners that the current round has not woken yet. */
   #round: Listener[] = [];
   #batchSize = 0;
   #roundScheduled = false;
@@ -76,7 +76,7 @@ export class EventHub {
   /** Subscriptions with a selection. */
   #selecting = 0;
   #ticker: NodeJS.Timeout | undefined;
-  /** Chunks of this turn of the event loop, shared by all streams with the same view. */
+  /** Chunks read in this turn of the event loop, shared by all streams with the same view. */
   readonly #chunks = new Map<string, FrameChunk>();
   readonly #writeBuffer = new WriteBuffer();
   #resetScheduled = false;
@@ -168,7 +168,7 @@ export class EventHub {
     return after >= last ? undefined : this.#selectedChunkFromRing(after, subscription, room);
   }
 
-  /** Keeps the memory of the current chunks: some bytes are not written out yet. */
+  /** Retains the memory of the current chunks, because some bytes are not written yet. */
   retain(): void {
     this.#writeBuffer.retain();
   }
@@ -296,8 +296,8 @@ export class EventHub {
   }
 
   /**
-   * Looks for commits of other processes. The history notices first if the database has lost commits: the rows after
-   * such a loss do not continue what was sent.
+   * Looks for commits of other processes. Before that, the history detects whether the database has lost commits,
+   * because rows after such a loss do not continue those that were sent.
    */
   async #poll(): Promise<void> {
     this.#pollAgain = this.#polling;

@@ -29,7 +29,7 @@ export const events = defineModule({
   gauges: [
     {
       name: 'event_streams',
-      help: 'Event streams that are open at this process.',
+      help: 'Open event streams of this process.',
       read: (platform) => slotsOf(platform).size,
     },
   ],

@@ -5,7 +5,7 @@ import type { Db } from '../../storage/index.ts';
 import { keepRemains, sealedUpTo } from '../seal/index.ts';
 
 const FOLLOWER = 'events/retention';
-/** Sequence numbers gone through in one transaction. */
+/** Number of sequence numbers that one transaction covers. */
 const SLICE = 2000;
 const SLICES_AT_ONCE = 10;
 
@@ -13,11 +13,11 @@ const SLICES_AT_ONCE = 10;
 export const forgottenUpTo = async ({ database }: Platform): Promise<number> =>
   Math.max((await readPosition(database.read, FOLLOWER)) ?? 0, await prunedUpTo(database.read));
 
-/** Follows the ledger at a distance: up to the rows that are younger than `events.retentionDays`, or not sealed. */
+/** Follows the ledger up to the rows that are younger than `events.retentionDays` or not sealed. */
 class Retention {
   readonly #platform: Platform;
   readonly #follower: LedgerFollower;
-  /** The stored position that this instance knows. */
+  /** The stored position as last read by this instance. */
   #stored: number | undefined;
   #slicesLeft = 0;
 
@@ -42,7 +42,7 @@ class Retention {
   run(): Promise<void> {
     return this.#follower.exclusively(async () => {
       this.#slicesLeft = SLICES_AT_ONCE;
-      // The rows may be deleted as a whole meanwhile.
+      // The rows may have been deleted completely in the meantime.
       this.#follower.reset();
       await this.#follower.catchUp();
     });
@@ -81,7 +81,7 @@ export const retention = defineState((platform) => new Retention(platform));
 
 /**
  * Deletes events older than `events.retentionDays`, once they are sealed. Audit entries, which are rows of the same
- * table, and events of the ledger itself stay, and so do type, number and time of what is deleted.
+ * table, and events of the ledger itself are kept. Type, number and time of the deleted events are also kept.
  */
 export async function forgetOldEvents(platform: Platform): Promise<void> {
   await platform.stateOf(retention).run();

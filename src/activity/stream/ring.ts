@@ -4,27 +4,26 @@ import { frameText } from './record.ts';
 
 const MAX_EVENTS = 8192;
 const ARENA_BYTES = 4_194_304;
-/** A frame that may take more than this part of the arena is not stored. */
+/** A frame that may need more than this part of the arena is not stored. */
 const LARGEST = 1 / 8;
-/** The most bytes of one UTF-16 code unit in UTF-8. */
+/** Maximum number of UTF-8 bytes for one UTF-16 code unit. */
 const BYTES_EACH = 3;
 
 /**
- * The newest events, contiguous in sequence, with the frames of those that have a subscriber. The frames lie in one
- * arena that is reused in a circle: as objects, thousands of short-lived events a second would burden the garbage
- * collector.
+ * The newest events, contiguous in sequence, with the frames of those that have a subscriber. The frames are stored in
+ * one circular arena, because thousands of short-lived objects a second would burden the garbage collector.
  */
 export class Ring {
   readonly #maxEvents: number;
   readonly #arenaBytes: number;
-  /** By sequence, modulo the length. A size of 0: the event had no subscriber. */
+  /** Indexed by sequence modulo the length. The size is 0 if the event had no subscriber. */
   readonly #starts: Int32Array;
   readonly #sizes: Int32Array;
   readonly #types: string[];
-  /** What filters compare, of events with a filtering subscriber. */
+  /** The fields that filters compare, for events with a filtering subscriber. */
   readonly #fields: (FilterFields | undefined)[] = [];
   #arena: Buffer | undefined;
-  /** Where the next bytes go; every frame from here to the end of the arena is older than every frame before. */
+  /** Offset of the next bytes. Every frame from here to the end of the arena is older than every frame before it. */
   #at = 0;
   /** Frames before this sequence have no bytes. */
   #oldest = 0;
@@ -58,7 +57,7 @@ export class Ring {
     return this.#types[seq % this.#maxEvents] as string;
   }
 
-  /** Returns what filters compare; undefined if no subscriber had filters when the event came. */
+  /** Returns the fields that filters compare; undefined if no subscriber had filters when the event arrived. */
   fieldsOf(seq: number): FilterFields | undefined {
     return this.#fields[seq % this.#maxEvents];
   }
@@ -70,8 +69,8 @@ export class Ring {
   }
 
   /**
-   * Adds the next event, with its row if it has a subscriber, and with `keepFields` if one has filters. After a gap,
-   * which another process wrote, and after a frame that is too large, the ring starts over.
+   * Adds the next event, with its row if it has a subscriber, and with `keepFields` if one has filters. After a gap
+   * (events of another process) and after a frame that is too large, the ring starts empty.
    */
   push(seq: number, type: string, row: StreamEventRow | undefined, keepFields = false): void {
     if (seq !== this.#last + 1) this.#beginAt(seq);

@@ -18,7 +18,7 @@ export const eventRoutes = [
     summary: 'Stream events',
     description:
       'Server-Sent Events. Authorized by the Authorization header, the session cookie, a ticket or a token in the ' +
-      'query; a credential that proves nothing gets one `error` event. Last-Event-ID or `since` replays what was ' +
+      'query; an invalid credential gets one `error` event. Last-Event-ID or `since` replays what was ' +
       'missed.',
     access: 'public',
     crossOrigin: true,
@@ -33,9 +33,9 @@ export const eventRoutes = [
     path: '/events/ticket',
     summary: 'Get a ticket for one event stream',
     description:
-      'For browsers, whose EventSource sends no header: `?ticket=`, good for one connection, within a minute. After ' +
-      'a break, ask for the next one and go on with `lastEventId`. The stream ends with the credential that asked ' +
-      'for the ticket, and after an hour where the application signed the user in.',
+      'For browsers, whose EventSource sends no header: `?ticket=`, valid for one connection within a minute. After ' +
+      'a disconnect, request another one and resume with `lastEventId`. The stream ends with the credential that ' +
+      'requested the ticket, and after an hour if the application signed the user in.',
     access: mayFollow,
     effect: 'none',
     responses: { 200: Ticket },
@@ -47,8 +47,8 @@ export const eventRoutes = [
     path: '/events',
     summary: 'List events',
     description:
-      'Newest first. A Link header with rel="next" and rel="prev" points to the pages next to it. A page of more than ' +
-      '8 MB of data ends early. Filters on decisions leave out other events.',
+      'Newest first. A Link header with rel="next" and rel="prev" points to the neighbouring pages. A page of more ' +
+      'than 8 MB of data ends early. Filters on decisions leave out other events.',
     access: mayFollow,
     query: ListEvents,
     responses: { 200: z.array(StreamEvent) },

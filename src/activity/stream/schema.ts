@@ -19,7 +19,7 @@ const Types = z
     if (names.length === 0) ctx.addIssue({ code: 'custom', message: 'must name at least one type' });
     for (const name of names)
       if (!Object.hasOwn(EVENT_TYPES, name))
-        ctx.addIssue({ code: 'custom', message: 'names a type of event that does not exist' });
+        ctx.addIssue({ code: 'custom', message: 'contains an unknown type of event' });
   })
   .meta({ type: 'string', description: 'Comma-separated types of events.' });
 
@@ -27,7 +27,7 @@ const Types = z
 export const StreamQuery = z.strictObject({
   token: z.string().max(16_384).optional().meta({
     description:
-      'The Bearer token, for clients that cannot send the header. It appears in addresses: a ticket is better.',
+      'The Bearer token, for clients that cannot send the header. Prefer a ticket, because logs may contain addresses.',
   }),
   ticket: z.string().max(512).optional().meta({ description: 'From POST /events/ticket. Valid for one stream.' }),
   types: Types.optional(),
@@ -44,7 +44,8 @@ export const StreamQuery = z.strictObject({
     .transform(Number)
     .optional()
     .meta({
-      description: 'Events beyond it are left out; `event: skipped` says how many. 1 to 9999.',
+      description:
+        'Maximum number of events per second, 1 to 9999. Further events are left out and counted in `event: skipped`.',
       type: 'integer',
       minimum: 1,
       maximum: 9999,
@@ -83,8 +84,8 @@ const MAX_DATA_BYTES = 1024 * 1024;
 
 /**
  * An event that the application emits (specification 6.2.6). A record of specification 2.7 fits: its `id` and
- * `timestamp` are ignored, since the ledger assigns both. Type `audit` is refused, since only decisions create audit
- * entries.
+ * `timestamp` are ignored, because the ledger assigns both. Type `audit` is refused, because only decisions create
+ * audit entries.
  */
 export const EmittedEvent = z.strictObject({
   type: z.custom<Exclude<EventType, 'audit'>>(
@@ -93,7 +94,7 @@ export const EmittedEvent = z.strictObject({
       error: ({ input }) =>
         input === 'audit'
           ? 'must not be audit: only decisions create audit entries'
-          : `must be a type of event; ${String(input)} is none`,
+          : `must be a type of event; ${String(input)} is unknown`,
     },
   ),
   id: z.unknown().optional(),

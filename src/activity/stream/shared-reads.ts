@@ -1,7 +1,7 @@
 import type { Database, StreamEventRow } from '../../storage/index.ts';
 import type { FrameChunk } from './frame-chunk.ts';
 
-/** Consecutive rows of the ledger, and what views show of them. */
+/** Consecutive rows of the ledger, and the chunks of views on them. */
 export interface Page {
   readonly rows: readonly StreamEventRow[];
   /** By the key of the view. */
@@ -9,8 +9,8 @@ export interface Page {
 }
 
 /**
- * Reads rows for streams. After a commit of another instance all streams read on from the same place at the same time:
- * they share one query, and those with the same view one chunk.
+ * Reads rows for streams. After a commit of another instance, all streams continue from the same row at the same time.
+ * They share one query, and streams with the same view share one chunk.
  */
 export class SharedReads {
   readonly #database: Database;
@@ -21,8 +21,8 @@ export class SharedReads {
   }
 
   /**
-   * Returns up to `size` rows after `after`. Everything up to `end` must be committed: a query that began before the
-   * caller knew of it is not shared.
+   * Returns up to `size` rows after `after`. Everything up to `end` must be committed. A query that began before the
+   * caller learned of `end` is not shared.
    */
   page(after: number, size: number, end: number): Promise<Page> {
     const key = `${after} ${size} ${end}`;

@@ -1,25 +1,25 @@
 import { type SlotHolder, SlotShares } from '../../kernel/slots.ts';
 import type { StreamConnection } from './connection.ts';
 
-/** Up to here one principal may hold every connection: small caps are not shared out. */
+/** Up to this cap, one principal may hold all connections, because small caps are not divided. */
 const LEAST_SHARE = 10;
 
 const DISPLACED = {
   code: 'TOO_MANY_CONNECTIONS',
-  message: 'All connections are in use, and this caller holds more than its share. Close streams that are not needed.',
+  message: 'All connections are in use, and this caller has more than its share. Close streams that are not needed.',
 } as const;
 
 /** One of the connections that `events.maxConnections` allows. */
 export interface StreamSlot {
-  /** undefined: an administrator, or a caller that is not known yet. Such a slot is never taken away. */
+  /** undefined for an administrator or a caller that is not known yet. Such a slot is never taken away. */
   holder: SlotHolder | undefined;
   connection: StreamConnection | undefined;
 }
 
 /**
- * The connections of one service. As long as some are free, everybody gets one. When all are in use, a caller within
- * its share (half of them for a principal, three quarters for an owner, at least 10) takes one from a caller above
- * its share.
+ * The connections of one service. Every caller gets a free connection while there is one. When all are in use, a caller
+ * within its share (half of them for a principal, three quarters for an owner, at least 10) takes a connection from a
+ * caller above its share.
  */
 export class StreamSlots {
   readonly #max: number;
@@ -40,7 +40,7 @@ export class StreamSlots {
     return this.#slots.size;
   }
 
-  /** Whether a full service may still let a caller in, depending on who it is. */
+  /** Returns whether a full service could still accept some callers. */
   get mayDisplace(): boolean {
     return this.#shares.exceeded;
   }
@@ -71,7 +71,7 @@ export class StreamSlots {
     if (this.#slots.delete(slot) && slot.holder) this.#shares.delete(slot.holder);
   }
 
-  /** Tells every stream that this process is about to stop. */
+  /** Notifies every stream that this process is about to stop. */
   drain(): void {
     for (const { connection } of this.#slots) connection?.drain();
   }

@@ -38,8 +38,8 @@ const tooMany = (): Response =>
 
 /**
  * Opens a stream (specification 4.7 and 6.2, contract 13). A connection is reserved before anything is awaited, so
- * exactly `events.maxConnections` are open. Only when all are in use and a caller exceeds its share does it matter
- * who asks. A caller whose credential is refused gets one `error` event with status 200, as specified.
+ * exactly `events.maxConnections` are open. The identity of the caller matters only if all are in use and some caller
+ * exceeds its share. A caller whose credential is refused gets one `error` event with status 200, as specified.
  */
 export async function openStream(
   platform: Platform,
@@ -86,7 +86,7 @@ async function connect(
     notice: gap
       ? {
           code: 'REPLAY_GAP',
-          message: 'Some of the requested events are no longer stored: the replay begins with the oldest one that is.',
+          message: 'Some of the requested events are no longer stored. The replay begins with the oldest stored one.',
         }
       : undefined,
     onClose: () => slotsOf(platform).release(slot),
@@ -98,7 +98,7 @@ async function connect(
   return new Response(slot.connection.body, { status: 200, headers: HEADERS });
 }
 
-/** Returns what a stream with filters, a limit or counts shows, or undefined without any of them. */
+/** Returns the selection of a stream with filters, a limit or counts; undefined without any of them. */
 async function selectedOf(platform: Platform, query: StreamQuery): Promise<SelectedStream | undefined> {
   const { maxPerSecond = Number.POSITIVE_INFINITY, ticks } = query;
   const conditions = (): Promise<Condition[]> => conditionsOf(platform.database.read, query);

@@ -10,12 +10,12 @@ import { takeTicket } from './ticket.ts';
 
 export const mayFollow = { scope: 'events:read', resource: 'legate:events', action: 'read', self: true } as const;
 
-/** Lifetime of a stream of a user whom the application signed in: Legate does not learn of a sign-out there. */
+/** Lifetime of a stream of a user whom the application signed in: Legate cannot detect a sign-out there. */
 const EXTERNAL_MS = HOUR_MS;
 
-/** The caller of a stream, what it may see, and how that is checked again. */
+/** The caller of a stream, its visibility, and the function that checks both again. */
 export interface Subscriber {
-  /** The owner and caller whose share of the connections it counts against. undefined: it counts against no share. */
+  /** The owner and caller whose share of the connections this stream counts against; undefined if there is none. */
   readonly holder: SlotHolder | undefined;
   readonly visibility: Visibility;
   readonly expiresAt: number | null;
@@ -37,7 +37,7 @@ export async function subscriberOf(
   const proved = async (credential?: string): Promise<Subscriber> => {
     const { principal, visibility, reauthorize } = await authenticateAs(mayFollow, credential);
     if (principal.kind === 'user' && principal.via === 'external') {
-      // The request itself asks the application again.
+      // Authenticating the original request again asks the application.
       const expiresAt = platform.clock.now() + EXTERNAL_MS;
       const reauthorize = async (): Promise<Visibility> => {
         if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();

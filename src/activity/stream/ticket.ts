@@ -13,7 +13,7 @@ const PURPOSE = 'stream ticket';
 export type TicketHolder = { readonly credential: string } | { readonly external: Principal };
 
 /**
- * Creates a ticket for one stream within a minute (contract 13). Unlike a token, it is worthless in a log of
+ * Creates a ticket for one stream within a minute (contract 13). Unlike a token, it is useless when read from a log of
  * addresses.
  */
 export async function createTicket(
@@ -48,8 +48,9 @@ export async function createTicket(
 }
 
 /**
- * Uses up a ticket in one atomic statement, so that only one of several concurrent requests gets it. Returns
- * undefined if it is unknown, used or expired. A text that is not a ticket at all causes no write transaction.
+ * Consumes a ticket in one atomic statement, so that only one of several concurrent requests succeeds. Returns
+ * undefined if it is unknown, used or expired. A text that does not have the form of a ticket causes no write
+ * transaction.
  */
 export async function takeTicket(platform: Platform, ticket: string): Promise<TicketHolder | undefined> {
   if (secretKind(ticket) !== 'streamTicket') return undefined;

@@ -6,7 +6,9 @@ import type { Ring } from './ring.ts';
 /** Obsolete sequences are removed in batches of this size. */
 const MAX_GONE = 1024;
 
-/** The events of one agent, of the agents of one user, or of everybody, with the number of subscribers to each type. */
+/**
+ * The events of one agent, of the agents of one user, or of all agents, with the number of subscribers to each type.
+ */
 export class Topic {
   /** Subscribers by type. */
   readonly #types = new Map<string, number>();

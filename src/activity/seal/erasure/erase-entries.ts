@@ -6,9 +6,9 @@ import { deleteRows, erasePrivateFields, eraseRows } from './erase-rows.ts';
 import type { Selection } from './schema.ts';
 
 /**
- * Erases audit entries that fit: their private fields, after which who, what, result and time stay provable, or the
- * whole entries, after which it stays provable that there were some. Throws 403 ENTRY_ERASURE_OFF, 409 NOT_YET_SEALED
- * and 409 SEALED_ROW_DIFFERS.
+ * Erases the matching audit entries: either their private fields, so that agent, action, result and time can still be
+ * proven, or the whole entries, so that only their existence can be proven. Throws 403 ENTRY_ERASURE_OFF, 409
+ * NOT_YET_SEALED and 409 SEALED_ROW_DIFFERS.
  */
 export async function eraseEntries(
   platform: Platform,

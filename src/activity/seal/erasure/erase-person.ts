@@ -10,13 +10,13 @@ import { eraseEntries } from './erase-entries.ts';
 import { deleteRows, eraseRows } from './erase-rows.ts';
 
 const EVENTS = Object.keys(EVENT_TYPES).filter((type) => type !== 'audit' && !isPermanent(type));
-/** Rows whose JSON is rewritten in one transaction. */
+/** Number of rows whose JSON is rewritten in one transaction. */
 const SLICE = 200;
 
 /**
- * Erases what is left of a deleted user: the private fields of decisions on their agents, events about them, metadata
- * of their agents, and their addresses where they changed something of others. Who decided and changed what stays
- * provable. Throws 409 as {@link eraseEntries}. A repetition goes on where an earlier one has stopped.
+ * Erases the personal data of a deleted user: the private fields of decisions about their agents, events about them,
+ * metadata of their agents, and their addresses in events about others. Decisions and changes themselves can still be
+ * proven. Throws 409 like {@link eraseEntries}. A repeated call continues where an earlier one stopped.
  */
 export async function erasePerson(platform: Platform, caller: Changer, userId: Id<'user'>): Promise<Erasure> {
   const entries = await eraseEntries(platform, caller, { userId });
@@ -45,7 +45,10 @@ export async function erasePerson(platform: Platform, caller: Changer, userId: I
   };
 }
 
-/** Erases what people wrote about their agents and their approvals, and events that retention has deleted already. */
+/**
+ * Erases texts that the user wrote about their agents and approvals, and the remainders of events that retention has
+ * deleted.
+ */
 async function eraseAgents({ ledger, database }: Platform, userId: Id<'user'>): Promise<void> {
   const ids = await database.read.selectFrom('agents').select('id').where('owner_id', '=', userId).execute();
   for (const some of chunk(
@@ -83,7 +86,7 @@ async function eraseVersions(db: Db, agents: readonly Id<'agent'>[]): Promise<vo
       .execute();
 }
 
-/** Erases the addresses from which a user changed something that concerns others. */
+/** Erases the addresses from which a user made changes that concern others. */
 async function eraseAddresses({ ledger, database }: Platform, userId: Id<'user'>): Promise<void> {
   const rows = await database.read
     .selectFrom('changes')

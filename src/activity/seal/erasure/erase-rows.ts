@@ -14,10 +14,10 @@ import type { Db, StreamEventRow } from '../../../storage/index.ts';
 import { SealErrors } from '../errors.ts';
 import { keepErased, RowDiffers, sealAll } from '../remains.ts';
 
-/** Rows of one change. Decisions wait for it. */
+/** Number of rows in one change. Decisions wait while it runs. */
 const SLICE = 200;
 
-/** Decides which of the rows that were found have something to erase, when the change is under way. */
+/** Returns those of the found rows that have something to erase. Called inside the change. */
 type Applies = (row: StreamEventRow) => boolean;
 
 /** Erases rows in the transaction of a change, copies included. */
@@ -28,9 +28,9 @@ const OUT_OF_REACH =
   'VACUUM.';
 
 /**
- * Erases something of all rows that fit, in slices: each is one change that compares the rows with their leaves, keeps
- * what stays provable, and records the erasure. Throws 409 SEALED_ROW_DIFFERS, and erases nothing of that slice, if a
- * row is not the one that was sealed: it is evidence.
+ * Erases data of all matching rows, in slices. Each slice is one change that compares the rows with their leaves, keeps
+ * the provable part, and records the erasure. If a row differs from the sealed one, it is evidence: throws 409
+ * SEALED_ROW_DIFFERS and erases nothing of that slice.
  */
 export async function eraseRows(
   platform: Platform,
@@ -55,7 +55,7 @@ export async function eraseRows(
         if (some.length === 0) return undefined;
         // The first event of a change is the next row of the ledger.
         const by = (await readHead(db)) + 1;
-        // Overwrites what is deleted, until the connection closes.
+        // SQLite overwrites deleted content until the connection closes.
         if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
         await keepErased(platform, db, some, by, what === 'entry');
         await erase(db, some);
@@ -94,7 +94,7 @@ export const erasePrivateFields: Erase = async (db, rows) => {
   await eraseApprovals(db, rows);
 };
 
-/** Deletes rows, and what else says the same. */
+/** Deletes rows and all copies of their content. */
 export const deleteRows: Erase = async (db, rows) => {
   const seqs = rows.map(({ seq }) => seq);
   await eraseApprovals(db, rows);

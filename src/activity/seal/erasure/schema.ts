@@ -7,7 +7,7 @@ const MAX_IDS = 1000;
 export const ERASED = ['private', 'entry'] as const;
 
 const Selected = {
-  userId: text(128).optional().describe('Entries of the agents of this user, who may be deleted already.'),
+  userId: text(128).optional().describe('Entries of the agents of this user, who may already be deleted.'),
   agentId: text(64).optional().describe('Entries of this agent.'),
   auditIds: z
     .array(z.string().refine((id) => isId('audit', id), 'must be the id of an audit entry'))
@@ -20,7 +20,7 @@ const Selected = {
     .enum(ERASED)
     .default('private')
     .describe(
-      'private: parameters, address and user agent. entry: the whole entry, which `audit.eraseEntries` has to allow.',
+      'private: parameters, address and user agent. entry: the whole entry, if `audit.eraseEntries` allows it.',
     ),
 };
 
@@ -31,5 +31,5 @@ export const AskErasure = z
     { path: ['auditIds'], message: 'userId, agentId, auditIds or before is required' },
   );
 
-/** Selects entries that fit all of its members. */
+/** Selects the entries that match all of its members. */
 export type Selection = Pick<z.output<typeof AskErasure>, 'userId' | 'agentId' | 'auditIds' | 'before'>;

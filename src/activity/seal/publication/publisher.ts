@@ -14,23 +14,23 @@ import { stampRequest } from './time-stamp.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_STAMP_BYTES = 65_536;
-/** Other users read what is published. */
+/** Published files are readable for other users. */
 const READABLE = 0o644;
 
 /**
- * Publishes checkpoints where others keep them, and has them stamped. Both are checkpoints as GET /ledger/checkpoint
- * shows them. One instance at a time does it; what fails is tried again after the interval, with the newest checkpoint.
+ * Publishes checkpoints, as GET /ledger/checkpoint shows them, at a place outside this service, and has them stamped.
+ * One instance at a time does this. After a failure it is tried again after the interval, with the newest checkpoint.
  */
 export class Publisher {
   readonly #platform: Platform;
-  // The addresses were written by the operator, so they may be private.
+  // The operator configured the addresses, so they may be private.
   readonly #fetch = createGuardedFetch({ allowPrivateNetworks: true });
 
   constructor(platform: Platform) {
     this.#platform = platform;
   }
 
-  /** Publishes and stamps what is due. Throws the first failure, after both were tried. */
+  /** Publishes and stamps if that is due. Throws the first failure after trying both. */
   async run(): Promise<void> {
     const { publish, tsaUrl } = this.#platform.config.ledger;
     if (!this.#platform.stateOf(sealer).isOpen) return;

@@ -16,11 +16,13 @@ const der = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
 export interface StampRequest {
   /** TimeStampReq (RFC 3161, section 2.4.1). */
   readonly query: Buffer;
-  /** Whether an answer is a granted time stamp of this request. The signature is for the verifier to check. */
+  /**
+   * Returns whether an answer is a granted time stamp for this request. Its signature is checked by the verifier only.
+   */
   isAnsweredBy(answer: Uint8Array): boolean;
 }
 
-/** Asks for a time stamp of a text. */
+/** Requests a time stamp of a text. */
 export function stampRequest(text: string): StampRequest {
   const imprint = der(SEQUENCE, SHA256, der(OCTETS, createHash('sha256').update(text).digest()));
   const nonceBytes = randomBytes(16);
@@ -43,7 +45,7 @@ function isGranted(bytes: Buffer): boolean {
   return info !== undefined && bytes[info] === INTEGER && bytes[info + 1] === 1 && (bytes[info + 2] ?? 9) <= 1;
 }
 
-/** Where the content of an element begins; undefined if it has another tag. */
+/** Returns where the content of an element begins; undefined if it has another tag. */
 function contentAt(bytes: Buffer, at: number, tag: number): number | undefined {
   const length = bytes[at + 1];
   if (bytes[at] !== tag || length === undefined) return undefined;

@@ -19,14 +19,12 @@ export interface Signed {
   proveFrom(from: number): Promise<readonly string[]>;
 }
 
-/**
- * The answer of a witness: its cosignature lines, that it has cosigned a tree of more rows, or what went wrong.
- */
+/** The answer of a witness: its cosignature lines, the larger size of a tree that it has cosigned, or the problem. */
 export type Cosigned = { readonly lines: string } | { readonly knows: number } | { readonly failure: string };
 
 /**
  * Asks a witness to cosign a checkpoint (C2SP tlog-witness), and checks the cosignature. `known` is the size of the
- * checkpoint that it cosigned last; it is asked again if it says another, smaller one.
+ * checkpoint that it cosigned last; if it answers with a different, smaller size, it is asked again.
  */
 export async function askWitness(
   fetch: GuardedFetch,
@@ -52,7 +50,7 @@ export async function askWitness(
       size = sizeSaid(response);
     }
     if (size !== undefined)
-      return size > signed.size ? { knows: size } : { failure: 'It says another size each time.' };
+      return size > signed.size ? { knows: size } : { failure: 'It answers with a different size each time.' };
     const text = Buffer.from(response.body).toString('utf8');
     if (response.status !== 200) return { failure: refusalOf(response.status, text) };
     return { lines: cosignatureOf(text, name, key, signed) };
@@ -63,14 +61,14 @@ export async function askWitness(
   }
 }
 
-/** The size in an answer 409 with the type that says so. */
+/** The size in an answer 409 with the media type for it. */
 function sizeSaid({ status, headers, body }: Awaited<ReturnType<GuardedFetch>>): number | undefined {
   if (status !== 409 || headers.get('content-type') !== 'text/x.tlog.size') return undefined;
   const [, digits] = /^(0|[1-9]\d{0,15})\n$/.exec(Buffer.from(body).toString('latin1')) ?? [];
   return digits === undefined || !Number.isSafeInteger(Number(digits)) ? undefined : Number(digits);
 }
 
-/** The lines of the witness's own key, checked. Throws Refuted or Undecidable. */
+/** Returns the lines of the witness's own key after verifying them. Throws Refuted or Undecidable. */
 function cosignatureOf(text: string, name: string, key: TrustedKey, { note, keys }: Signed): string {
   const own = text.split('\n').filter((line) => {
     const [dash, signer, encoded = ''] = line.split(' ');

@@ -24,12 +24,12 @@ export interface WitnessStatus {
 
 /**
  * Has checkpoints cosigned by the witnesses of `ledger.policy`. A checkpoint is sent only after it is durable, and a
- * cosigned one is stored only if its cosignatures are valid and meet the quorum. A witness that has cosigned more rows
- * than this database has signed stops the sealing: the database was rolled back.
+ * cosigned one is stored only if its cosignatures are valid and meet the quorum. If a witness has cosigned more rows
+ * than this database has signed, the database was rolled back, and sealing stops.
  */
 export class Cosigner {
   readonly #platform: Platform;
-  // Addresses in the policy were written by the operator, so they may be private.
+  // The operator configured the addresses in the policy, so they may be private.
   readonly #fetch = createGuardedFetch({ allowPrivateNetworks: true });
   #policy: Policy | undefined;
   #asking: Promise<void> | undefined;
@@ -43,12 +43,12 @@ export class Cosigner {
     this.#policy = policy;
   }
 
-  /** undefined: no cosignatures are needed. */
+  /** undefined if no cosignatures are needed. */
   get policy(): Policy | undefined {
     return this.#policy;
   }
 
-  /** Asks the witnesses if it is time for that and no other instance has. */
+  /** Asks the witnesses if that is due and no other instance has done it. */
   async askIfDue(): Promise<void> {
     const { database, ledger, clock, config } = this.#platform;
     if (!this.#policy || this.#asking) return;
@@ -107,14 +107,14 @@ export class Cosigner {
 
   /** Stops the sealing if a witness has cosigned a tree of more rows than were ever signed in this database. */
   async #assertNotAhead({ name }: Asked, size: number): Promise<void> {
-    // Another instance may have signed a larger one while this one asked.
+    // Another instance may have signed a larger tree during the request.
     const log = await readLog(this.#platform.database.read);
     if (!log || log.signed_size >= size) return;
     await this.#platform
       .stateOf(sealer)
       .haltForGood(
-        `The witness ${name} has cosigned a tree of ${size} rows, but the database knows only of ${log.signed_size}. ` +
-          'Stop the service and run npx legate ledger recover.',
+        `The witness ${name} has cosigned a tree of ${size} rows, but the database has a record of only ` +
+          `${log.signed_size}. Stop the service and run npx legate ledger recover.`,
       );
   }
 
@@ -138,7 +138,7 @@ export class Cosigner {
 
 export const cosigner = defineState((platform) => new Cosigner(platform));
 
-/** Whether a note has the cosignatures that a policy asks for. */
+/** Returns whether a note has the cosignatures that a policy requires. */
 export function meets(note: string, policy: Policy): boolean {
   try {
     openCheckpoint(note, policy);

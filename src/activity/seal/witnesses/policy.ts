@@ -27,6 +27,6 @@ export function readPolicy(path: string): Policy {
     if (!/^https?:\/\/[^\s?#]+$/.test(address) || !URL.canParse(address))
       refuse(`the address of the witness ${name} is not an http or https address.`);
   if (!policy.isQuorum(new Set(policy.addresses.keys())))
-    refuse('the witnesses that have an address are too few for the quorum.');
+    refuse('too few witnesses have an address to reach the quorum.');
   return policy;
 }

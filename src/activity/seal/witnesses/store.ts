@@ -1,12 +1,12 @@
 import type { Db, SealWitnessRow } from '../../../storage/index.ts';
 
-/** What is known of the witnesses of a log, by verifier key. */
+/** The stored state of the witnesses of a log, by verifier key. */
 export async function readWitnesses(db: Db, logId: string): Promise<Map<string, SealWitnessRow>> {
   const rows = await db.selectFrom('seal_witnesses').selectAll().where('log_id', '=', logId).execute();
   return new Map(rows.map((row) => [row.vkey, row]));
 }
 
-/** Stores the outcome of a request. A size that another instance has learned meanwhile is not lowered. */
+/** Stores the outcome of a request. A larger size that another instance has stored in the meantime is kept. */
 export async function writeWitness(db: Db, row: SealWitnessRow): Promise<void> {
   const { size, cosigned_at, failure, failed_at } = row;
   await db
@@ -24,7 +24,8 @@ export async function writeWitness(db: Db, row: SealWitnessRow): Promise<void> {
 }
 
 /**
- * Takes the turn to ask the witnesses. Returns false if an instance has asked since `before`. One atomic statement.
+ * Reserves the next request to the witnesses for this instance. Returns false if an instance has asked since `before`.
+ * One atomic statement.
  */
 export async function takeTurn(db: Db, logId: string, before: number, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
