@@ -182,7 +182,7 @@ export interface Approval {
 }
 
 export interface ApproveGatewayTool {
-  /** The hash of the definition that was looked at. If the server has another one by now: 409. */
+  /** The hash of the reviewed definition. 409 if the server has a different one by now. */
   readonly definition?: string | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -990,9 +990,9 @@ export interface GatewayClientMetadata {
 export interface GatewayConnection {
   /** Name of the server in the path of its endpoint. */
   readonly name: string;
-  /** userSecret: the person enters the secrets in `fields`. oauth: the person signs in there. */
+  /** userSecret: the person enters the secrets in `fields`. oauth: the person signs in at the server. */
   readonly type: Open<"userSecret" | "oauth">;
-  /** Names of the secrets that the server needs; none with `oauth`. */
+  /** Names of the secrets that the server needs; empty with `oauth`. */
   readonly fields: readonly string[];
   readonly connected: boolean;
   /** null: not connected. */
@@ -1003,12 +1003,12 @@ export interface GatewayConnection {
 
 export interface GatewayServer {
   readonly name: string;
-  /** What clients connect to. */
+  /** The address to which clients connect. */
   readonly url: string;
   readonly transport: Open<"stdio" | "http">;
-  /** Of this instance: `failing` after a failed start or a lost connection, until it is tried again; `idle` without a connection, which the next call opens. */
+  /** State on this instance: `failing` after a failed start or a lost connection, until the next attempt; `idle` without a connection, which the next call opens. */
   readonly state: Open<"idle" | "running" | "failing">;
-  /** Connections of this instance: processes, or sessions over HTTP. */
+  /** Number of connections of this instance: processes, or sessions over HTTP. */
   readonly processes: number;
   readonly maxProcesses: number;
   readonly isolation: Open<"user" | "session" | "shared">;
@@ -1020,22 +1020,22 @@ export interface GatewayServer {
     readonly changed: number;
     readonly blocked: number;
   };
-  /** When its definitions were seen first and thereby approved. null: never. */
+  /** When its definitions were first listed and thereby approved. null: never. */
   readonly baselineAt: string | null;
 }
 
 export interface GatewayTool {
   readonly name: string;
-  /** With `pin: enforce`, only an approved definition is listed and called: a `new` tool never, a `changed` one not as it is now. A `blocked` tool is withheld with `pin: alarm` too. */
+  /** With `pin: enforce`, only approved definitions can be listed and called: a `new` tool is withheld, and so is a `changed` one with its new definition. A `blocked` tool is withheld with `pin: alarm` too. */
   readonly state: Open<"approved" | "new" | "changed" | "blocked">;
   readonly approved: GatewayToolDefinition | null;
-  /** As the server listed it last. */
+  /** The definition that the server listed last. */
   readonly seen: GatewayToolDefinition;
   readonly updatedAt: string;
 }
 
 export interface GatewayToolDefinition {
-  /** SHA-256 of the canonical JSON (RFC 8785) without what is cosmetic. */
+  /** SHA-256 of the canonical JSON (RFC 8785) without its cosmetic parts. */
   readonly hash: string;
   /** The tool as `tools/list` of the server returned it. */
   readonly tool: Record<string, unknown>;
@@ -2053,7 +2053,7 @@ export interface WorkloadTrust {
 
 /** Filters of the event stream. */
 export interface StreamQuery {
-  /** The Bearer token, for clients that cannot send the header. It appears in addresses: a ticket is better. */
+  /** The Bearer token, for clients that cannot send the header. Prefer a ticket, because logs may contain addresses. */
   readonly token?: string | undefined;
   /** From POST /events/ticket. Valid for one stream. */
   readonly ticket?: string | undefined;
@@ -2107,7 +2107,7 @@ export interface StreamQuery {
   readonly "not.clientId"?: readonly string[] | undefined;
   /** Leaves out what `ip` would select. */
   readonly "not.ip"?: readonly string[] | undefined;
-  /** Events beyond it are left out; `event: skipped` says how many. 1 to 9999. */
+  /** Maximum number of events per second, 1 to 9999. Further events are left out and counted in `event: skipped`. */
   readonly maxPerSecond?: number | undefined;
   /** true: `event: tick` once a second with the number of decisions by result. */
   readonly ticks?: "true" | "false" | undefined;
@@ -2949,12 +2949,12 @@ export interface Resources {
     explain(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<ExplainedAuditEntry>;
     /** Prove that an audit entry is in the ledger. `GET /audit/{id}/proof` */
     proof(id: string, query?: {
-      /** Leaves the private fields out of the proof. */
+      /** withhold: the proof does not contain the private fields. */
       readonly private?: "withhold" | undefined;
     }, options?: RequestOptions): Promise<Response>;
     /** Erase audit entries: what it would do (contract 17.8). */
     erasures(body: {
-      /** Entries of the agents of this user, who may be deleted already. */
+      /** Entries of the agents of this user, who may already be deleted. */
       readonly userId?: string | undefined;
       /** Entries of this agent. */
       readonly agentId?: string | undefined;
@@ -2962,14 +2962,14 @@ export interface Resources {
       readonly auditIds?: readonly string[] | undefined;
       /** Entries before this time. */
       readonly before?: string | undefined;
-      /** private: parameters, address and user agent. entry: the whole entry, which `audit.eraseEntries` has to allow. */
+      /** private: parameters, address and user agent. entry: the whole entry, if `audit.eraseEntries` allows it. */
       readonly what?: "private" | "entry" | undefined;
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
       readonly reason?: string | undefined;
     }, options: RequestOptions & { readonly preview: true }): Promise<Preview>;
     /** Erase audit entries. `POST /audit/erasures` */
     erasures(body: {
-      /** Entries of the agents of this user, who may be deleted already. */
+      /** Entries of the agents of this user, who may already be deleted. */
       readonly userId?: string | undefined;
       /** Entries of this agent. */
       readonly agentId?: string | undefined;
@@ -2977,7 +2977,7 @@ export interface Resources {
       readonly auditIds?: readonly string[] | undefined;
       /** Entries before this time. */
       readonly before?: string | undefined;
-      /** private: parameters, address and user agent. entry: the whole entry, which `audit.eraseEntries` has to allow. */
+      /** private: parameters, address and user agent. entry: the whole entry, if `audit.eraseEntries` allows it. */
       readonly what?: "private" | "entry" | undefined;
       /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
       readonly reason?: string | undefined;
@@ -3015,7 +3015,7 @@ export interface Resources {
     }, options?: RequestOptions): Promise<{
       /** Name of the sealed log. */
       readonly origin: string;
-      /** The newest checkpoint without the row, of those that are kept. */
+      /** The newest kept checkpoint without the row. */
       readonly before: {
         readonly size: number;
         readonly checkpoint: string;
@@ -3023,7 +3023,7 @@ export interface Resources {
         /** The answer of a time stamping authority about the text of the checkpoint (RFC 3161), base64. */
         readonly stamp: string | null;
       } | null;
-      /** The oldest checkpoint with the row, of those that are kept. */
+      /** The oldest kept checkpoint with the row. */
       readonly after: {
         readonly size: number;
         readonly checkpoint: string;
@@ -3046,7 +3046,7 @@ export interface Resources {
         readonly origin: string;
         readonly size: number;
         readonly checkpoint: string | null;
-        /** null: the log that is written now. */
+        /** null: the current log. */
         readonly endedAt: string | null;
       })[]>;
       /** Get the newest checkpoint of the ledger of a log by its id. `GET /ledger/{log}/checkpoint` */
@@ -3076,7 +3076,7 @@ export interface Resources {
       }, options?: RequestOptions): Promise<{
         /** Name of the sealed log. */
         readonly origin: string;
-        /** The newest checkpoint without the row, of those that are kept. */
+        /** The newest kept checkpoint without the row. */
         readonly before: {
           readonly size: number;
           readonly checkpoint: string;
@@ -3084,7 +3084,7 @@ export interface Resources {
           /** The answer of a time stamping authority about the text of the checkpoint (RFC 3161), base64. */
           readonly stamp: string | null;
         } | null;
-        /** The oldest checkpoint with the row, of those that are kept. */
+        /** The oldest kept checkpoint with the row. */
         readonly after: {
           readonly size: number;
           readonly checkpoint: string;
@@ -3106,7 +3106,7 @@ export interface Resources {
         readonly origin: string;
         readonly size: number;
         readonly checkpoint: string | null;
-        /** null: the log that is written now. */
+        /** null: the current log. */
         readonly endedAt: string | null;
       })[]>;
       /** Get the state of sealing of a log by its id. `GET /ledger/{log}/status` */
@@ -3121,11 +3121,11 @@ export interface Resources {
         readonly signedSize: number;
         /** Rows that no checkpoint covers. */
         readonly lagRows: number;
-        /** Why signing has stopped. */
+        /** The reason why signing has stopped. */
         readonly halted: string | null;
-        /** Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`. */
+        /** Number of rows in the newest cosigned checkpoint. null without `ledger.policy`. */
         readonly cosignedSize: number | null;
-        /** Rows that the newest published checkpoint covers. null without `ledger.publish`. */
+        /** Number of rows in the newest published checkpoint. null without `ledger.publish`. */
         readonly publishedSize: number | null;
         /** The witnesses of `ledger.policy` that have an address. */
         readonly witnesses: readonly ({
@@ -3133,17 +3133,17 @@ export interface Resources {
           readonly name: string;
           /** Its verifier key. */
           readonly key: string;
-          /** Rows that the newest checkpoint covers that it has cosigned. */
+          /** Number of rows in the newest checkpoint that it has cosigned. */
           readonly size: number;
           readonly cosignedAt: string | null;
-          /** Why the last request failed. null: it did not. */
+          /** The reason why the last request failed. null: it succeeded. */
           readonly failure: string | null;
           readonly failedAt: string | null;
         })[];
       }>;
       /** Prove that a row is in the ledger of a log by its id. `GET /ledger/{log}/proof` */
       proof(log: string, query: {
-        /** Leaves the private fields out of the proof. */
+        /** withhold: the proof does not contain the private fields. */
         readonly private?: "withhold" | undefined;
         /** Sequence number of the row. */
         readonly seq: string;
@@ -3161,11 +3161,11 @@ export interface Resources {
       readonly signedSize: number;
       /** Rows that no checkpoint covers. */
       readonly lagRows: number;
-      /** Why signing has stopped. */
+      /** The reason why signing has stopped. */
       readonly halted: string | null;
-      /** Rows that the newest checkpoint covers that the witnesses have cosigned. null without `ledger.policy`. */
+      /** Number of rows in the newest cosigned checkpoint. null without `ledger.policy`. */
       readonly cosignedSize: number | null;
-      /** Rows that the newest published checkpoint covers. null without `ledger.publish`. */
+      /** Number of rows in the newest published checkpoint. null without `ledger.publish`. */
       readonly publishedSize: number | null;
       /** The witnesses of `ledger.policy` that have an address. */
       readonly witnesses: readonly ({
@@ -3173,17 +3173,17 @@ export interface Resources {
         readonly name: string;
         /** Its verifier key. */
         readonly key: string;
-        /** Rows that the newest checkpoint covers that it has cosigned. */
+        /** Number of rows in the newest checkpoint that it has cosigned. */
         readonly size: number;
         readonly cosignedAt: string | null;
-        /** Why the last request failed. null: it did not. */
+        /** The reason why the last request failed. null: it succeeded. */
         readonly failure: string | null;
         readonly failedAt: string | null;
       })[];
     }>;
     /** Prove that a row is in the ledger. `GET /ledger/proof` */
     proof(query: {
-      /** Leaves the private fields out of the proof. */
+      /** withhold: the proof does not contain the private fields. */
       readonly private?: "withhold" | undefined;
       /** Sequence number of the row. */
       readonly seq: string;

@@ -20,8 +20,8 @@ export function serversOf(options: GatewayOptions): ServersInput {
   const ways = [command.length > 0, upstream !== undefined, config !== undefined].filter(Boolean).length;
   if (ways === 0)
     throw wrong(
-      'npx legate gateway needs a server: a command after --, --upstream with an address, or --config with a file.\n\n' +
-        '  npx legate gateway -- npx -y @modelcontextprotocol/server-filesystem ./notes',
+      'npx legate gateway needs a server: a command after --, --upstream with an address, or --config with a ' +
+        'file.\n\n  npx legate gateway -- npx -y @modelcontextprotocol/server-filesystem ./notes',
     );
   if (ways > 1) throw wrong('Name one of: a command after --, --upstream, --config. A file may have several servers.');
   if (upstream === undefined && (options['header-file'] !== undefined || oauth))
@@ -61,7 +61,7 @@ function readHeaders(path: string): Record<string, string> {
     try {
       headers.set(header, value);
     } catch {
-      throw wrong(`${path}: line ${at + 1} has characters that a header cannot have.`);
+      throw wrong(`${path}: line ${at + 1} has characters that are not allowed in a header.`);
     }
   }
   return Object.fromEntries(headers);

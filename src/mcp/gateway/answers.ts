@@ -7,7 +7,7 @@ const STATUSES: ReadonlyMap<unknown, number> = new Map([
   [MISSING_CAPABILITY, 400],
 ]);
 
-/** Some errors have a status of their own since 2026-07-28. */
+/** Some errors have their own HTTP status since MCP 2026-07-28. */
 export const statusOf = ([answer]: readonly Message[], isModern: boolean): number =>
   (isModern && isObject(answer?.['error']) ? STATUSES.get(answer['error']['code']) : undefined) ?? 200;
 

@@ -6,9 +6,9 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 /** Counts calls of tools for GET /metrics. */
 export class CallMetrics {
-  /** By server and outcome. */
+  /** Number of calls by server and outcome. */
   readonly calls = new LabelCounter();
-  /** By server, whose names come from the configuration. */
+  /** Durations by server. The names come from the configuration, so their number is limited. */
   readonly seconds = new Map<string, Histogram>();
 
   observe(server: string, outcome: string, durationMs: number): void {

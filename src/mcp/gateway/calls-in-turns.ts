@@ -15,8 +15,8 @@ interface Question {
 }
 
 /**
- * A request of a client of 2026-07-28 to a server of an earlier revision, which asks the client while the request is
- * running. Each answer to the client ends a turn: with the reply, or with what the server asks.
+ * A request of a client of 2026-07-28 to a server of an earlier revision, which sends requests to the client while the
+ * call is running. Each answer to the client ends a turn. It contains either the reply or the requests of the server.
  */
 export class CallInTurns<Reply> implements Party {
   readonly client = this;
@@ -52,23 +52,25 @@ export class CallInTurns<Reply> implements Party {
         resolve(answer);
       };
       const giveUp = (): void => settle(NOT_ANSWERED);
-      // The id belongs to revisions up to 2025-11-25.
+      // `elicitationId` exists only in revisions up to 2025-11-25.
       const { elicitationId: _id, ...asked } = paramsPassedOn(params);
       this.#questions.set(key, { method, params: asked, settle });
       signal.onEnd(giveUp);
-      // A server may ask several things at once.
+      // A server may send several requests at the same time.
       setImmediate(() => this.#asks());
     });
   }
 
-  /** Answers what the server has asked. What the client leaves out is asked again. */
+  /** Answers the requests of the server. A request that the client did not answer is asked again. */
   answer(responses: unknown): void {
     if (!isObject(responses)) return;
     for (const [key, response] of Object.entries(responses))
       if (isObject(response)) this.#questions.get(key)?.settle({ result: response });
   }
 
-  /** Waits for the reply or for the server to ask. The call is cancelled if the client goes meanwhile. */
+  /**
+   * Waits for the reply or for a request of the server. The call is cancelled if the client disconnects while waiting.
+   */
   async turn(closed: Ending): Promise<{ readonly reply: Reply } | { readonly inputRequests: Message }> {
     const cancel = (): void => this.cancel();
     closed.onEnd(cancel);
@@ -92,7 +94,7 @@ export class CallInTurns<Reply> implements Party {
   }
 }
 
-/** Calls that wait for the next turn. One that waits for too long is cancelled. */
+/** Calls that wait for the next turn. A call that waits too long is cancelled. */
 export class ParkedCalls<Reply> {
   readonly #parked = new Map<
     string,

@@ -6,12 +6,12 @@ import type { GatewayServer } from './servers-file.ts';
 const ELICITATION = 'elicitation/create';
 const SAMPLING = 'sampling/createMessage';
 const ROOTS = 'roots/list';
-/** How long a client has for an answer to a request of a server. */
+/** Time that a client has to answer a request of a server. */
 export const ANSWER_MS = 10 * 60_000;
 
 type Settings = Pick<GatewayServer, 'legate'>;
 
-/** Returns what a server may ask of the clients of the gateway. */
+/** Returns the requests that a server may send to clients of the gateway. */
 export const askableOf = ({ legate: { sampling, roots, isolation } }: Settings): Askable => ({
   methods: new Set([ELICITATION, ...(sampling ? [SAMPLING] : []), ...(roots ? [ROOTS] : [])]),
   unassigned: isolation !== 'shared',
@@ -20,7 +20,7 @@ export const askableOf = ({ legate: { sampling, roots, isolation } }: Settings):
 /** The capabilities that the gateway declares on a connection that clients with different ones share. */
 export const ALL_CAPABILITIES: Message = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
-/** Returns the capabilities of a client that a server may know of. */
+/** Returns the capabilities of a client that are passed on to a server. */
 export const capabilitiesForServer = (declared: Message, { legate: { sampling, roots } }: Settings): Message =>
   Object.fromEntries(
     (['elicitation', ...(sampling ? ['sampling'] : []), ...(roots ? ['roots'] : [])] as const)
@@ -28,7 +28,7 @@ export const capabilitiesForServer = (declared: Message, { legate: { sampling, r
       .map((name) => [name, declared[name]]),
   );
 
-/** Whether a client has declared that it answers a request. An empty `elicitation` means forms only. */
+/** Returns whether a client has declared that it answers a kind of request. An empty `elicitation` means forms only. */
 export function canAnswer(capabilities: Message, method: unknown, params: Message): boolean {
   const { elicitation, sampling, roots } = capabilities;
   switch (method) {
@@ -57,7 +57,7 @@ export const answerOf = ({ result, error }: Message): Answer => {
   return isObject(result) ? { result } : NOT_ANSWERED;
 };
 
-/** Asks a client what the server needs. Returns undefined if it does not answer all of it. */
+/** Asks a client for the input that the server needs. Returns undefined unless the client answers every request. */
 export async function inputOf(requests: Message, ask: Party['ask'], signal: Ending): Promise<Message | undefined> {
   const asked = Object.entries(requests).map(async ([key, request]): Promise<[string, Answer]> => {
     const { method, params } = isObject(request) ? request : {};

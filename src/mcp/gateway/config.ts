@@ -15,13 +15,13 @@ export const gatewayConfig = {
       }
     }),
     description:
-      'Existing MCP servers that clients reach at `/gateway/<name>/mcp`: the object that MCP clients have as ' +
+      'Existing MCP servers that clients reach at `/gateway/<name>/mcp`: the object that MCP clients call ' +
       '`mcpServers` (docs/gateway.md).',
   }),
   allowPrivateNetworks: option.boolean({
     default: false,
     description:
-      'Let the discovery of authorization servers of these servers lead to private addresses and http. The ' +
+      'Allow private addresses and http in the discovery of authorization servers of these servers. The ' +
       'configured address of a server may be private in any case.',
   }),
 } satisfies Section;

@@ -8,7 +8,7 @@ const MAX_CONNECTIONS = 1000;
 const MAX_REMEMBERED_CHARS = 20_000_000;
 const LockedTool = z.strictObject({ description: Hash, contract: Hash });
 
-/** The form of legate.gateway.lock.json: for each server, the hashes of its tools. */
+/** The content of legate.gateway.lock.json: for each server, the hashes of its tools. */
 export const LockFile = z.strictObject({
   version: z.literal(1),
   servers: z.record(z.string(), z.record(z.string(), LockedTool)),
@@ -26,8 +26,8 @@ const hash = (value: unknown): string =>
   `sha256-${createHash('sha256').update(canonicalJson(value)).digest('base64url')}`;
 
 /**
- * Returns the hashes of tools: one of the description, one of schemas, annotations and everything else. Titles, icons,
- * order and white space of the description are cosmetic and not hashed.
+ * Returns two hashes for each tool: one of its description, one of its schemas, annotations and everything else.
+ * Titles, icons, order, and white space in the description are cosmetic and not hashed.
  */
 export function lockOf(tools: readonly Tool[]): LockedTools {
   const entries = tools.map(({ title: _title, icons: _icons, description, ...contract }) => {
@@ -50,11 +50,11 @@ function hashesOf(tool: Tool): Hashes {
   return { whole: hash(tool), pin: hash(locked) };
 }
 
-/** The tools of one server as it listed them last, over each of its connections. */
+/** The tools of one server as listed last on each of its connections. */
 export class Definitions {
   /** The connection that listed last comes first. */
   readonly #listed = new LRUCache<string, ReadonlyMap<string, Hashes>>({ max: MAX_CONNECTIONS });
-  /** By the JSON of a definition: connections list the same ones again and again. */
+  /** Definitions by their JSON, because connections list the same ones repeatedly. */
   readonly #hashes = new LRUCache<string, Hashes>({
     maxSize: MAX_REMEMBERED_CHARS,
     sizeCalculation: (_hashes, { length }) => length + 1,
@@ -84,12 +84,12 @@ export class Definitions {
     }
   }
 
-  /** Whether a tool may be called: false only if lists are known and none has it. */
+  /** Returns whether a tool may exist: false only if lists are known and none contains it. */
   allows(tool: string): boolean {
     return this.#listed.size === 0 || this.hashesOf(tool) !== undefined;
   }
 
-  /** Returns the hashes of a tool as a connection listed it, or else as any other did last. */
+  /** Returns the hashes of a tool as this connection listed it, or else as another connection listed it last. */
   hashesOf(tool: string, key?: string): Hashes | undefined {
     const own = key === undefined ? undefined : this.#listed.get(key)?.get(tool);
     if (own) return own;
@@ -101,7 +101,7 @@ export class Definitions {
   }
 }
 
-/** Returns what differs from the recorded tools, a line for each tool. */
+/** Returns the differences from the recorded tools, one line for each tool. */
 export function compareDefinitions(recorded: LockedTools, current: LockedTools): string[] {
   const names = [...new Set([...Object.keys(recorded), ...Object.keys(current)])].sort();
   return names.flatMap((name) => {

@@ -1,12 +1,12 @@
 /**
- * The end of something, at most once: of a request, or of the wait for its answer. Cheaper than an AbortController, of
- * which each call would need several.
+ * A signal that fires at most once: the end of a request, or of the wait for its answer. Cheaper than an
+ * AbortController, of which each call would need several.
  */
 export class Ending {
   #isEnded = false;
   readonly #listeners: (() => void)[] = [];
 
-  /** Returns one that ends with the first of others. */
+  /** Returns a signal that fires with the first of the given ones. */
   static any(others: readonly Ending[]): Ending {
     const first = new Ending();
     for (const other of others) other.onEnd(() => first.end());
@@ -17,7 +17,7 @@ export class Ending {
     return this.#isEnded;
   }
 
-  /** Calls `listener` at the end, or now if that is past. */
+  /** Calls `listener` when the signal fires, or immediately if it has fired. */
   onEnd(listener: () => void): void {
     if (this.#isEnded) listener();
     else this.#listeners.push(listener);

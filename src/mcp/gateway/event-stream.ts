@@ -1,11 +1,11 @@
 const KEEP_ALIVE_MS = 25_000;
-/** A reader that is this far behind is disconnected. */
+/** Bytes that may wait for a slow reader before it is disconnected. */
 const MAX_WAITING = 1000;
 
 /** An answer as Server-Sent Events. */
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>;
-  /** Whether the caller's token is still valid. */
+  /** Returns whether the caller's token is still valid. */
   readonly alive: () => Promise<boolean>;
   readonly #encoder = new TextEncoder();
   readonly #onEnd: () => void;

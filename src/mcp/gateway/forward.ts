@@ -35,7 +35,7 @@ interface Forwarding {
   readonly method: string;
   readonly params: Message;
   readonly decided: Decided | undefined;
-  /** The input that the server asked for, and its state. */
+  /** The input that the server asked for, and the state that it sent with the question. */
   readonly repetition?: { readonly inputResponses?: unknown; readonly requestState?: unknown } | undefined;
   readonly cancelling: Ending;
   readonly progress: ((params: Message) => void) | undefined;
@@ -44,28 +44,31 @@ interface Forwarding {
   readonly capabilities: Message;
   /** Whether the client understands the error -32042. */
   readonly knowsUrlErrors: boolean;
-  /** undefined: a client without a session, in a revision that has them. */
+  /** undefined: a client without a session, in a revision that has sessions. */
   readonly revision: string | undefined;
   /** Whether the client accepts a task instead of a result. */
   readonly mayMakeTask: boolean;
-  /** Tells the client of a change of its task. */
+  /** Notifies the client of a change of its task. */
   readonly notify: Task['notify'];
 }
 
 /** The server needs input before it carries out a request. */
 export interface InputNeeded {
   readonly requests: Message;
-  /** What the repetition adds to the parameters, with the input. undefined: the server takes no input. */
+  /** Parameters that the repeated request adds, with the input. undefined: the server accepts no input. */
   readonly repeat: { readonly requestState?: unknown } | undefined;
 }
 
 export type Reply = { readonly result: Message } | { readonly error: RpcError };
-/** The answer of a server, its failure in the form of an answer, or what it needs first. */
+/** The answer of a server, its failure in the form of an answer, or the input that it needs first. */
 export type Forwarded = { readonly answer: Answer } | { readonly failure: Reply } | { readonly input: InputNeeded };
 
 type TaskAnswer = { readonly result: Message };
 
-/** Sends one request on to a server. The outcome of a tool call is recorded when it is final: of a task, at its end. */
+/**
+ * Sends one request on to a server. The outcome of a tool call is recorded when it is final; for a task, when the task
+ * ends.
+ */
 export async function forward(parts: Parts, forwarding: Forwarding): Promise<Forwarded> {
   const { server, tools, upstreams, record, tasks } = parts;
   const { auth, key, method, params, decided, cancelling, progress, party, capabilities } = forwarding;
@@ -101,7 +104,7 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
       return { answer: { result: form === 'utility' ? { ...(answer as TaskAnswer).result, task: named } : named } };
     }
     if (isCall && 'result' in answer && answer.result['resultType'] === 'task')
-      throw new OutcomeUnknown('it created a task, which the client does not accept');
+      throw new OutcomeUnknown('it created a task, but the client does not accept tasks');
     if (isCall) record({ ...call, definition, answer });
     return { answer };
   } catch (error) {
@@ -120,7 +123,7 @@ export function unanswered({ server, record }: Parts, { auth, method, params, de
   return { failure: failureAnswer(method, error, auditId) };
 }
 
-/** Returns what the server needs first, if that is its answer. Throws {@link InputRequired}. */
+/** Handles an answer that asks for input first. Throws {@link InputRequired}. */
 function inputOf(answer: Answer, knowsUrlErrors: boolean): InputNeeded | undefined {
   if (!('error' in answer)) {
     const { resultType, inputRequests, requestState } = answer.result;
@@ -141,7 +144,7 @@ function inputOf(answer: Answer, knowsUrlErrors: boolean): InputNeeded | undefin
   return { requests: Object.fromEntries(requests), repeat: undefined };
 }
 
-/** Throws {@link InputRequired} if the client has not declared that it answers what the server needs. */
+/** Throws {@link InputRequired} if the client has not declared that it can supply the input. */
 function assertAnswerable({ requests }: InputNeeded, capabilities: Message): void {
   const asked = Object.values(requests).map((request) => (isObject(request) ? request : {}));
   const paramsOf = (request: Message): Message => (isObject(request['params']) ? request['params'] : {});

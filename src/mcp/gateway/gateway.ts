@@ -28,7 +28,7 @@ import { recorderOf } from './record-call.ts';
 import { Relay } from './relay.ts';
 import { parseServers } from './servers-file.ts';
 
-/** An agent's token without an end is checked for each request, so this is only what a client may assume. */
+/** Expiry reported for an agent's token without expiry. The token is checked at each request anyway. */
 const ASSUMED_LIFE_MS = 60 * 60_000;
 
 export const gatewayPath = (name: string): string => `/gateway/${name}/mcp`;
@@ -56,7 +56,7 @@ export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay>
 const endpointOf = ({ baseUrl, config }: Platform, name: string): string =>
   baseUrl + config.http.restPath.replace(/\/$/, '') + gatewayPath(name);
 
-/** What the guard needs. Accepts an agent's own token as well as an access token for the endpoint. */
+/** The functions that the guard needs. They accept an agent's own token and an access token for the endpoint. */
 function guarding(platform: Platform): GuardingLegate {
   const approvals = approvalsApi(platform, application());
   return {
@@ -87,8 +87,8 @@ function rememberedAgent(platform: Platform, token: string): TokenValidation | u
 }
 
 /**
- * Who asks about a call: the agent itself, whose token the decision then checks under its lock, or, for an access
- * token, the gateway. Throws 401 for a token that no agent has any longer.
+ * Returns who asks for a decision: the agent itself, whose token the decision then checks under its lock, or, for an
+ * access token, the gateway. Throws 401 for a token that no longer belongs to an agent.
  */
 function askerOf(platform: Platform, { context }: GuardedQuestion, token = ''): Asker | Promise<Asker> {
   const common = { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null, startedAt: performance.now() };
@@ -106,7 +106,7 @@ function askerOf(platform: Platform, { context }: GuardedQuestion, token = ''): 
   return known ? asItself(known) : policy.loadByTokenHash(platform.database.read, tokenHash).then(asItself);
 }
 
-/** A list asks about each of its items with one token. */
+/** A list asks for a decision about each item with the same token. */
 class TokenHashes {
   #last = { token: '', hash: secretHash('') };
 
@@ -126,15 +126,15 @@ async function validateAgentToken(platform: Platform, token: string): Promise<To
     .where('token_hash', '=', secretHash(token))
     .executeTakeFirst();
   if (!row || !isActive(row, now)) return { valid: false };
-  // A list asks many questions at once, each of which would read the agent.
+  // A list asks many questions, each of which would otherwise read the agent.
   await platform.stateOf(policyCache).load(platform.database.read, row.id);
   const expiresAt = new Date(row.expires_at ?? now + ASSUMED_LIFE_MS);
   return { valid: true, agentId: row.id, userId: row.owner_id, scopes: SERVER_SCOPES, expiresAt };
 }
 
 /**
- * Registers the configured servers as resources of access tokens. Throws ConfigError if a name belongs to a server
- * elsewhere.
+ * Registers the configured servers as resources of access tokens. Throws ConfigError if a name belongs to a registered
+ * server with another address.
  */
 export async function registerServers(platform: Platform): Promise<void> {
   const caller = applicationCaller(SYSTEM);
@@ -157,8 +157,8 @@ export async function registerServers(platform: Platform): Promise<void> {
 }
 
 /**
- * Refuses calls of tools that a configured server does not have, or whose definition is not approved, in the same way
- * as calls that are not permitted.
+ * Refuses calls of tools that a configured server does not have or whose definition is not approved, with the same
+ * answer as for calls that are not permitted.
  */
 export function toolGate(platform: Platform): Gate {
   const pins = platform.stateOf(pinsState);
@@ -176,13 +176,13 @@ export function toolGate(platform: Platform): Gate {
   };
 }
 
-/** Announces changed lists to the clients of servers whose permitted tools have changed. */
+/** Notifies the clients of servers whose permitted tools have changed. */
 export function announceChanges(platform: Platform): void {
   const relays = platform.stateOf(gatewayServers);
   for (const name of platform.stateOf(pinsState).takeChanged()) relays.get(name)?.announceTools();
 }
 
-/** Reads what other instances have changed. */
+/** Applies changes made on other instances. */
 export async function readPins(platform: Platform): Promise<void> {
   const relays = platform.stateOf(gatewayServers);
   if (relays.size === 0) return;
@@ -192,7 +192,7 @@ export async function readPins(platform: Platform): Promise<void> {
   for (const name of await pins.takeRestarted()) await relays.get(name)?.upstreams.end();
 }
 
-/** Ends what clients keep open. Calls in progress have a few seconds more. */
+/** Ends the streams of clients. Calls in progress get a few more seconds. */
 export function finishGateway(platform: Platform): void {
   for (const relay of platform.stateOf(gatewayServers).values()) relay.finish();
 }

@@ -8,11 +8,11 @@ import { Ending } from './ending.ts';
 import { OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
-/** Connections are kept for so long without a request, which is less than servers do. */
+/** Time for which an idle connection is kept; servers keep them longer. */
 const KEPT_MS = 4000;
 const CONNECT_MS = 10_000;
 const USER_AGENT = `legate/${packageVersion()}`;
-/** Servers end an answer at once when all was sent. */
+/** Time that a server has to end an answer after all of it was sent. */
 const END_MS = 200;
 
 const agents = {
@@ -20,7 +20,7 @@ const agents = {
   https: new HttpsAgent({ keepAlive: true, timeout: KEPT_MS }),
 };
 
-/** Returns the token to send; after a refusal, another one than the refused. Throws {@link ServerUnavailable}. */
+/** Returns the token to send; after a refusal, a token other than the refused one. Throws {@link ServerUnavailable}. */
 export type Bearer = (refused?: string) => Promise<string>;
 
 interface Sent {
@@ -31,7 +31,7 @@ interface Sent {
   readonly end: Ending;
 }
 
-/** The answer of a server. Its body has to be read, or discarded. */
+/** The answer of a server. The body must be read or discarded. */
 export class ServerAnswer {
   readonly status: number;
   readonly #message: IncomingMessage;
@@ -76,7 +76,10 @@ export class ServerAnswer {
   }
 }
 
-/** Lets a server end its answer, so that the connection can be used again, and ends it if more comes. */
+/**
+ * Waits for the end of an answer, so that the connection can be used again, and closes the connection if more data
+ * comes.
+ */
 export function endSoon(body: Readable): void {
   const end = (): void => {
     body.destroy();
@@ -86,8 +89,8 @@ export function endSoon(body: Readable): void {
 }
 
 /**
- * Returns how requests are sent to a server: with its configured headers and, if given, the token of a person.
- * Redirects are not followed, since headers may have secrets. Throws {@link ServerUnavailable} and {@link
+ * Returns the function that sends requests to a server, with its configured headers and, if given, the token of a
+ * person. Redirects are not followed, because headers may contain secrets. Throws {@link ServerUnavailable} and {@link
  * OutcomeUnknown}.
  */
 export function senderTo({ headers: configured }: GatewayServer, bearer?: Bearer) {
@@ -159,7 +162,7 @@ function send({ method, url, end }: Sent, headers: Record<string, string>, body?
       });
     });
     request.on('error', fail);
-    // A request that is destroyed before its answer may have no error.
+    // A request that is destroyed before its answer may emit no error.
     request.once('close', () => fail());
     end.onEnd(() => request.destroy());
     request.end(body);
@@ -190,17 +193,19 @@ export class OpenRequests {
 
 let lastPlace: { readonly url: string; readonly options: RequestOptions } | undefined;
 
-/** Returns an address as node:http takes it. Most requests go where the one before went. */
+/**
+ * Returns an address in the form of node:http. The last one is cached, because most requests go to the same address.
+ */
 function placeOf(url: string): RequestOptions {
   if (lastPlace?.url !== url) {
-    // The agent copies all options of each request.
+    // The agent of node:http copies all options of each request.
     const { protocol, hostname, port, path, auth } = urlToHttpOptions(new URL(url)) as RequestOptions;
     lastPlace = { url, options: { protocol, hostname, port, path, ...(auth !== undefined && { auth }) } };
   }
   return lastPlace.options;
 }
 
-/** Throws the failure that a status stands for. */
+/** Throws the failure that corresponds to a status. */
 export function failWith(answer: ServerAnswer): never {
   answer.discard();
   const message = `it answered with status ${answer.status}`;

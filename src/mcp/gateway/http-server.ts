@@ -7,13 +7,19 @@ import { readMessages } from './read-events.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { openSse } from './sse-server.ts';
 
-/** Answers to `initialize` of servers that have HTTP with SSE only (MCP 2025-03-26, backwards compatibility). */
+/**
+ * Status codes with which servers that only support HTTP with SSE answer `initialize` (MCP 2025-03-26, backwards
+ * compatibility).
+ */
 const PERHAPS_SSE: ReadonlySet<number> = new Set([400, 404, 405]);
 
-/** The first requests wait at most so long for the stream of notifications, which a server may open late. */
+/** Longest time that the first requests wait for the stream of notifications, which a server may open late. */
 const OPENING_MS = 250;
 
-/** Connects to a server over Streamable HTTP, or over HTTP with SSE if it is configured or offers nothing else. */
+/**
+ * Connects to a server over Streamable HTTP, or over HTTP with SSE if that is configured or the server supports nothing
+ * else.
+ */
 export const openHttp =
   (server: GatewayServer, url: string, bearer?: Bearer): OpenChannel =>
   (events) => {
@@ -22,7 +28,7 @@ export const openHttp =
     const sendTo = senderTo(server, bearer);
     let session: string | undefined;
     let version: string | undefined;
-    /** Servers drop what they send before this stream is open, so the first requests wait for it. */
+    /** Servers drop notifications until this stream is open, so the first requests wait for it. */
     let opening: Promise<void> | undefined;
     let older: Channel | undefined = server.type === 'sse' ? openSse(url, maxChars, sendTo, events) : undefined;
     /** Requests of 2026-07-28 in progress, which are cancelled by closing the connection. */
@@ -37,18 +43,18 @@ export const openHttp =
       };
       return sendTo({ method, url, headers, message, end });
     };
-    /** Notifications that belong to no request arrive here, if the server offers such a stream. */
+    /** Receives notifications that do not belong to a request, if the server offers such a stream. */
     const listen = async (end: Ending, opened: () => void): Promise<void> => {
       const answer = await send('GET', end);
       opened();
-      // Answers come on the response to their request only.
+      // Answers arrive only in the response to their request.
       const receive = (received: Message): void => {
         if ('method' in received) events.message(received);
       };
       if (answer.ok) await readMessages(answer, maxChars, receive, () => false);
       else answer.discard();
     };
-    /** Resolves when the stream is open, or will not be soon. */
+    /** Resolves when the stream is open or the wait is over. */
     const openStream = async (notified: Promise<void>): Promise<void> => {
       await notified.catch(() => {});
       await new Promise<void>((resolve) => {
@@ -57,7 +63,10 @@ export const openHttp =
       });
       opening = undefined;
     };
-    /** Passes on an error that came with a status of its own. Returns false if the body is not such an error. */
+    /**
+     * Passes on a JSON-RPC error that arrived with an HTTP error status. Returns false if the body is not such an
+     * error.
+     */
     const receiveError = async (answer: ServerAnswer, { id }: Message): Promise<boolean> => {
       if (!answer.isOf('application/json')) return false;
       const receive = ({ error }: Message): void => events.message({ jsonrpc: '2.0', id, error }, id);

@@ -1,16 +1,17 @@
 /**
- * The gateway: existing MCP servers, unmodified, that clients reach through this service.
+ * The gateway: clients reach existing, unmodified MCP servers through this service.
  *
  * Guarantees: a call is decided and recorded before it is passed on; neither the client's token nor its ids reach the
- * server; a person's connection is not shared with others unless the configuration says so; a process of a server ends
- * when it is idle, and with this process, however that ends.
+ * server; a person's connection is shared with others only if the configuration says so; a process of a server ends
+ * when it is idle, and when this process ends, even if this process is killed.
  *
- * `relay.ts` is one server as clients reach it, `requests.ts` answers their messages, `forward.ts` sends them on,
- * `sessions.ts` and `calls-in-turns.ts` ask clients what the server asks. `upstreams.ts` has the connections to the
- * server, `peer.ts` the protocol on one of them, `stdio-server.ts` `http-server.ts` and `sse-server.ts` the transports.
- * `pins/` has the approved definitions of tools and the endpoints about them, `connections/` the credentials of people
- * for servers that need them. `legate gateway check` uses `list-tools.ts` and `definitions.ts`. Tokens, decisions, cut
- * lists and refusals are those of ../guard; registered servers are in ../servers.
+ * `relay.ts` is the endpoint of one server, `requests.ts` answers messages of clients, `forward.ts` sends them to the
+ * server, `sessions.ts` and `calls-in-turns.ts` pass requests of the server on to clients. `upstreams.ts` has the
+ * connections to the server, `peer.ts` the protocol on one of them, `stdio-server.ts` `http-server.ts` and
+ * `sse-server.ts` the transports. `pins/` has the approved definitions of tools and the endpoints about them,
+ * `connections/` the credentials of people for servers that need them. `legate gateway check` uses `list-tools.ts` and
+ * `definitions.ts`. Tokens, decisions, filtered lists and refusals come from ../guard; registered servers are in
+ * ../servers.
  */
 import { defineModule } from '../../platform.ts';
 import { callMetrics } from './call-metrics.ts';
@@ -48,7 +49,7 @@ export { gatewayPath };
 
 export const gateway = defineModule({
   name: 'gateway',
-  description: 'Existing MCP servers behind this service.',
+  description: 'The gateway to existing MCP servers.',
   routes: [...connectionRoutes, ...gatewayRoutes, ...pinRoutes],
   errors: { ...GatewayErrors, ...ConnectionErrors },
   states: [pinsState, callMetrics, watchedPeople, watchState, sealedWith, upstreamFetches, tokenHashes, gatewayServers],
@@ -68,7 +69,7 @@ export const gateway = defineModule({
         events.flatMap(({ userId }) => userId ?? []),
         'user-deleted',
       ),
-    // Someone who set the account up before its address was verified may have connected accounts of theirs.
+    // A stranger who created the account before its address was verified may have connected their own accounts.
     'user.updated': (change, events) =>
       deleteConnectionsOf(
         change,
@@ -95,7 +96,7 @@ export const gateway = defineModule({
   counters: [
     {
       name: 'gateway_calls_total',
-      help: 'Calls of tools that the gateway passed on or tried to, by server and outcome.',
+      help: 'Tool calls that the gateway forwarded or tried to forward, by server and outcome.',
       read: (platform) =>
         [...platform.stateOf(callMetrics).calls.entries()].map(
           ([server, outcome, count]) => [{ server, outcome: String(outcome) }, count] as const,
@@ -105,7 +106,7 @@ export const gateway = defineModule({
   histograms: [
     {
       name: 'gateway_call_duration_seconds',
-      help: 'Time from the decision on a call of a tool to its end, by server.',
+      help: 'Time from the decision about a tool call to its end, by server.',
       read: (platform) =>
         [...platform.stateOf(callMetrics).seconds].map(([server, seconds]) => [{ server }, seconds] as const),
     },

@@ -12,7 +12,7 @@ const MAX_PAGES = 100;
 /** The latest revision of MCP with `initialize`. */
 export const INITIALIZE_REVISION = '2025-11-25';
 
-/** What a server says about itself. */
+/** The description of a server from its answer to `initialize` or `server/discover`. */
 export interface ServerInfo {
   readonly revision: string;
   readonly capabilities: Message;
@@ -35,8 +35,8 @@ const objectOr = (value: unknown): Message => (typeof value === 'object' && valu
 const clientInfo = { name: 'legate', version: packageVersion() };
 
 /**
- * Opens a connection in the revision that the server has. `initialize` comes first, since servers of earlier revisions
- * may not survive another first message. It declares what clients may be asked, whether or not a client can answer.
+ * Opens a connection in the revision that the server supports. Sends `initialize` first, because servers of earlier
+ * revisions may crash on another first message. Declares every request that clients may be able to answer.
  */
 export async function introduce(peer: Peer, server: GatewayServer, timeoutMs: number): Promise<ServerInfo> {
   const capabilities = capabilitiesForServer(ALL_CAPABILITIES, server);
@@ -47,7 +47,7 @@ export async function introduce(peer: Peer, server: GatewayServer, timeoutMs: nu
   return infoOf(answer.result, String(answer.result['protocolVersion']));
 }
 
-/** Returns undefined if the server does not have 2026-07-28 either. */
+/** Returns undefined if the server does not support 2026-07-28 either. */
 async function discover(peer: Peer, timeoutMs: number): Promise<ServerInfo | undefined> {
   peer.envelope = {
     'io.modelcontextprotocol/protocolVersion': MODERN_REVISION,

@@ -24,7 +24,7 @@ const LIST_CHANGES = {
   'notifications/resources/list_changed': 'resourcesListChanged',
 } as const;
 
-/** Returns what a request asks to listen to; undefined if it is malformed. */
+/** Returns the lists and resources of a listen request; undefined if it is malformed. */
 export function filterOf({ notifications }: Message): Filter | undefined {
   if (!isObject(notifications)) return undefined;
   const { resourceSubscriptions: uris = [] } = notifications;
@@ -39,8 +39,8 @@ export function filterOf({ notifications }: Message): Filter | undefined {
 }
 
 /**
- * Returns the part of a filter of which notifications come. The gateway itself announces tools. Everything else comes
- * from the server.
+ * Returns the part of a filter for which notifications will be sent. The gateway itself announces changed tools; all
+ * other notifications come from the server.
  */
 export function honoured(filter: Filter, { capabilities }: Pick<ServerInfo, 'capabilities'>): Filter {
   const has = (name: string, what: string): boolean =>
@@ -54,14 +54,14 @@ export function honoured(filter: Filter, { capabilities }: Pick<ServerInfo, 'cap
   };
 }
 
-/** Returns the capabilities of a server as a client hears of them. */
+/** Returns the capabilities of a server as declared to a client. */
 export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'revision'>, ofClient: string): Message {
   const { capabilities, revision } = info;
   const named = CAPABILITIES.filter((name) => isObject(capabilities[name]));
   const tasks = taskCapabilities(info, ofClient);
   if (ofClient !== MODERN_REVISION && revision !== MODERN_REVISION)
     return { ...Object.fromEntries(named.map((name) => [name, capabilities[name]])), ...tasks };
-  // If either side has 2026-07-28, a client is notified only of what `subscriptions/listen` honours.
+  // If either side uses 2026-07-28, a client is notified only of changes that `subscriptions/listen` supports.
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = honoured(
     { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [] },
     info,
@@ -81,7 +81,7 @@ export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'r
 
 /** The answer to one `subscriptions/listen`: a stream that names the id of the request in each notification. */
 export class Listener {
-  /** The connection to the server that it listens to. */
+  /** The connection to the server whose notifications it receives. */
   readonly key: string;
   readonly filter: Filter;
   readonly #id: string | number;

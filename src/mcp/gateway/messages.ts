@@ -35,7 +35,7 @@ export const OUTCOMES = {
   OUTCOME_UNKNOWN: 'unknown',
 } as const;
 
-/** Notifications that are passed on to clients. */
+/** Notifications of a server that are passed on to clients. */
 export const NOTIFICATIONS: ReadonlySet<string> = new Set([
   'notifications/tools/list_changed',
   'notifications/prompts/list_changed',
@@ -91,7 +91,10 @@ export const progressMessage = (token: unknown, made: Message): Message => ({
   params: { ...made, progressToken: token },
 });
 
-/** Members by which the gateway describes its own answers. A server that used them could pass for the gateway. */
+/**
+ * Members with which the gateway describes its own answers. They are removed from answers of servers, which could
+ * otherwise pretend to be the gateway.
+ */
 const OWN_META: ReadonlySet<string> = new Set(['auditId', 'reason', 'retryAfter', 'approvalId']);
 
 /** Returns the result of a server as the client receives it. */
@@ -120,7 +123,10 @@ export const failureOf = (error: unknown): FailureReason => {
   return error instanceof OutcomeUnknown ? 'OUTCOME_UNKNOWN' : 'SERVER_UNAVAILABLE';
 };
 
-/** A failed tool call is a result, which the model sees; any other failed request is an error. */
+/**
+ * Returns the failure of a tool call as a result, because the model reads results; the failure of any other request as
+ * an error.
+ */
 export function failureAnswer(
   method: string,
   error: unknown,

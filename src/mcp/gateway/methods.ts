@@ -1,6 +1,6 @@
 import { MODERN_REVISION } from './messages.ts';
 
-/** A client, and a server after it: `old` is up to 2025-11-25, `new` is 2026-07-28. */
+/** Revisions of a client and of the server that it calls: `old` is up to 2025-11-25, `new` is 2026-07-28. */
 export type Pairing = 'old-old' | 'old-new' | 'new-old' | 'new-new';
 
 const EVERY: readonly Pairing[] = ['old-old', 'old-new', 'new-old', 'new-new'];
@@ -8,7 +8,7 @@ const SAME: readonly Pairing[] = ['old-old', 'new-new'];
 const OLD: readonly Pairing[] = ['old-old'];
 const FROM_OLD: readonly Pairing[] = ['old-old', 'old-new'];
 
-/** The pairings in which a request of a client is passed on to its server. All others are unknown methods. */
+/** The pairs of revisions for which a method is passed on to the server. In all other cases the method is unknown. */
 export const PASSED_ON: ReadonlyMap<string, readonly Pairing[]> = new Map([
   ['tools/call', EVERY],
   ['prompts/list', EVERY],
@@ -28,7 +28,7 @@ export const PASSED_ON: ReadonlyMap<string, readonly Pairing[]> = new Map([
   ['tasks/update', ['new-new']],
 ]);
 
-/** Whether the server's revision does not matter. */
+/** Returns whether a method is passed on regardless of the server's revision. */
 export const isPassedOnAnyway = (method: string): boolean => PASSED_ON.get(method) === EVERY;
 
 export function isPassedOn(method: string, fromModern: boolean, serverRevision: string): boolean {

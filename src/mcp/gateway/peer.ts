@@ -6,7 +6,7 @@ export type Answer = { readonly result: Message } | { readonly error: RpcError }
 
 /** The server cannot be reached, so the request did not run. */
 export class ServerUnavailable extends Error {}
-/** Nothing was opened for this person: their credentials are missing, or their account is suspended. */
+/** No connection was opened for this person, because their credentials are missing or their account is suspended. */
 export class NotConnected extends ServerUnavailable {}
 /** The connection broke while the request was running. */
 export class OutcomeUnknown extends Error {}
@@ -22,13 +22,13 @@ export interface ChannelEvents {
 export interface Channel {
   /** Rejects with {@link ServerUnavailable} or {@link OutcomeUnknown} if a message, or an answer to it, was lost. */
   send(message: Message, headers?: Record<string, string>): Promise<void>;
-  /** With `atOnce`, a process has no time to end by itself. */
+  /** With `atOnce`, a process is killed without time to end by itself. */
   close(atOnce?: boolean): Promise<void>;
 }
 
 export type OpenChannel = (events: ChannelEvents) => Channel;
 
-/** Returns a channel that carries messages as soon as it is known how to open it. */
+/** Returns a channel that carries messages once the given promise of a channel resolves. */
 export const openLater =
   (opening: Promise<OpenChannel>): OpenChannel =>
   (events) => {
@@ -54,13 +54,13 @@ export const openLater =
 export interface ServerRequest {
   readonly method: string;
   readonly params: Message;
-  /** When the server cancels its request, or nobody waits for the answer any longer. */
+  /** Fires when the server cancels its request or the answer is no longer needed. */
   readonly signal: Ending;
 }
 
 /** Answers the requests that the server makes while a request of one client is running. */
 export interface Party {
-  /** The same object for all requests of one client. */
+  /** Identifies the client: the same object for all its requests. */
   readonly client: object;
   ask(request: ServerRequest): Promise<Answer>;
 }
@@ -70,9 +70,9 @@ interface Pending {
   readonly progress: ((params: Message) => void) | undefined;
   readonly party: Party | undefined;
   readonly heard: RequestOptions['heard'];
-  /** Requests of the server that belong to this one. */
+  /** Requests of the server that belong to this request. */
   readonly asked: Set<Ending>;
-  /** Stops the clock of the request while the server waits for its client. */
+  /** Pauses the timeout of the request while the server waits for its client. */
   readonly pause: () => () => void;
 }
 
@@ -81,18 +81,21 @@ export interface RequestOptions {
   /** Cancels the request at the server. */
   readonly signal?: Ending | undefined;
   readonly progress?: ((params: Message) => void) | undefined;
-  /** What the client has declared, for servers that read it in each request. */
+  /** Capabilities of the client, for servers that read them in each request. */
   readonly capabilities?: Message | undefined;
   /** Headers for a server over HTTP. */
   readonly headers?: Record<string, string> | undefined;
-  /** undefined: a request of the gateway itself, during which the server may not ask anything. */
+  /** undefined: a request of the gateway itself, during which the server may not send requests. */
   readonly party?: Party | undefined;
-  /** Receives the notifications that name this request. The first one stops the clock: the request is a stream. */
+  /**
+   * Receives the notifications that name this request. After the first one, the request counts as a stream and has no
+   * timeout.
+   */
   readonly heard?: ((method: string, params: Message) => void) | undefined;
 }
 
 export interface PeerEvents {
-  /** `client` made the request during which the notification came, if the transport knows it. */
+  /** `client` made the request during which the notification arrived, if the transport knows it. */
   readonly notified?: (method: string, params: Message, client: object | undefined) => void;
   readonly ended?: (error: Error) => void;
 }
@@ -101,8 +104,8 @@ export interface PeerEvents {
 export interface Askable {
   readonly methods: ReadonlySet<string>;
   /**
-   * Whether a request that no transport assigns to a request of a client goes to the only client that has one running.
-   * Not where several people share the connection.
+   * Whether a request of the server without a known request of a client is sent to the only client with a running
+   * request. false if several people share the connection.
    */
   readonly unassigned: boolean;
 }
@@ -118,7 +121,7 @@ const MAX_ASKED = 10;
 
 /**
  * The client side of one connection. Numbers requests itself, so that the ids and progress tokens of several callers
- * never meet at the server.
+ * cannot collide at the server.
  */
 export class Peer {
   readonly #channel: Channel;
@@ -127,7 +130,7 @@ export class Peer {
   readonly #notified: NonNullable<PeerEvents['notified']>;
   readonly #onEnd: (error: Error) => void;
   readonly #askable: Askable;
-  /** Metadata of each request: the revision and who asks, in revisions without a session. */
+  /** Metadata of each request in revisions without a session: the revision and the client. */
   envelope: Message | undefined;
   #lastId = 0;
   #ended: Error | undefined;
@@ -195,7 +198,7 @@ export class Peer {
   }
 
   notify(method: string, params?: Message): void {
-    // A notification has no answer, so nobody could be told that it was lost.
+    // A notification has no answer, so its loss cannot be reported.
     this.#channel.send({ jsonrpc: '2.0', method, ...(params && { params }) }).catch(() => {});
   }
 
@@ -232,7 +235,7 @@ export class Peer {
     else pending?.settle(new OutcomeUnknown('its answer has no result'));
   }
 
-  /** A notification of a stream that has ended, or never was, reaches nobody. */
+  /** A notification of a stream that does not exist or has ended is dropped. */
   #heard(method: string, params: Message, pending: Pending | undefined): void {
     if (!pending?.heard) return;
     pending.pause();
@@ -267,7 +270,10 @@ export class Peer {
     }
   }
 
-  /** Returns the request during which the server asks. undefined: it may be one of several clients, or none. */
+  /**
+   * Returns the client request to which a request of the server belongs; undefined if there are several candidates or
+   * none.
+   */
   #pendingOf(during: unknown): Pending | undefined {
     if (during !== undefined) return this.#pending.get(Number(during));
     if (!this.#askable.unassigned) return undefined;

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { sweepGroup } from './watchdog.ts';
 
-/** A process, told apart from a later one with the same id by when it started. */
+/** A process. Its start time distinguishes it from a later process with the same id. */
 const Process = z.object({ pid: z.int().min(2), started: z.string().min(1) });
 const Record = z.object({ server: Process, gateway: Process, mark: z.string().optional() });
 
 const FOLDER = 'gateway-processes';
 
-/** Returns when a process started, as its system says; undefined if there is no such process. */
+/** Returns the start time of a process as reported by the system; undefined if there is no such process. */
 function startOf(pid: number): string | undefined {
   try {
     if (process.platform !== 'linux')
       return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined;
-    // The name in parentheses may have spaces. Field 22 is the start in ticks since the system started (proc(5)).
+    // The name in parentheses may contain spaces. Field 22 is the start in ticks since the system started (proc(5)).
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${ticks}`;
@@ -27,8 +27,8 @@ function startOf(pid: number): string | undefined {
 let ownStart: string | undefined;
 
 /**
- * Records a process group in the data folder, so that the next start finds it if this process is killed. Returns what
- * removes the record. Without a folder that can be written only the watchdog ends the group.
+ * Records a process group in the data folder, so that the next start finds it if this process is killed. Returns a
+ * function that removes the record. Without a writable folder, only the watchdog ends the group.
  */
 export function recordGroup(dataDir: string, pid: number, mark: string): () => void {
   const started = startOf(pid);
@@ -49,7 +49,7 @@ export function recordGroup(dataDir: string, pid: number, mark: string): () => v
   return () => rmSync(path, { force: true });
 }
 
-/** Ends the recorded process groups whose gateway has ended, and no process that has got the same id since. */
+/** Ends the recorded process groups whose gateway has ended. Does not touch a later process with the same id. */
 export function endLeftGroups(dataDir: string): void {
   for (const name of namesIn(join(dataDir, FOLDER))) {
     const path = join(dataDir, FOLDER, name);
@@ -59,7 +59,7 @@ export function endLeftGroups(dataDir: string): void {
       try {
         process.kill(-record.server.pid, 'SIGKILL');
       } catch {
-        // It has ended meanwhile.
+        // The process has already ended.
       }
     }
     if (record?.mark !== undefined) sweepGroup(record.server.pid, record.mark);

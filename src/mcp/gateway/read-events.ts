@@ -29,7 +29,7 @@ export function readEvents(
       resolve(isTaken);
     };
     const broke = (): void => {
-      // Each body closes. An error costs more than its answer.
+      // Every body closes, and creating an error costs more than reading the answer.
       if (!isDone) reject(new OutcomeUnknown('the connection broke'));
     };
     const receive = (piece: string, isEnd: boolean): boolean => {
@@ -63,7 +63,7 @@ function eventOf(event: string): ServerEvent {
   return { name: field('event').at(-1), data: field('data').join('\n') };
 }
 
-/** Returns the messages of an event. Whatever else a server sends is ignored. */
+/** Returns the messages of an event. Anything else that a server sends is ignored. */
 export function messagesIn({ data }: ServerEvent): Message[] {
   try {
     const value: unknown = JSON.parse(data);
@@ -73,7 +73,7 @@ export function messagesIn({ data }: ServerEvent): Message[] {
   }
 }
 
-/** Reads messages up to and including the last one. Returns whether it came. */
+/** Reads messages up to and including the answer. Returns whether it arrived. */
 export const readMessages = (
   answer: ServerAnswer,
   maxChars: number,

@@ -16,15 +16,16 @@ export interface FinishedCall {
   /** Hash of the tool's definition. */
   readonly definition: string | undefined;
   readonly answer?: Answer;
-  /** Of a call without an answer. */
+  /** Error of a call without an answer. */
   readonly outcome?: Outcome;
 }
 
 export type RecordCall = (call: FinishedCall) => void;
 
 /**
- * Emits `gateway.call` after each call of a tool, and adds its span to the trace, named by the conventions of
- * OpenTelemetry for MCP. The result itself is not stored. Outcomes join the commits of the decisions on the next calls.
+ * Emits `gateway.call` after each call of a tool, and adds its span to the trace, following OpenTelemetry's semantic
+ * conventions for MCP. The result itself is not stored. Outcomes are written in the commits of the decisions about
+ * later calls.
  */
 export function recorderOf(platform: Platform): RecordCall {
   const metrics = platform.stateOf(callMetrics);
@@ -58,7 +59,10 @@ export function recorderOf(platform: Platform): RecordCall {
       actor: actorOf(auth),
     });
     if (!durable)
-      platform.log.warn({ auditId, server, tool, outcome }, 'the outcome of a call is not recorded: too many wait');
+      platform.log.warn(
+        { auditId, server, tool, outcome },
+        'the outcome of a call is not recorded: too many outcomes are waiting',
+      );
     if (!durable || durable === recording) return;
     recording = durable;
     platform.background.run('recording the outcomes of calls', () => durable);

@@ -28,7 +28,7 @@ import { GatewayTasks, TASK_STATUS } from './tasks.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 
 const CHECK_STREAMS_MS = 500;
-/** With the time that a process has to end by itself, less than a stop of the service may take. */
+/** Together with the time that a process has to end by itself, shorter than a stop of the service may take. */
 const FINISH_MS = 3000;
 
 const NO_BYTES = new Uint8Array();
@@ -49,8 +49,8 @@ interface Parts {
 }
 
 /**
- * One configured server as clients reach it. The guard checks the token, decides and records; what it lets pass is sent
- * on to the server over a connection of its own, which has neither the token nor the ids of the client.
+ * The endpoint of one configured server. The guard checks the token, decides and records; permitted requests are sent
+ * to the server over a separate connection, without the token and the ids of the client.
  */
 export class Relay {
   readonly server: GatewayServer;
@@ -62,7 +62,7 @@ export class Relay {
   readonly #guard: Guard;
   readonly #sessions = new ClientSessions();
   readonly #requests: Requests;
-  /** The open streams, each with the person it belongs to. */
+  /** The open streams and the person to whom each belongs. */
   readonly #streams = new Map<EventStream, string | undefined>();
   #watch: NodeJS.Timeout | undefined;
   #isFinishing = false;
@@ -129,7 +129,7 @@ export class Relay {
     return this.#post(request, body, passed, auth, session);
   }
 
-  /** Ends the streams of clients, and connections when they are not in use any more, at last after 3 s. */
+  /** Ends the streams of clients. Ends connections when they are no longer in use, after 3 s at the latest. */
   finish(): void {
     this.#isFinishing = true;
     this.#sessions.endStreams();
@@ -184,7 +184,7 @@ export class Relay {
     return isolation === 'session' ? `${auth.userId} ${sessionId ?? callerOf(auth)}` : auth.userId;
   }
 
-  /** Before a tool call is decided, it has to be known whether the server has such a tool. */
+  /** Before a tool call is decided, the gateway must know whether the server has the tool. */
   #prepare(auth: McpAuth, body: unknown, sessionId: string | null): Promise<void> | undefined {
     if (!messagesOf(body).some(({ method }) => method === 'tools/call')) return undefined;
     const key = sessionId === null ? this.#keyOf(auth, null) : this.#sessions.find(auth, sessionId)?.key;
@@ -192,13 +192,13 @@ export class Relay {
   }
 
   async #open(auth: McpAuth, key: string): Promise<void> {
-    // Nothing is opened for a token that has ended since it was remembered.
+    // No connection is opened for a remembered token that has ended since.
     if (!this.upstreams.has(key) && !(await this.#isValid(auth))) return;
-    // Without the server the call is decided and recorded all the same, and then fails.
+    // If the server is not available, the call is still decided and recorded, and then fails.
     try {
       await this.upstreams.info(key);
     } catch {
-      // The call says so.
+      // The call itself reports this failure.
     }
   }
 
@@ -262,7 +262,7 @@ export class Relay {
         ? this.#requests.answer(context, only)
         : Promise.all(messages.map((message) => this.#requests.answer(context, message))).then((all) => all.flat());
     work.then(begin, fail);
-    // The answer becomes a stream only if something comes before it.
+    // The answer becomes a stream only if another message precedes it.
     const answers = await beginning;
     if (answers instanceof EventStream) {
       void work.then(
@@ -328,7 +328,7 @@ export class Relay {
     }
   }
 
-  /** Clients that listen to resources of a connection that ended have to begin again. */
+  /** Clients that listen to resources of an ended connection have to listen again. */
   #ended(key: string): void {
     this.#sessions.forgetElicitations(key);
     this.tasks.ended(key);

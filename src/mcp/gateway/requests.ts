@@ -32,7 +32,7 @@ import { type GatewayTasks, tasksBetween } from './tasks.ts';
 import type { Upstreams } from './upstreams.ts';
 
 const SLOW_MS = 1000;
-/** A server that asks more often gets no answer. */
+/** Maximum number of requests of a server during one call. Further ones get no answer. */
 const MAX_ROUNDS = 10;
 const MAX_SUBSCRIPTIONS = 1000;
 const NOT_HEARD: Reply = { error: { code: INVALID_PARAMS, message: 'This resource cannot be listened to.' } };
@@ -59,20 +59,20 @@ export interface Context {
   readonly session: Session | undefined;
   readonly key: string;
   readonly isModern: boolean;
-  /** When the client closes the response. */
+  /** Fires when the client closes the response. */
   readonly closed: Ending;
   /** Sends a message before the answers. Returns false if the client does not accept a stream. */
   readonly send: (message: Message) => boolean;
-  /** Headers to add to the answer. */
+  /** Headers that are added to the answer. */
   readonly headers: Record<string, string>;
 }
 
 /** The continuation of a call whose server asked a client of 2026-07-28 for input. */
 interface Continued {
   readonly auditId: string | undefined;
-  /** The call that is still running. */
+  /** The call, which is still running. */
   readonly parked?: string;
-  /** The request is sent again, with the input and these parameters. Without them, without the input. */
+  /** The request is sent again, with the input and these parameters, or unchanged if there are none. */
   readonly repeat?: InputNeeded['repeat'];
 }
 
@@ -121,7 +121,7 @@ export class Requests {
     try {
       reply = await this.#reply(context, method, id, message);
     } catch (error) {
-      // Without a tool call there is no record of the outcome.
+      // Only the outcome of a tool call is recorded.
       reply = failureAnswer(method, error, undefined);
     }
     const answer: Message = { jsonrpc: '2.0', id, ...reply };
@@ -157,7 +157,7 @@ export class Requests {
     if (method.startsWith('tasks/')) return this.#task(context, method, id, message);
     switch (method) {
       case 'logging/setLevel':
-        // The level of a connection that several people use is not for one of them to set.
+        // One of several people on a shared connection must not set its level.
         return server.legate.isolation === 'shared' ? { result: {} } : relay();
       case 'resources/subscribe':
         return this.#subscribe(context, String(params['uri']), relay);
@@ -206,13 +206,13 @@ export class Requests {
     return reply;
   }
 
-  /** Listens to resources at the server, unless a client does so already. Returns those that the server refuses. */
+  /** Listens to resources at the server, unless another client already does. Returns those that the server refuses. */
   subscribe(key: string, uris: readonly string[]): Promise<ReadonlySet<string>> {
     const { upstreams, sessions } = this.#parts;
     return upstreams.subscribe(key, sessions.unheard(key, uris));
   }
 
-  /** Ends listening to resources to which no client listens now. */
+  /** Stops listening to resources in which no client is interested now. */
   unsubscribe(key: string, uris: readonly string[]): Promise<void> {
     const { upstreams, sessions } = this.#parts;
     return upstreams.unsubscribe(key, sessions.unheard(key, uris));
@@ -243,7 +243,7 @@ export class Requests {
     }
   }
 
-  /** The client may be asked on the response, or on the stream of its session. */
+  /** Requests to the client are sent on the response, or on the stream of its session. */
   #partyOf(context: Context): Party {
     const { session, closed } = context;
     return {
@@ -253,7 +253,7 @@ export class Requests {
     };
   }
 
-  /** Sends a request on to the server. */
+  /** Forwards a request to the server. */
   async #relay(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
     const forwarded = context.isModern
       ? await this.#relayInTurns(context, method, id, message)
@@ -295,7 +295,7 @@ export class Requests {
     }
   }
 
-  /** The client is asked by the answer, and repeats its request with the input. */
+  /** The answer asks the client for input, and the client repeats its request with it. */
   async #relayInTurns(
     context: Context,
     method: string,
@@ -378,7 +378,7 @@ export class Requests {
     return { result: { resultType: 'input_required', ...asked, requestState } };
   }
 
-  /** A client may connect before the person has: its calls then say what the person has to do. */
+  /** A client may connect before the person has connected: the answers to its calls then explain what to do. */
   async #infoOrNotConnected(key: string): Promise<ServerInfo> {
     const { upstreams, server } = this.#parts;
     try {
@@ -390,7 +390,7 @@ export class Requests {
     }
   }
 
-  /** Returns what results say about the server, in revisions where they do. */
+  /** Returns the metadata about the server in results, for revisions that have it. */
   async #serverInfo({ isModern, key }: Context): Promise<Message | undefined> {
     return isModern ? (await this.#parts.upstreams.info(key)).serverInfo : undefined;
   }

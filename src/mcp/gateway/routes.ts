@@ -13,7 +13,7 @@ const common = {
   access: 'public',
   checksItself: ['bearer'],
   params: Params,
-  // The body is read by the guard. Errors before it have the form that its own have.
+  // The guard reads the body. Errors before that have the same form as its errors.
   errorBody: ({ code, message }: LegateError) => ({ error: code.toLowerCase(), error_description: message }),
   errors: [CommonErrors.NOT_FOUND],
   // Some clients compare the whole media type.
@@ -37,8 +37,8 @@ export const gatewayRoutes = [
     fastPath: true,
     summary: 'Send a message to an MCP server through the gateway',
     description:
-      'MCP over Streamable HTTP, revisions 2025-03-26 to 2026-07-28. With an access token for this endpoint or the ' +
-      "agent's own token. Each call of a tool is decided and recorded before it is passed on.",
+      'MCP over Streamable HTTP, revisions 2025-03-26 to 2026-07-28. Accepts an access token for this endpoint or an ' +
+      "agent's own token. Each tool call is decided and recorded before it is passed on.",
     responses: {
       200: {
         mediaTypes: ['application/json', 'text/event-stream'],

@@ -6,13 +6,13 @@ import { choosesHost, FIELD_NAME, MAX_FIELDS, userFieldsOf } from './connections
 /** The object is not valid. The message names the key. */
 export class InvalidServers extends Error {}
 
-/** Names that are part of other paths below `/gateway`. */
+/** Names that are used in other paths below `/gateway`. */
 const RESERVED: ReadonlySet<string> = new Set(['servers', 'connections', 'callback', 'client-metadata.json']);
 
 const texts = z.record(z.string(), z.string());
 
 /**
- * Whose credentials the server receives: none, those in the configuration, or those of the person who calls, who enters
+ * Whose credentials the server receives: none, those in the configuration, or those of the calling person, who enters
  * them or signs in at the server's authorization server.
  */
 const Auth = z.discriminatedUnion('type', [
@@ -24,7 +24,7 @@ const Auth = z.discriminatedUnion('type', [
       .array(z.string().regex(FIELD_NAME))
       .min(1)
       .max(MAX_FIELDS)
-      .refine((names) => new Set(names).size === names.length, 'must not name a field twice'),
+      .refine((names) => new Set(names).size === names.length, 'must not repeat a field'),
   }),
   z.strictObject({
     type: z.literal('oauth'),
@@ -93,13 +93,13 @@ const Server = z
 
 const NAME_RULE = 'a name has at most 64 letters, digits and the characters . _ -, and begins with a letter or a digit';
 const Servers = z.strictObject({ mcpServers: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), Server) });
-/** The known keys by how deep they are. */
+/** The known keys by depth. */
 const KNOWN_KEYS: Readonly<Record<number, string>> = {
   0: 'mcpServers',
   2: Object.keys(Server.shape).join(', '),
 };
 
-/** Servers by name, as they are configured. */
+/** The configured servers by name. */
 export type ServersInput = Readonly<Record<string, z.input<typeof Server>>>;
 export type GatewayServer = z.output<typeof Server> & { readonly name: string };
 
@@ -130,7 +130,9 @@ export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewaySer
     const filled = { args: server.args.map(fill), env: fillAll(server.env), headers: fillAll(server.headers) };
     for (const [header, text] of Object.entries(filled.headers))
       if (!isHeader(header, text))
-        throw new InvalidServers(`mcpServers.${name}.headers.${header}: has characters that a header cannot have`);
+        throw new InvalidServers(
+          `mcpServers.${name}.headers.${header}: has characters that are not allowed in a header`,
+        );
     const { auth } = server.legate;
     const legate =
       auth.type === 'oauth' && auth.clientSecret !== undefined
@@ -168,7 +170,7 @@ function fillIn(text: string, env: NodeJS.ProcessEnv, path: string): string {
       return value;
     }
     if (kind !== 'file')
-      throw new InvalidServers(`${path}: \${${kind}:} is not known; use \${env:}, \${file:} or \${user:}`);
+      throw new InvalidServers(`${path}: \${${kind}:} is unknown; use \${env:}, \${file:} or \${user:}`);
     try {
       return readFileSync(name, 'utf8').trim();
     } catch (error) {

@@ -12,11 +12,11 @@ import type { Answer, ServerRequest } from './peer.ts';
 import { personOf } from './upstreams.ts';
 
 const MAX_SESSIONS = 20_000;
-/** Elicitations of one session that may still be completed. */
+/** Maximum number of elicitations of one session that may still be completed. */
 const MAX_ELICITATIONS = 100;
 export const ELICITATION_COMPLETE = 'notifications/elicitation/complete';
 
-/** Names the caller, for whom nobody else may act. */
+/** Identifies the caller. Sessions and tasks of another caller are not accessible. */
 export const callerOf = ({ agentId, actorId, userId }: McpAuth): string => `${agentId} ${actorId ?? ''} ${userId}`;
 
 export const newSessionId = (): string => randomBytes(24).toString('base64url');
@@ -56,7 +56,10 @@ export class Session {
     return stream !== undefined;
   }
 
-  /** Asks the client what a server asks, with an id of this session. `send` is tried before the session's stream. */
+  /**
+   * Passes a request of a server on to the client, with an id of this session. `send` is tried before the session's
+   * stream.
+   */
   ask({ method, params, signal }: ServerRequest, send: (message: Message) => boolean): Promise<Answer> {
     if (!canAnswer(this.capabilities, method, params)) return Promise.resolve(CANNOT_ANSWER);
     const id = `ask-${++this.#lastAsked}`;
@@ -82,7 +85,7 @@ export class Session {
     });
   }
 
-  /** Takes the client's answer to a request of the server. Others are ignored. */
+  /** Handles the client's answer to a request of the server. Ignores answers without a request. */
   answered(message: Message): void {
     this.#asked.get(message['id'])?.(answerOf(message));
   }
@@ -109,7 +112,7 @@ export class Session {
     return this.#elicitations.has(elicitation);
   }
 
-  /** Tells the client that an elicitation is complete, once. */
+  /** Notifies the client once that an elicitation is complete. */
   completed(elicitation: string): void {
     const elicitationId = this.#elicitations.get(elicitation);
     this.#elicitations.delete(elicitation);
@@ -126,7 +129,10 @@ export class Session {
   }
 }
 
-/** Those who hear of changes at one server: sessions, of which those unused for longest end first, and listeners. */
+/**
+ * The clients of one server that receive notifications: sessions and listeners. Beyond a limit, the sessions that were
+ * unused for longest end first.
+ */
 export class ClientSessions {
   readonly listeners = new Set<Listener>();
   readonly #open = growingCache<string, Session>(MAX_SESSIONS, (session) => session.end());
@@ -145,7 +151,7 @@ export class ClientSessions {
     this.#open.delete(id);
   }
 
-  /** Ends the streams on which clients hear of changes. */
+  /** Ends the streams of notifications. */
   endStreams(): void {
     for (const listener of [...this.listeners]) listener.end();
     for (const { streams } of this.#open.values()) for (const stream of [...streams]) stream.end();
@@ -166,7 +172,7 @@ export class ClientSessions {
     );
   }
 
-  /** Whether a client of this connection listens to a resource on the stream of its session. */
+  /** Returns whether a client of this connection listens to a resource on the stream of its session. */
   isHeard(key: string): boolean {
     return [...this.#open.values()].some(
       (one) => one.key === key && one.streams.size > 0 && one.subscriptions.size > 0,
@@ -174,8 +180,8 @@ export class ClientSessions {
   }
 
   /**
-   * Passes on that an elicitation is complete, to the one session that it belongs to. If the server has used its id for
-   * several clients and does not say which one it means, nobody is told.
+   * Notifies the session to which an elicitation belongs that it is complete. If the server has used its id for several
+   * clients and does not identify one, the notification is dropped.
    */
   completed(key: string, { elicitationId }: Message, client: object | undefined): void {
     const id = String(elicitationId);
@@ -184,7 +190,7 @@ export class ClientSessions {
     if (others.length === 0) session?.completed(id);
   }
 
-  /** The ids of a connection end with it. */
+  /** Deletes the ids of a connection that ended. */
   forgetElicitations(key: string): void {
     for (const session of this.#open.values()) if (session.key === key) session.forgetElicitations();
   }

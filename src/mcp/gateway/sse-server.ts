@@ -14,7 +14,7 @@ export function openSse(url: string, maxChars: number, send: Send, events: Chann
       if (name === 'endpoint') {
         const address = URL.canParse(data, url) ? new URL(data, url) : undefined;
         if (address?.origin === new URL(url).origin) resolve(address.href);
-        else reject(new ServerUnavailable('its address for messages is elsewhere'));
+        else reject(new ServerUnavailable('its address for messages is on another origin'));
       } else for (const message of messagesIn({ name, data })) events.message(message);
       return false;
     };

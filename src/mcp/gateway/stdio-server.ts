@@ -9,11 +9,11 @@ import { GROUP_VARIABLE, sweepGroup, watchGroup } from './watchdog.ts';
 const INHERITED = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 const AFTER_INPUT_MS = 2_000;
 const AFTER_TERM_MS = 3_000;
-/** Time in which output is read that was written before the process ended. */
+/** Time after the end of a process for reading its remaining output. */
 const AFTER_EXIT_MS = 1_000;
 const KEPT_ERROR_OUTPUT = 4_000;
 
-/** A process ended. `errorOutput` is the end of what it wrote to standard error, which may have secrets. */
+/** A process ended. `errorOutput` is the last part of its standard error, which may contain secrets. */
 export class ProcessEnded extends Error {
   readonly errorOutput: string;
 
@@ -23,7 +23,10 @@ export class ProcessEnded extends Error {
   }
 }
 
-/** Kills the process groups of servers that run. One listener for all, because Node.js warns of more than 10. */
+/**
+ * Kills the process groups of running servers. One listener serves all of them, because Node.js warns if there are more
+ * than 10.
+ */
 const running = new Set<() => void>();
 process.once('exit', () => {
   for (const kill of running) kill();
@@ -31,9 +34,9 @@ process.once('exit', () => {
 
 /**
  * Starts a server without a shell, in a process group of its own, with a short list of environment variables. `close`
- * closes its input, then sends TERM after 2 s and KILL 3 s later, to the whole group. If this process ends first, in
- * whatever way, the group is killed: by a watchdog, or by the next start that finds its record in the data folder. So
- * is, on Linux, what the server has started in other groups.
+ * closes its input, then sends TERM after 2 s and KILL 3 s later, to the whole group. If this process ends first, even
+ * by a kill, the group is killed by a watchdog, or by the next start that finds its record in the data folder. On Linux
+ * this includes processes that the server has started in other groups.
  */
 export const openProcess =
   (server: GatewayServer, dataDir?: string): OpenChannel =>
@@ -70,7 +73,7 @@ export const openProcess =
         events.ended(new ProcessEnded(code, signal, errorOutput));
         resolve();
       });
-      // A process that the server left open may hold the output, so `close` would not come.
+      // A process that the server left running may keep the output open, so `close` might never be emitted.
       child.once('exit', () => {
         killNow();
         if (pid !== undefined) sweepGroup(pid, mark);
@@ -111,7 +114,7 @@ export const openProcess =
       try {
         message = JSON.parse(text);
       } catch {
-        return; // Servers that log to their output are common.
+        return; // Many servers write logs to their output, so other lines are ignored.
       }
       events.message(message);
     }

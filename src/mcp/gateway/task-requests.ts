@@ -22,9 +22,9 @@ interface TaskRequest {
   readonly form: TaskForm | undefined;
   readonly method: string;
   readonly params: Message;
-  /** What the client has declared, and a server may know of. */
+  /** Capabilities of the client that are passed on to the server. */
   readonly capabilities: Message;
-  /** Whether the client has tasks, in the revision in which it says so in each request. */
+  /** Whether the client supports tasks, in the revision in which each request declares it. */
   readonly declares: boolean;
   readonly signal: Ending;
   readonly party: Party;
@@ -34,7 +34,7 @@ const refused = (code: number, message: string, data?: Message): { readonly erro
   error: { code, message, ...(data && { data }) },
 });
 
-/** Answers a request about tasks. The guard has made sure that the call that created the task is permitted. */
+/** Answers a request about tasks. The guard has checked that the call that created the task is permitted. */
 export async function answerTaskRequest(parts: Parts, request: TaskRequest): Promise<Reply> {
   const { auth, form, method, params, declares } = request;
   if (form === undefined) return notFound(method);
@@ -75,7 +75,10 @@ async function ask({ tasks, upstreams }: Parts, task: Task, request: TaskRequest
   return answer;
 }
 
-/** Returns the caller's tasks, one page at a time. The server would list those of everyone on the connection. */
+/**
+ * Returns the caller's tasks, one page at a time. The list of the server would include those of all clients of the
+ * connection.
+ */
 async function listTasks(parts: Parts, request: TaskRequest): Promise<Reply> {
   const { auth, params } = request;
   const own = parts.tasks.of(auth);

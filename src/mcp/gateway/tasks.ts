@@ -18,7 +18,7 @@ const LONGEST_MS = 24 * 60 * 60_000;
 /** `utility`: tasks of MCP 2025-11-25. `extension`: tasks of MCP 2026-07-28. */
 export type TaskForm = 'utility' | 'extension';
 
-/** Returns the form of tasks that a server and a client have in common. */
+/** Returns the form of tasks that both a server and a client support. */
 export function tasksBetween(
   { capabilities, revision }: Pick<ServerInfo, 'capabilities' | 'revision'>,
   ofClient: string | undefined,
@@ -33,7 +33,7 @@ export function tasksBetween(
     : undefined;
 }
 
-/** Returns the capabilities about tasks that a client hears of. */
+/** Returns the capabilities for tasks as declared to a client. */
 export function taskCapabilities(info: Pick<ServerInfo, 'capabilities' | 'revision'>, ofClient: string): Message {
   const form = tasksBetween(info, ofClient);
   if (form === undefined) return {};
@@ -51,7 +51,7 @@ export function taskIn({ task, ...result }: Message, form: TaskForm): Message | 
 
 /** A task that a call has created. */
 export interface Task {
-  /** Its id for the client, which nobody else can have. Servers only tell the tasks of one connection apart. */
+  /** Its id for the client, unique among all clients. The ids of servers are unique only within a connection. */
   readonly id: string;
   readonly ofServer: string;
   readonly form: TaskForm;
@@ -59,16 +59,16 @@ export interface Task {
   readonly key: string;
   readonly caller: string;
   readonly call: Omit<FinishedCall, 'answer' | 'outcome'>;
-  /** Tells the client of a change, if it has a session. */
+  /** Notifies the client of a change, if it has a session. */
   readonly notify: ((message: Message) => void) | undefined;
   readonly forgetAt: number;
-  /** Lets the connection go. undefined: the task has ended, and its outcome is recorded. */
+  /** Releases the connection. undefined: the task has ended, and its outcome is recorded. */
   release: (() => void) | undefined;
 }
 
 const OUTCOMES = { completed: 'ok', failed: 'tool_error', cancelled: 'cancelled' } as const;
 
-/** The tasks at one server. They end with the connection that they were created on. */
+/** The tasks at one server. They end with the connection on which they were created. */
 export class GatewayTasks {
   readonly #upstreams: Upstreams;
   readonly #record: RecordCall;
@@ -79,7 +79,7 @@ export class GatewayTasks {
     this.#record = record;
   }
 
-  /** Whether this caller may have one more task. */
+  /** Returns whether this caller may have one more task. */
   hasRoom(auth: McpAuth): boolean {
     return this.#tasks.size < MAX_TASKS && this.of(auth).length < MAX_TASKS_OF_A_CALLER;
   }
@@ -118,7 +118,7 @@ export class GatewayTasks {
     else this.#seenState(task, answer.result);
   }
 
-  /** Takes a notification of the server about a task, and passes it on. */
+  /** Handles a notification of the server about a task, and passes it on. */
   notified(key: string, params: Message): void {
     const { taskId } = params;
     const task = [...this.#tasks.values()].find((one) => one.key === key && one.ofServer === taskId);
@@ -147,7 +147,7 @@ export class GatewayTasks {
     }
   }
 
-  /** Tasks end with their connection. */
+  /** Ends the tasks of a connection that ended. */
   ended(key: string): void {
     for (const task of this.#tasks.values()) {
       if (task.key !== key) continue;
@@ -172,6 +172,6 @@ export class GatewayTasks {
   }
 }
 
-/** What a server reads in each request about a task. */
+/** The task metadata that a server reads in each request about a task. */
 export const capabilitiesFor = (form: TaskForm, others: Message = {}): Message =>
   form === 'extension' ? { ...others, extensions: { [TASKS_EXTENSION]: {} } } : others;

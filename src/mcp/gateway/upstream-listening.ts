@@ -6,7 +6,7 @@ import type { Answer, Peer } from './peer.ts';
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Resources of one connection that clients may listen to. */
+/** Maximum number of resources to which clients of one connection may listen. */
 const MAX_URIS = 1000;
 export const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 
@@ -25,9 +25,10 @@ interface Stream {
 }
 
 /**
- * What the gateway listens to at a server of 2026-07-28, for all clients of one connection: one `subscriptions/listen`
- * at a time. With another resource a new stream begins, and the old one ends once the new one is acknowledged, so that
- * nothing is missed. A stream that breaks begins again, after which everything counts as changed.
+ * The notifications that the gateway receives from a server of 2026-07-28 for all clients of one connection, with one
+ * `subscriptions/listen` at a time. For a further resource, a new stream begins, and the old one ends once the new one
+ * is acknowledged, so that no notification is missed. After a stream broke and was opened again, everything counts as
+ * changed.
  */
 export class UpstreamListening {
   readonly #peer: Peer;
@@ -55,7 +56,7 @@ export class UpstreamListening {
     if (Object.keys(this.#lists).length > 0) void this.#inTurn();
   }
 
-  /** Listens to resources as well. Returns those that the server does not honour. */
+  /** Adds resources to listen to. Returns those that the server does not support. */
   async add(uris: readonly string[]): Promise<ReadonlySet<string>> {
     const added = uris.filter((uri) => !this.#uris.has(uri));
     if (!this.#hasResources || this.#uris.size + added.length > MAX_URIS) return new Set(uris);
@@ -77,13 +78,13 @@ export class UpstreamListening {
     this.#stream?.closing.end();
   }
 
-  /** One change of the stream at a time. */
+  /** Runs changes of the stream one after the other. */
   #inTurn(): Promise<unknown> {
     this.#turn = this.#turn.then(() => this.#listen());
     return this.#turn;
   }
 
-  /** Resolves once the server has acknowledged the stream, or refused it. */
+  /** Resolves once the server has acknowledged or refused the stream. */
   async #listen(): Promise<void> {
     const before = this.#stream;
     const uris = [...this.#uris];
@@ -112,7 +113,7 @@ export class UpstreamListening {
         const isCurrent = stream === undefined ? before === undefined : stream === this.#stream;
         if (!isCurrent || this.#stopped || this.#peer.ended) return;
         this.#stream = undefined;
-        // A server that does not know the method, or refuses the filter, is not asked again by itself.
+        // A server that does not know the method or refuses the filter is not asked again automatically.
         if (!(answer && 'error' in answer)) this.#listenAgain();
       };
       this.#peer
@@ -139,7 +140,7 @@ export class UpstreamListening {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  /** Nobody knows what has changed while there was no stream. */
+  /** Changes may have been missed while there was no stream. */
   #tellAll({ uris }: Stream): void {
     for (const [name, member] of LISTS)
       if (this.#lists[member] === true) this.#notified(`notifications/${name}/list_changed`, {});

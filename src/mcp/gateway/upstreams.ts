@@ -11,7 +11,7 @@ import { UpstreamListening } from './upstream-listening.ts';
 
 const MAX_BACK_OFF_MS = 30_000;
 const FIRST_BACK_OFF_MS = 500;
-/** A connection that lived this long did not fail at the start. */
+/** A connection that stayed open this long did not fail at the start. */
 const STABLE_MS = 60_000;
 const MAX_FAILURES = 1000;
 
@@ -29,7 +29,7 @@ type Notification = [method: string, params: Message, client: object | undefined
 interface Connected {
   readonly peer: Peer;
   readonly info: ServerInfo;
-  /** Input schemas of tools, which say what is repeated in headers. Only for 2026-07-28. */
+  /** Input schemas of tools, which state the arguments that are repeated in headers. Only for 2026-07-28. */
   schemas: ReadonlyMap<string, unknown>;
   /** Only for 2026-07-28. */
   readonly listening: UpstreamListening | undefined;
@@ -38,10 +38,10 @@ interface Connected {
 interface Entry {
   readonly peer: Peer;
   readonly ready: Promise<Connected>;
-  /** What `ready` resolves to, as soon as it does. */
+  /** The value of `ready`, once it has resolved. */
   connected: Connected | undefined;
   readonly openedAt: number;
-  /** Notifications of changed tools that are not dealt with yet. */
+  /** Notifications of changed tools that are not handled yet. */
   changes: number;
   /** Requests in progress. */
   running: number;
@@ -55,7 +55,7 @@ export type OpenFor = (key: string) => OpenChannel;
 export const personOf = (key: string): string => key.split(' ')[0] as string;
 
 /**
- * The connections to one configured server, one for each key: a person, a session, or everyone. Opened when needed,
+ * The connections to one configured server, one for each key (a person, a session, or all clients). Opened when needed,
  * ended when idle, limited in number, and opened again with a growing pause after a failure.
  */
 export class Upstreams {
@@ -77,7 +77,7 @@ export class Upstreams {
     return this.#entries.has(key);
   }
 
-  /** Whether there is a connection that requests can be sent on at once. */
+  /** Returns whether there is a connection on which requests can be sent immediately. */
   isReady(key: string): boolean {
     return this.#entries.get(key)?.connected !== undefined;
   }
@@ -86,7 +86,7 @@ export class Upstreams {
     return this.#entries.size;
   }
 
-  /** Whether a connection failed a moment ago and is not opened again yet. */
+  /** Returns whether a connection failed recently and is not opened again yet. */
   get failing(): boolean {
     return [...this.#failures.values()].some(({ until }) => until > performance.now());
   }
@@ -95,7 +95,7 @@ export class Upstreams {
     return this.#server.legate.limits.callSeconds * 1000;
   }
 
-  /** Returns what the server says about itself. Throws {@link ServerUnavailable}. */
+  /** Returns the server's description of itself. Throws {@link ServerUnavailable}. */
   info(key: string): ServerInfo | Promise<ServerInfo> {
     const entry = this.#entries.get(key);
     if (!entry?.connected) return this.#use(key, async ({ info }) => info);
@@ -133,7 +133,7 @@ export class Upstreams {
     }).catch(() => {});
   }
 
-  /** Keeps a connection open although it is idle. Returns a function that lets it go. */
+  /** Keeps a connection open even if it is idle. Returns a function that releases it. */
   hold(key: string): () => void {
     const entry = this.#open(key);
     entry.running++;
@@ -165,7 +165,7 @@ export class Upstreams {
     return new Set([...this.#entries.keys()].map(personOf).filter((person) => person !== ''));
   }
 
-  /** Ends the connections of a person at once, and lets the next ones start without a pause. */
+  /** Ends the connections of a person immediately. The next ones are opened without a pause. */
   async endPerson(person: string): Promise<void> {
     const own = (key: string): boolean => personOf(key) === person;
     const ending = [...this.#entries.keys()].filter(own).map((key) => this.#end(key, true));
@@ -173,7 +173,7 @@ export class Upstreams {
     await Promise.all(ending);
   }
 
-  /** Opens nothing any more, and ends each connection when no request is in progress on it. */
+  /** Opens no further connections, and ends each connection when no request is in progress on it. */
   finish(): void {
     this.#stopped = true;
     for (const [key, { running }] of this.#entries) if (running === 0) void this.#end(key);
@@ -184,7 +184,7 @@ export class Upstreams {
     await this.end();
   }
 
-  /** Ends connections that were not used for `idleSeconds`, and whose notifications no client waits for. */
+  /** Ends connections that were not used for `idleSeconds`, unless a client waits for their notifications. */
   endIdle(isHeard: (key: string) => boolean): void {
     const since = performance.now() - this.#server.legate.limits.idleSeconds * 1000;
     for (const [key, entry] of this.#entries)
@@ -213,7 +213,7 @@ export class Upstreams {
     if (this.#stopped) throw new ServerUnavailable('the gateway is stopping');
     const now = performance.now();
     if ((this.#failures.get(key)?.until ?? 0) > now)
-      throw new ServerUnavailable('it failed a moment ago and is started again soon');
+      throw new ServerUnavailable('it failed recently and will be started again soon');
     this.#makeRoom();
     const events = {
       notified: (...notification: Notification) => void this.#notified(key, peer, notification),
@@ -265,7 +265,7 @@ export class Upstreams {
     const entry = this.#entries.get(key);
     if (entry?.peer !== peer) return;
     try {
-      // The new definitions count before a client can call by them.
+      // The new definitions are recorded before a client can call them.
       if (method === 'notifications/tools/list_changed' && !(await this.#listAgain(key, entry))) return;
     } catch {
       return;
@@ -274,8 +274,8 @@ export class Upstreams {
   }
 
   /**
-   * Lists the tools, and once more if they change meanwhile. Returns false if that is going on: a server may send any
-   * number of notifications.
+   * Lists the tools, and lists them once more if they change during that. Returns false if they still change, because a
+   * server may send any number of notifications.
    */
   async #listAgain(key: string, entry: Entry): Promise<boolean> {
     const isFirst = entry.changes === 0;
@@ -302,7 +302,7 @@ export class Upstreams {
 
   #failed(key: string, peer: Peer): void {
     const entry = this.#entries.get(key);
-    // `connect` may fail before the entry exists, only by a later microtask.
+    // If `connect` fails, it does so in a later microtask, when the entry exists.
     if (entry?.peer !== peer) return;
     const now = performance.now();
     const count = now - entry.openedAt > STABLE_MS ? 0 : (this.#failures.get(key)?.count ?? 0);

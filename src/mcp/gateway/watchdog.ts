@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** Names the group of a process in its environment, which what it starts inherits, also in a group of its own. */
+/** Environment variable with the name of the process group. Child processes inherit it, even in other groups. */
 export const GROUP_VARIABLE = 'MCP_GATEWAY_GROUP';
 
 /**
- * Runs in a process of its own. Ends what is left of a group that has ended, and every group when its input ends, which
- * is when the gateway is gone. Only Linux shows which processes have the mark of a group.
+ * Runs in a separate process. Kills the remaining processes of a group that has ended, and every group when its own
+ * input ends, because the gateway has ended then. Only on Linux can it find processes by the mark of a group.
  */
 const SCRIPT = `
 const { readdirSync, readFileSync } = require('node:fs');
@@ -61,14 +61,17 @@ process.stdin.on('end', () => {
 const groups = new Map<number, string>();
 let watchdog: ChildProcess | undefined;
 
-/** Makes sure that a process group, and what it starts, ends with this process, also if this process is killed. */
+/**
+ * Makes sure that a process group and the processes that it starts end with this process, even if this process is
+ * killed.
+ */
 export function watchGroup(group: number, mark: string): void {
   groups.set(group, mark);
   if (watchdog) tell(`+${group} ${mark}\n`);
   else start();
 }
 
-/** Kills what is left of a group that has ended. */
+/** Kills the remaining processes of a group that has ended. */
 export function sweepGroup(group: number, mark: string): void {
   groups.delete(group);
   if (!watchdog) start();

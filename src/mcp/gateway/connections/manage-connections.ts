@@ -18,7 +18,7 @@ import { type Credentials, findConnectionRow, readCredentials, sealCredentials, 
 import { fieldProblem } from './user-fields.ts';
 
 type Person = Changer & { readonly principal: UserPrincipal };
-/** A value of another version may be random: versions are only compared for equality. */
+/** Versions are random, because they are only compared for equality. */
 const newVersion = (): number => randomInt(2 ** 47);
 
 /** Returns a server that needs credentials of people. Throws 404 CONNECTION_NOT_FOUND. */
@@ -72,8 +72,8 @@ export async function getConnection(platform: Platform, userId: string, name: st
 }
 
 /**
- * Stores a person's secrets for a server, and ends processes that have other ones. Throws 404 CONNECTION_NOT_FOUND,
- * 400 VALIDATION_FAILED.
+ * Stores a person's secrets for a server, and ends processes that run with other secrets. Throws 404
+ * CONNECTION_NOT_FOUND, 400 VALIDATION_FAILED.
  */
 export async function putConnection(
   platform: Platform,
@@ -129,7 +129,7 @@ async function store(platform: Platform, caller: Person, relay: Relay, credentia
   return toConnection(platform, relay.server, row) as Connection;
 }
 
-/** Whether a row has the secrets already. Tokens are always new. */
+/** Returns whether a row already has these secrets. Tokens always count as new. */
 function hasSame(platform: Platform, row: GatewayConnectionRow, credentials: Credentials): boolean {
   const stored = readCredentials(platform, row);
   if (stored?.type !== 'userSecret' || credentials.type !== 'userSecret') return false;
@@ -156,8 +156,8 @@ const revokeInBackground = (platform: Platform): void =>
   platform.background.run('revoking tokens of the gateway', () => revokeWaiting(platform));
 
 /**
- * Deletes a person's credentials for a server, also if it is not configured now, and ends its processes. Throws 404
- * CONNECTION_NOT_FOUND.
+ * Deletes a person's credentials for a server, even if the server is no longer configured, and ends its processes.
+ * Throws 404 CONNECTION_NOT_FOUND.
  */
 export async function deleteConnection(platform: Platform, caller: Person, name: string): Promise<void> {
   const { userId } = caller.principal;
@@ -177,7 +177,7 @@ export async function deleteConnection(platform: Platform, caller: Person, name:
   await platform.stateOf(gatewayServers).get(name)?.upstreams.endPerson(userId);
 }
 
-/** Deletes the connections of people, and what they began, in the change that ends them. */
+/** Deletes the connections of people and their unfinished sign-ins, in the change that ends the accounts. */
 export async function deleteConnectionsOf(
   change: Change,
   userIds: readonly string[],

@@ -19,8 +19,8 @@ export const connectUrl = (platform: Platform, server: string): string =>
   platform.baseUrl + pathOf(platform, connectPath(server));
 
 /**
- * Returns how connections to a server are opened: with the credentials of the person whom the key names, and with no
- * others. Without them, and for a suspended person, requests fail with {@link NotConnected}.
+ * Returns the function that opens connections to a server, only ever with the credentials of the person in the key.
+ * Requests fail with {@link NotConnected} if the person has none or is suspended.
  */
 export const openForPeople =
   (platform: Platform, server: GatewayServer): OpenFor =>

@@ -1,13 +1,13 @@
 import { defineState } from '../../../platform.ts';
 
 export interface Opened {
-  /** The person has an account here. People of the embedding application may have none. */
+  /** Whether the person has an account here. People of the embedding application may have none. */
   readonly known: boolean;
-  /** The version of the credentials that the connection was opened with. */
+  /** The version of the credentials with which the connection was opened. */
   readonly version: number | undefined;
 }
 
-/** With what people's connections were opened on this instance, by person and server. */
+/** The credentials with which connections were opened on this instance, by person and server. */
 class WatchedPeople {
   readonly #opened = new Map<string, Map<string, Opened>>();
 

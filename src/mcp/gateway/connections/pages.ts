@@ -33,12 +33,12 @@ import {
 import { beginSignIn, endSignIn, type SignInAnswer, STATE_LIFE_MS } from './oauth/authorize.ts';
 import { connectPath } from './open-for.ts';
 
-/** Ties a sign-in at another server to the browser in which it began. */
+/** Binds a sign-in at another server to the browser in which it began. */
 const signInCookie = browserCookie('gateway-sign-in', STATE_LIFE_MS);
 
 type PageCall = Call<{ name: string }, unknown, unknown>;
 
-/** Keeps names of secrets apart from other names in the form. */
+/** Prefix that distinguishes secrets from other fields of the form. */
 const inputOf = (name: string): string => `secret-${name}`;
 
 const callerOf = (call: Call<unknown, unknown, unknown>) => ({
@@ -47,7 +47,7 @@ const callerOf = (call: Call<unknown, unknown, unknown>) => ({
   principal: asUser(call.principal),
 });
 
-/** GET: what the server needs of the signed-in person, and whether they are connected. */
+/** GET: the credentials that the server needs from the signed-in person, and whether they are connected. */
 export const connectPage = (platform: Platform, call: PageCall): Promise<Response> => show(platform, call);
 
 async function show(
@@ -133,7 +133,10 @@ export async function connectForm(
   return to('connected');
 }
 
-/** Shows where the person is about to sign in. A link, because a form may not lead to another site. */
+/**
+ * Shows the server at which the person is about to sign in, as a link, because the page's policy forbids forms that
+ * lead to another site.
+ */
 async function beginOnPage(platform: Platform, call: PageCall): Promise<Response> {
   const t = textsFor(call.request);
   const { server } = getConnectable(platform, call.params.name);

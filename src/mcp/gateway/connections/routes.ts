@@ -12,14 +12,14 @@ const ofServer = z.object({ name: z.string() });
 const { CONNECTION_NOT_FOUND, CONNECTION_BY_SIGN_IN, CONNECTION_SIGN_IN_INVALID, CONNECTION_UPSTREAM_FAILED } =
   ConnectionErrors;
 
-/** Contract, section 20. No scope opens these routes: they are about a person's secrets. */
+/** Contract, section 20. No scope allows these routes, because they handle a person's secrets. */
 export const connectionRoutes = [
   defineRoute({
     method: 'GET',
     path: '/gateway/connections',
     summary: "List the caller's connections to servers behind the gateway",
     description:
-      'Each server that needs credentials of the person who uses it, and whether the caller has entered theirs. ' +
+      'Lists the servers that need credentials of the person, and whether the caller has entered them. ' +
       'Credentials are never returned.',
     access: 'user',
     responses: { 200: z.array(Connection) },
@@ -33,8 +33,8 @@ export const connectionRoutes = [
     path: '/gateway/connections/:name',
     summary: "Store the caller's credentials for a server behind the gateway",
     description:
-      'They are encrypted, and used only for calls of the caller and of agents that act for the caller. Processes ' +
-      'that run with other credentials of the caller end.',
+      'The credentials are encrypted, and used only for calls of the caller and of agents that act for the caller. ' +
+      'Processes that run with other credentials of the caller end.',
     access: 'user',
     params: ofServer,
     body: PutConnection,
@@ -54,7 +54,7 @@ export const connectionRoutes = [
     method: 'DELETE',
     path: '/gateway/connections/:name',
     summary: "Delete the caller's credentials for a server behind the gateway",
-    description: 'Ends its processes and sessions of the caller at once.',
+    description: 'Ends the processes and sessions of the caller immediately.',
     access: 'user',
     params: ofServer,
     responses: { 204: null },
@@ -94,7 +94,8 @@ export const connectionRoutes = [
     path: CALLBACK_PATH,
     summary: 'Redirect of an authorization server at which the caller signed in',
     description:
-      'Ends the sign-in that the connect page of a server began, in the same browser and once, and stores the tokens.',
+      'Completes a sign-in that the connect page of a server began, once and in the same browser, and stores the ' +
+      'tokens.',
     access: 'user',
     page: true,
     query: SignInAnswer,

@@ -4,14 +4,16 @@ import { MAX_FIELDS } from './user-fields.ts';
 
 const MAX_FIELD_CHARS = 8192;
 
-/** Contract, section 20. It never has a value of a secret. */
+/** Contract, section 20. It never contains the value of a secret. */
 export const Connection = z
   .object({
     name: z.string().meta({ description: 'Name of the server in the path of its endpoint.', examples: ['issues'] }),
     type: z.enum(['userSecret', 'oauth']).meta({
-      description: 'userSecret: the person enters the secrets in `fields`. oauth: the person signs in there.',
+      description: 'userSecret: the person enters the secrets in `fields`. oauth: the person signs in at the server.',
     }),
-    fields: z.array(z.string()).meta({ description: 'Names of the secrets that the server needs; none with `oauth`.' }),
+    fields: z
+      .array(z.string())
+      .meta({ description: 'Names of the secrets that the server needs; empty with `oauth`.' }),
     connected: z.boolean(),
     connectedAt: isoTimestamp.nullable().meta({ description: 'null: not connected.' }),
     connectUrl: z.string().meta({ description: 'Page on which the person connects.' }),
@@ -28,7 +30,7 @@ export const PutConnection = z
   })
   .meta({ id: 'PutGatewayConnectionRequest' });
 
-/** The form of the connect page: a text for each secret, or the wish to disconnect. */
+/** The form of the connect page: a text for each secret, or `disconnect`. */
 export const ConnectForm = z.record(z.string().max(72), z.string().max(MAX_FIELD_CHARS)).meta({ id: 'ConnectForm' });
 
 /** Authorization response (RFC 6749, section 4.1.2; RFC 9207, section 2). */

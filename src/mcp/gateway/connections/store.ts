@@ -15,7 +15,7 @@ export type Credentials =
 
 type Owned = Pick<GatewayConnectionRow, 'user_id' | 'server'>;
 
-/** A row cannot be used for another person or another server. */
+/** The context of the encryption, so that a row cannot be used for another person or server. */
 const ownerOf = ({ user_id, server }: Owned): string => JSON.stringify([user_id, server]);
 
 const newestKey = ({ secrets }: Pick<Platform, 'secrets'>): string => secrets().pepper[0]?.id ?? '';
@@ -54,7 +54,7 @@ export const findConnectionRow = (db: Db, userId: string, server: string): Promi
     .where('server', '=', server)
     .executeTakeFirst();
 
-/** Returns the credentials in a row if they are all that the server needs as it is configured now. */
+/** Returns the credentials in a row if they are complete for the server's current configuration. */
 export function usableCredentials(
   platform: Pick<Platform, 'secrets'>,
   server: GatewayServer,
@@ -70,10 +70,10 @@ export function usableCredentials(
   return undefined;
 }
 
-/** The key with which everything is known to be sealed. */
+/** The key with which all rows are encrypted, if that is known. */
 export const sealedWith = defineState(() => ({ keyId: '' }));
 
-/** Seals connections again that are sealed with a key from before `legate keys rotate`. */
+/** Encrypts connections again that are encrypted with a key from before `legate keys rotate`. */
 export async function resealConnections(platform: Platform): Promise<void> {
   const state = platform.stateOf(sealedWith);
   const keyId = newestKey(platform);

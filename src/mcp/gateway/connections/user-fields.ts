@@ -14,7 +14,7 @@ const namesIn = (texts: readonly string[]): string[] =>
 export const userFieldsOf = ({ args, env, headers, url }: Places): ReadonlySet<string> =>
   new Set(namesIn([...args, ...Object.values(env), ...Object.values(headers), url ?? '']));
 
-/** Whether a secret could decide which host receives a request. */
+/** Returns whether a secret could determine the host of a request. */
 export function choosesHost(url: string): boolean {
   const originWith = (value: string): string => {
     const address = url.replace(PLACEHOLDER, value);
@@ -23,15 +23,15 @@ export function choosesHost(url: string): boolean {
   return namesIn([url]).length > 0 && (originWith('a') === '' || originWith('a') !== originWith('b'));
 }
 
-/** Returns why a value cannot be used where the configuration puts it, or undefined. */
+/** Returns why a value cannot be used in its place in the configuration; undefined if it can. */
 export function fieldProblem({ args, headers, url = '' }: Places, name: string, value: string): string | undefined {
   if (value.includes('\0')) return 'must not contain NUL';
   if (namesIn([...Object.values(headers)]).includes(name) && !/^[\x20-\x7e]*$/.test(value))
     return 'must have only printable ASCII characters, because it is sent in a header';
   if (namesIn([url]).includes(name) && /^(\.\.?|.*[\p{Cc}].*)$/su.test(value))
-    return 'must not be "." or "..", or have control characters, because it is part of an address';
+    return 'must not be "." or ".." or contain control characters, because it is part of an address';
   if (value.startsWith('-') && args.some((arg) => arg.startsWith(`\${user:${name}}`)))
-    return 'must not begin with "-", because it begins an argument of a command';
+    return 'must not begin with "-", because an argument of a command begins with it';
   return undefined;
 }
 

@@ -12,7 +12,10 @@ export const watchState = defineState(
   }),
 );
 
-/** Ends what belongs to deleted or suspended people and to ended connections within a second, on every instance. */
+/**
+ * Within a second, on every instance, ends the processes and sessions of deleted or suspended people and of ended
+ * connections.
+ */
 export function startWatch(platform: Platform): void {
   if (platform.stateOf(gatewayServers).size === 0) return;
   const watch = platform.stateOf(watchState);
@@ -52,7 +55,7 @@ async function endFormer(platform: Platform): Promise<void> {
         const row = rows.find(({ user_id, server }) => user_id === person && server === name);
         const isGone = user ? user.suspended_at !== null : opened?.known === true;
         const isFormer = opened?.version !== undefined && row?.version !== opened.version;
-        // A connection that was opened meanwhile is checked the next time.
+        // A connection that was opened in the meantime is checked the next time.
         if (isGone || (isFormer && watched.of(person).get(name) === opened)) void relay.endPerson(person);
       }
     }

@@ -19,7 +19,7 @@ export class ApprovedTools {
     return this.#pins.listed(this.#server, tools, this.definitions.set(key, tools));
   }
 
-  /** Whether the server has a tool, if that is known, and its definition is approved. */
+  /** Returns whether the server has a tool, as far as its list is known, and its definition is approved. */
   allows(tool: string, key: string | undefined): boolean {
     return this.definitions.allows(tool) && this.#isApproved(tool, key);
   }
@@ -30,8 +30,8 @@ export class ApprovedTools {
   }
 
   /**
-   * Throws ServerUnavailable if a tool is not approved any longer: its connection may have been made, or may have
-   * listed other definitions, after the decision. Returns the hash of the definition.
+   * Throws ServerUnavailable if a tool is no longer approved: after the decision, its connection may have been opened
+   * or may have listed other definitions. Returns the hash of the definition.
    */
   assertStillApproved(tool: string, key: string): string | undefined {
     if (!this.allows(tool, key)) throw new ServerUnavailable('the definition of the tool changed after the decision');

@@ -49,7 +49,7 @@ interface Decision {
   readonly server: string;
   readonly tool: string;
   readonly decision: 'approve' | 'block';
-  /** Hash of the definition that the caller has looked at. */
+  /** Hash of the definition that the caller has reviewed. */
   readonly definition?: string | undefined;
 }
 
@@ -87,7 +87,7 @@ export function decideTool(platform: Platform, caller: Changer, decision: Decisi
   });
 }
 
-/** Records that the connections to a server end, for all instances. Returns the time of it. */
+/** Records that the connections to a server end on all instances. Returns the recorded time. */
 export function recordRestart(platform: Platform, caller: Changer, name: string): Promise<number> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;

@@ -5,7 +5,10 @@ import type { Hashes, Tool } from '../definitions.ts';
 import type { GatewayServer } from '../servers-file.ts';
 import { isPinnable, recordDefinitions } from './record-definitions.ts';
 
-/** Changes of one server's definitions that are recorded in a minute. A server may announce new ones without end. */
+/**
+ * Maximum number of changes of one server's definitions that are recorded in a minute, because a server may announce
+ * new ones without limit.
+ */
 const MAX_RECORDED = 500;
 const MINUTE_MS = 60_000;
 
@@ -15,7 +18,7 @@ interface Pin {
   readonly isBlocked: boolean;
 }
 
-/** The definitions that the gate read at one epoch. */
+/** The definitions that the gate has read at one epoch. */
 interface Version {
   readonly epoch: number;
   readonly losses: number;
@@ -23,12 +26,12 @@ interface Version {
 
 /**
  * The approved definitions of all servers, as in the database. Enforcement compares hashes in memory with rows of the
- * current epoch, so that an approval on one instance counts for the next call on another.
+ * current epoch, so that an approval on one instance applies to the next call on another.
  */
 export class Pins {
   readonly #platform: Platform;
   readonly #servers = new Map<string, Map<string, Pin>>();
-  /** Servers whose permitted tools are others than before. */
+  /** Servers whose permitted tools have changed. */
   readonly #changed = new Set<string>();
   readonly #recorded = new Map<string, { minute: number; count: number }>();
   #restarts: Map<string, number> | undefined;
@@ -39,12 +42,12 @@ export class Pins {
     this.#platform = platform;
   }
 
-  /** Whether the rows are those of an epoch. */
+  /** Returns whether the rows were read at this epoch. */
   isAt({ epoch, losses }: Version): boolean {
     return this.#version.epoch === epoch && this.#version.losses === losses;
   }
 
-  /** Reads what has changed since the last call. `version`: the epoch that is read under the lock of the ledger. */
+  /** Reads the changes since the last call. `version` is the epoch that is read under the lock of the ledger. */
   async load(db: Db = this.#platform.database.read, version: Version = this.#version): Promise<void> {
     if (version.losses !== this.#version.losses) {
       this.#servers.clear();
@@ -88,14 +91,14 @@ export class Pins {
       .map(({ name }) => name);
   }
 
-  /** Notes a restart by this instance. */
+  /** Remembers a restart by this instance. */
   restarted(name: string, at: number): void {
     this.#restarts?.set(name, at);
   }
 
   /**
-   * Whether a tool with this definition may be listed and called. Without a hash, when the server cannot be reached,
-   * the definition that was seen last counts.
+   * Returns whether a tool with this definition may be listed and called. Without a hash, because the server cannot be
+   * reached, the last known definition is used.
    */
   allows({ name, legate: { pin: mode } }: GatewayServer, tool: string, hash: string | undefined): boolean {
     if (mode === 'off') return true;
@@ -106,7 +109,10 @@ export class Pins {
     return pin.approved !== null && pin.approved === (hash ?? pin.seen);
   }
 
-  /** Compares a list with the records, and records what is new. The first list of a server is its baseline. */
+  /**
+   * Compares a list with the records, and records new and changed definitions. The first list of a server is its
+   * baseline.
+   */
   async listed(
     { name, legate }: GatewayServer,
     tools: readonly Tool[],
@@ -122,12 +128,12 @@ export class Pins {
     const differing = listed.filter(({ tool, hash }) => pins?.get(tool.name)?.seen !== hash);
     if (pins && differing.length === 0) return;
     const { minute, count } = this.#recordedOf(name);
-    // A tool that is not recorded yet is withheld too.
+    // A tool that is not recorded yet is also withheld.
     if (pins && count >= MAX_RECORDED) return;
     this.#recorded.set(name, { minute, count: count + (pins ? differing.length : 0) });
     await this.#platform.ledger.change(SYSTEM, (change) => recordDefinitions(change, name, listed));
     await this.load();
-    // A server without tools has a baseline too.
+    // A server without tools also gets a baseline.
     if (!this.#servers.has(name)) this.#servers.set(name, new Map());
   }
 

@@ -3,7 +3,7 @@ import type { Change } from '../../../ledger/index.ts';
 import type { Db, GatewayPinRow } from '../../../storage/index.ts';
 import type { Tool } from '../definitions.ts';
 
-/** Tools of one server that are recorded. Others are withheld. */
+/** Maximum number of recorded tools of one server. Further ones are withheld. */
 const MAX_TOOLS = 5000;
 const MAX_DEFINITION_CHARS = 256_000;
 const ROWS_AT_ONCE = 100;
@@ -13,13 +13,13 @@ export interface ListedTool {
   readonly hash: string;
 }
 
-/** Whether a definition can be recorded. One that cannot is never approved. */
+/** Returns whether a definition can be recorded. Others are never approved. */
 export const isPinnable = (tool: Tool): boolean =>
   /^[^\p{C}]{1,200}$/u.test(tool.name) && JSON.stringify(tool).length <= MAX_DEFINITION_CHARS;
 
 /**
- * Records the tools that a server listed: all as approved if there is no baseline yet, or else the new and changed
- * ones, with an event for each.
+ * Records the tools that a server listed. Without a baseline, all of them are recorded as approved; otherwise the new
+ * and changed ones are recorded, with an event for each.
  */
 export async function recordDefinitions(change: Change, server: string, listed: readonly ListedTool[]): Promise<void> {
   const { db, now, epoch } = change;

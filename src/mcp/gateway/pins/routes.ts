@@ -67,7 +67,8 @@ export const pinRoutes = [
     method: 'GET',
     path: '/gateway/servers',
     summary: 'List the MCP servers behind the gateway',
-    description: 'Those of `gateway.servers`. Commands, environment variables and headers are not part of the answer.',
+    description:
+      'Lists the servers of `gateway.servers`. The answer contains no commands, environment variables or headers.',
     access: 'admin',
     responses: { 200: z.array(GatewayServerView) },
     handle: async (_call, platform) => ({ status: 200, body: await listServers(platform) }),
@@ -77,8 +78,8 @@ export const pinRoutes = [
     path: '/gateway/servers/:name/tools',
     summary: 'List the tools of an MCP server behind the gateway',
     description:
-      'By name, with the approved definition and the one that the server listed last. A Link header with rel="next" ' +
-      'points to the next page.',
+      'Sorted by name, with the approved definition and the one that the server listed last. A Link header with ' +
+      'rel="next" points to the next page.',
     access: 'admin',
     params: ofServer,
     query: ListTools,
@@ -99,7 +100,8 @@ export const pinRoutes = [
     method: 'POST',
     path: '/gateway/servers/:name/tools/:tool/approve',
     summary: 'Approve a tool of an MCP server',
-    description: 'Approves the definition that the server listed last. Agents with a permission see and call it again.',
+    description:
+      'Approves the definition that the server listed last. Agents with a permission can see and call the tool again.',
     access: 'admin',
     params: ofTool,
     body: ApproveTool,
@@ -115,7 +117,7 @@ export const pinRoutes = [
     method: 'POST',
     path: '/gateway/servers/:name/tools/:tool/block',
     summary: 'Block a tool of an MCP server',
-    description: 'Nobody sees or calls it until it is approved.',
+    description: 'No agent can see or call it until it is approved.',
     access: 'admin',
     params: ofTool,
     responses: { 200: GatewayTool },
@@ -127,8 +129,8 @@ export const pinRoutes = [
     path: '/gateway/servers/:name/restart',
     summary: 'Restart an MCP server behind the gateway',
     description:
-      'Ends its processes and sessions, on all instances within a few seconds. The next call opens a new one. Calls in ' +
-      'progress end with an unknown outcome.',
+      'Ends its processes and sessions, on all instances within a few seconds. The next call opens a new one. Calls ' +
+      'in progress end with an unknown outcome.',
     access: 'admin',
     params: ofServer,
     responses: { 204: null },

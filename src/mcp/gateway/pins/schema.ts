@@ -9,14 +9,14 @@ const Count = z.int().min(0);
 export const GatewayServerView = z
   .object({
     name: z.string(),
-    url: z.string().meta({ description: 'What clients connect to.' }),
+    url: z.string().meta({ description: 'The address to which clients connect.' }),
     transport: z.enum(['stdio', 'http']),
     state: z.enum(['idle', 'running', 'failing']).meta({
       description:
-        'Of this instance: `failing` after a failed start or a lost connection, until it is tried again; `idle` ' +
+        'State on this instance: `failing` after a failed start or a lost connection, until the next attempt; `idle` ' +
         'without a connection, which the next call opens.',
     }),
-    processes: Count.meta({ description: 'Connections of this instance: processes, or sessions over HTTP.' }),
+    processes: Count.meta({ description: 'Number of connections of this instance: processes, or sessions over HTTP.' }),
     maxProcesses: Count,
     isolation: z.enum(['user', 'session', 'shared']),
     pin: z.enum(['enforce', 'alarm', 'off']),
@@ -24,7 +24,7 @@ export const GatewayServerView = z
       .object({ approved: Count, new: Count, changed: Count, blocked: Count })
       .meta({ description: 'Number of tools by state. All are 0 with `pin: off`.' }),
     baselineAt: isoTimestamp.nullable().meta({
-      description: 'When its definitions were seen first and thereby approved. null: never.',
+      description: 'When its definitions were first listed and thereby approved. null: never.',
     }),
   })
   .meta({ id: 'GatewayServer' });
@@ -32,7 +32,7 @@ export type GatewayServerView = z.output<typeof GatewayServerView>;
 
 const Definition = z
   .object({
-    hash: z.string().meta({ description: 'SHA-256 of the canonical JSON (RFC 8785) without what is cosmetic.' }),
+    hash: z.string().meta({ description: 'SHA-256 of the canonical JSON (RFC 8785) without its cosmetic parts.' }),
     tool: z.looseObject({}).meta({ description: 'The tool as `tools/list` of the server returned it.' }),
   })
   .meta({ id: 'GatewayToolDefinition' });
@@ -42,11 +42,11 @@ export const GatewayTool = z
     name: z.string(),
     state: z.enum(TOOL_STATES).meta({
       description:
-        'With `pin: enforce`, only an approved definition is listed and called: a `new` tool never, a `changed` one ' +
-        'not as it is now. A `blocked` tool is withheld with `pin: alarm` too.',
+        'With `pin: enforce`, only approved definitions can be listed and called: a `new` tool is withheld, and so ' +
+        'is a `changed` one with its new definition. A `blocked` tool is withheld with `pin: alarm` too.',
     }),
     approved: Definition.nullable(),
-    seen: Definition.meta({ description: 'As the server listed it last.' }),
+    seen: Definition.meta({ description: 'The definition that the server listed last.' }),
     updatedAt: isoTimestamp,
   })
   .meta({ id: 'GatewayTool' });
@@ -57,7 +57,7 @@ export const ListTools = PageQuery.extend({ state: z.enum(TOOL_STATES).optional(
 export const ApproveTool = z
   .strictObject({
     definition: text(100).optional().meta({
-      description: 'The hash of the definition that was looked at. If the server has another one by now: 409.',
+      description: 'The hash of the reviewed definition. 409 if the server has a different one by now.',
     }),
   })
   .meta({ id: 'ApproveGatewayTool' });

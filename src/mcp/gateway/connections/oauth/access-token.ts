@@ -8,23 +8,23 @@ import { revokeLater, revokeWaiting } from './revocations.ts';
 import { GrantEnded, type OAuthCredentials, refreshTokens } from './tokens.ts';
 
 export const LEEWAY_MS = 30 * SECOND_MS;
-/** Longer than the request to the token endpoint may take. */
+/** Longer than the timeout of a request to the token endpoint. */
 const LEASE_MS = 15 * SECOND_MS;
 const ASK_AGAIN_MS = 100;
 
 export interface PersonAndServer {
   readonly userId: string;
   readonly server: GatewayServer;
-  /** Of the connection: a later one is another connection. */
+  /** Version of the connection. A new connection of the person has another version. */
   readonly version: number;
-  /** The error of a request if the person has to sign in there again. */
+  /** Error for a request if the person has to sign in at the server again. */
   readonly notConnected: () => NotConnected;
 }
 
 /**
- * Returns an access token for a person's requests to a server. Renews it if it is about to expire, or is `refused`: the
- * token that the server refused. One request renews it, on one instance; the others wait. Throws {@link NotConnected},
- * {@link ServerUnavailable}.
+ * Returns an access token for a person's requests to a server. Renews the token if it is about to expire or equals
+ * `refused`, the token that the server has refused. One request on one instance renews it; the others wait. Throws
+ * {@link NotConnected}, {@link ServerUnavailable}.
  */
 export async function accessTokenFor(
   platform: Platform,
@@ -106,7 +106,7 @@ async function renew(
       .set({ ...sealed, refreshing_until: null, updated_at: change.now })
       .where((eb) => eb.and({ ...owned, version }))
       .executeTakeFirst();
-    // The connection was deleted meanwhile, so the new tokens end like the former ones.
+    // The connection has been deleted in the meantime, so the new tokens are revoked like the previous ones.
     if (numUpdatedRows === 0n) await revokeLater(change, [{ ...owned, type: 'oauth', sealed: sealed.sealed }]);
     return numUpdatedRows > 0n;
   });

@@ -20,7 +20,7 @@ const MAX_STATES = 20;
 interface Pending {
   readonly verifier: string;
   readonly source: TokenSource;
-  /** The authorization server names itself in its answer (RFC 9207). */
+  /** Whether the authorization server names itself in its answer (RFC 9207). */
   readonly namesIssuer: boolean;
 }
 
@@ -39,8 +39,8 @@ async function reaching<T>(platform: Platform, work: () => Promise<T>): Promise<
 }
 
 /**
- * Begins a sign-in at the authorization server of a server. Returns the address to open there, and the secret that the
- * browser keeps until it comes back. Throws 502 CONNECTION_UPSTREAM_FAILED.
+ * Begins a sign-in at the authorization server of an MCP server. Returns the address to open, and the secret that the
+ * browser keeps until the callback. Throws 502 CONNECTION_UPSTREAM_FAILED.
  */
 export async function beginSignIn(
   platform: Platform,
@@ -119,8 +119,9 @@ export interface SignInAnswer {
 }
 
 /**
- * Ends a sign-in: takes the state, which is valid once, for the person and the browser that began, checks who answers
- * (RFC 9207), and exchanges the code. Throws 400 CONNECTION_SIGN_IN_INVALID, 502 CONNECTION_UPSTREAM_FAILED.
+ * Completes a sign-in: consumes the state, which is valid once for the person and browser that began, checks the issuer
+ * of the answer (RFC 9207), and exchanges the code. Throws 400 CONNECTION_SIGN_IN_INVALID, 502
+ * CONNECTION_UPSTREAM_FAILED.
  */
 export async function endSignIn(
   platform: Platform,

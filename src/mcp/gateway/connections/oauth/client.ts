@@ -77,7 +77,7 @@ async function findClient(platform: Platform, issuer: string): Promise<UpstreamC
 async function register(platform: Platform, server: string, metadata: ServerMetadata): Promise<UpstreamClient> {
   const { issuer, registration_endpoint: url } = metadata;
   if (url === undefined)
-    throw upstreamFailed(platform, `${issuer} registers no clients. Set clientId in legate.auth of the server`);
+    throw upstreamFailed(platform, `${issuer} does not register clients. Set clientId in legate.auth of the server`);
   const { status, json } = await fetchUpstream(platform, { server, url, json: description(platform) });
   const { client_id: clientId, client_secret: clientSecret } = json ?? {};
   if ((status !== 201 && status !== 200) || typeof clientId !== 'string')

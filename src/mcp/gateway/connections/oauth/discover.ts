@@ -49,7 +49,7 @@ export async function discover(platform: Platform, server: string): Promise<Disc
     const { status, json } = await fetchUpstream(platform, { server, url });
     if (status !== 200) continue;
     const parsed = ServerMetadata.safeParse(json);
-    // RFC 8414, section 3.3: metadata with another issuer is of another server.
+    // RFC 8414, section 3.3: metadata with another issuer belongs to another server.
     if (!parsed.success || parsed.data.issuer !== issuer)
       throw upstreamFailed(platform, `the metadata at ${url} is not valid for ${issuer}`);
     if (!parsed.data.code_challenge_methods_supported?.includes('S256'))
@@ -60,7 +60,7 @@ export async function discover(platform: Platform, server: string): Promise<Disc
   throw upstreamFailed(platform, `${issuer} has no metadata`);
 }
 
-/** The guarded fetch checks the others; this one is opened by the person's browser. */
+/** This address is opened by the person's browser, so it is checked here. The guarded fetch checks all others. */
 function assertEndpoints(platform: Platform, server: string, { authorization_endpoint }: ServerMetadata): void {
   const { protocol, origin, username } = new URL(authorization_endpoint);
   const mayBePlain = platform.config.gateway.allowPrivateNetworks || origin === new URL(server).origin;
@@ -86,7 +86,7 @@ async function resourceOf(platform: Platform, server: string): Promise<{ resourc
   return { resource: server, issuer: origin };
 }
 
-/** Returns the address of the metadata that the server's own 401 answer names (RFC 9728, section 5.1). */
+/** Returns the address of the metadata from the 401 answer of the server (RFC 9728, section 5.1). */
 async function challengedMetadata(platform: Platform, server: string): Promise<string | undefined> {
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
   const accept = { accept: 'application/json, text/event-stream' };
@@ -95,7 +95,10 @@ async function challengedMetadata(platform: Platform, server: string): Promise<s
   return /\bresource_metadata="([^"]+)"/i.exec(headers.get('www-authenticate') ?? '')?.[1];
 }
 
-/** Whether the metadata is about the server: a resource of its origin that is its address or a part of its path. */
+/**
+ * Returns whether metadata applies to the server: its resource is on the same origin and is the server's address or a
+ * parent path of it.
+ */
 function covers(resource: string, server: string): boolean {
   const [of, at] = [new URL(resource), new URL(server)];
   const path = of.pathname.replace(/\/$/, '');

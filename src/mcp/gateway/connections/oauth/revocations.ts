@@ -9,14 +9,14 @@ const AT_ONCE = 20;
 
 type Ended = Pick<GatewayConnectionRow, 'type' | 'user_id' | 'server' | 'sealed'>;
 
-/** Notes the tokens of ended connections, which are then revoked where they came from. */
+/** Stores the tokens of ended connections, which are then revoked at their authorization servers. */
 export async function revokeLater({ db, now }: Change, ended: readonly Ended[]): Promise<void> {
   for (const { type, user_id, server, sealed } of ended)
     if (type === 'oauth')
       await db.insertInto('gateway_revocations').values({ user_id, server, sealed, created_at: now }).execute();
 }
 
-/** Revokes the noted tokens, each once. */
+/** Revokes the stored tokens, each once. */
 export async function revokeWaiting(platform: Platform): Promise<void> {
   const waiting = await platform.database.read
     .selectFrom('gateway_revocations')

@@ -2,10 +2,10 @@ import type { Platform } from '../../../../platform.ts';
 import type { UpstreamClient } from './client.ts';
 import { fetchUpstream } from './upstream-fetch.ts';
 
-/** The known data of the authorization server of a connection, and the person's tokens. */
+/** Data of a connection's authorization server, and the person's tokens. */
 export interface OAuthCredentials extends UpstreamClient {
   readonly type: 'oauth';
-  /** The address that the tokens may be sent to. */
+  /** The address to which the tokens may be sent. */
   readonly server: string;
   readonly issuer: string;
   readonly resource: string;
@@ -20,10 +20,10 @@ export interface OAuthCredentials extends UpstreamClient {
 
 export type TokenSource = Omit<OAuthCredentials, 'accessToken' | 'refreshToken' | 'expiresAt'>;
 
-/** The authorization server refused the grant: it is over. */
+/** The authorization server refused the grant, so the connection has ended. */
 export class GrantEnded extends Error {}
 
-/** The client's own part of a request to the token or revocation endpoint (RFC 6749, section 2.3). */
+/** The client authentication of a request to the token or revocation endpoint (RFC 6749, section 2.3). */
 function withClient(
   { clientId, clientSecret, secretInBody }: TokenSource,
   form: URLSearchParams,
@@ -37,7 +37,7 @@ function withClient(
   return {};
 }
 
-/** Asks the token endpoint. Throws {@link GrantEnded} for an answer that says that the grant is not valid. */
+/** Sends a request to the token endpoint. Throws {@link GrantEnded} if the answer is that the grant is not valid. */
 export async function askForTokens(
   platform: Platform,
   source: TokenSource,
@@ -61,7 +61,7 @@ export async function askForTokens(
   };
 }
 
-/** Keeps the refresh token if the answer has no new one (RFC 6749, section 6). */
+/** Keeps the previous refresh token if the answer has no new one (RFC 6749, section 6). */
 export async function refreshTokens(platform: Platform, before: OAuthCredentials): Promise<OAuthCredentials> {
   const { refreshToken } = before;
   if (refreshToken === undefined) throw new GrantEnded('there is no refresh token');
@@ -70,7 +70,7 @@ export async function refreshTokens(platform: Platform, before: OAuthCredentials
   return { ...after, refreshToken: after.refreshToken ?? refreshToken };
 }
 
-/** Ends the grant at the authorization server, if it offers that (RFC 7009). */
+/** Ends the grant at the authorization server if that supports revocation (RFC 7009). */
 export async function revokeTokens(platform: Platform, credentials: OAuthCredentials): Promise<void> {
   const { revocationEndpoint: url, refreshToken, accessToken, server } = credentials;
   if (url === undefined) return;

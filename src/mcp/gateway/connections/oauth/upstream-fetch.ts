@@ -18,13 +18,13 @@ export const upstreamFetches = defineState(
 export interface UpstreamAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The body as a JSON object; undefined if it is none. */
+  /** The body as a JSON object; undefined if it is not one. */
   readonly json: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Sends a request to a server or to what its discovery leads to. Private addresses and plain http are allowed at the
- * origin that the operator configured only, unless `gateway.allowPrivateNetworks` is set. Redirects are not followed.
+ * Sends a request to a server or to an address from its discovery. Private addresses and plain http are allowed only at
+ * the origin that the operator configured, unless `gateway.allowPrivateNetworks` is set. Redirects are not followed.
  */
 export async function fetchUpstream(
   platform: Platform,
