@@ -58,7 +58,9 @@ export function Section({ title, aside, children }: { title: string; aside?: Rea
   return (
     <section className="section">
       <header>
-        <h2>{title}</h2>
+        <h2>
+          <Untrusted>{title}</Untrusted>
+        </h2>
         {aside}
       </header>
       {children}

@@ -1,10 +1,29 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { t } from '../texts/index.ts';
 
 export interface Column<T> {
   readonly label: string;
   readonly cell: (row: T) => ReactNode;
   readonly num?: boolean;
+}
+
+/** What is wider than the window scrolls, and the keyboard reaches it then. */
+function Scrolled({ label, children }: { label: string; children: ReactNode }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [wider, setWider] = useState(false);
+  useEffect(() => {
+    const { current } = box;
+    if (!current?.firstElementChild) return;
+    const observer = new ResizeObserver(() => setWider(current.scrollWidth > current.clientWidth));
+    observer.observe(current);
+    observer.observe(current.firstElementChild);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <div className="scroll" ref={box} {...(wider && { tabIndex: 0, role: 'region', 'aria-label': label })}>
+      {children}
+    </div>
+  );
 }
 
 /** A table of at most one page of rows, with links to the pages around it. On a phone each row is a block. */
@@ -20,7 +39,7 @@ export function Table<T>({
   rowKey: (row: T, index: number) => string;
 }) {
   return (
-    <div className="scroll">
+    <Scrolled label={caption}>
       <table className="stack">
         <caption className="sr">{caption}</caption>
         <thead>
@@ -44,7 +63,7 @@ export function Table<T>({
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }
 

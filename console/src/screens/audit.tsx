@@ -7,7 +7,7 @@ import { EntryTable } from '../parts/entries.tsx';
 import { Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
-import { formatNumber, formatTime, Untrusted } from '../parts/text.tsx';
+import { formatNumber, formatTime, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { FILTER_KEYS, parseFilter, withFilter } from './audit-filter.ts';
 import { Tail } from './audit-tail.tsx';
@@ -218,7 +218,7 @@ function Facets({
             <button
               type="button"
               className="button plain"
-              aria-label={t.onlyThis(value)}
+              aria-label={t.onlyThis(visible(value))}
               onClick={() => add(key, value, false)}
             >
               {t.only}
@@ -226,7 +226,7 @@ function Facets({
             <button
               type="button"
               className="button plain"
-              aria-label={t.withoutThis(value)}
+              aria-label={t.withoutThis(visible(value))}
               onClick={() => add(key, value, true)}
             >
               {t.without}

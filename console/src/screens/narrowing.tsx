@@ -75,7 +75,9 @@ function Link({
                     <s>
                       <Untrusted>{sentenceOf(p)}</Untrusted>
                     </s>{' '}
-                    <span className="status limited">{t.noEffect(from)}</span>
+                    <span className="status limited">
+                      <Untrusted>{t.noEffect(from)}</Untrusted>
+                    </span>
                   </>
                 )}
               </li>

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { ScreenChecker } from '../support/accessible.ts';
+import { chromiumPath } from '../support/chromium.ts';
+import { addressesOf, consoleScene, routesOf, settled } from '../support/console-scene.ts';
+
+describe.skipIf(chromiumPath === undefined)('each screen of the console in Chromium', () => {
+  const scene = consoleScene();
+  const { service, openAs, go } = scene;
+
+  it.each(['en', 'de'])(
+    'in the language %s is accessible in both colour schemes at each width, and keeps to its policy',
+    async (language) => {
+      const { page, context, complaints } = await openAs('admin');
+      const addresses = addressesOf(scene.of.admin, scene.common);
+      const checker = new ScreenChecker(page);
+      const problems: string[] = [];
+      const visited = new Set<string>();
+      const tabs = new Set<string>();
+      await go(page, `?lang=${language}`);
+      expect(await page.evaluate(() => document.documentElement.lang)).toBe(language);
+      expect(Object.keys(addresses).sort()).toEqual((await routesOf(page)).sort());
+      for (const path of Object.values(addresses).flat()) {
+        visited.add(`/console${path}`.replace(/\?.*/, ''));
+        // One language opens each address anew, the other within the page, as links do.
+        if (language === 'en') await page.goto(`${service.url}/console${path}`);
+        else
+          await page.evaluate((to) => {
+            history.pushState(null, '', to);
+            dispatchEvent(new PopStateEvent('popstate'));
+          }, `/console${path}`);
+        await settled(page);
+        problems.push(...(await checker.check(`console${path}`, language)));
+        for (const tab of await page.locator('nav a').all())
+          tabs.add(((await tab.getAttribute('href')) as string).replace(/\?.*/, '').replace(/(.)\/$/, '$1'));
+      }
+      expect([...problems, ...complaints]).toEqual([]);
+      // A tab or a place of the navigation that this test does not know.
+      expect([...tabs].filter((path) => path.startsWith('/console') && !visited.has(path))).toEqual([]);
+      await context.close();
+    },
+  );
+});

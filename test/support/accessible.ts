@@ -1,0 +1,190 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { ALL_RULES, violationsOn } from './chromium.ts';
+
+export const WIDTHS = [1440, 768, 320] as const;
+const HEIGHT = 900;
+
+/** The only rules of axe whose outcome depends on the colour scheme. */
+const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
+/** Further rules whose outcome depends on the width of the window, for elements that are at all of them. */
+const OF_LAYOUT = ['target-size', 'scrollable-region-focusable'];
+
+/** What may stand in no text that a person reads: it turns the direction of what follows, or is invisible. */
+const DECEPTIVE = /[\u202a-\u202e\u2066-\u2069\u200b]/.source;
+
+/**
+ * Checks screens with axe in both colour schemes and at each width, at a fraction of the price of as many full checks:
+ *
+ * - All rules run at the first width, and at the others on the elements that appear only there.
+ * - The rules of the layout run at each width.
+ * - The rules of colours run in both schemes on each element whose colours, grounds and fonts no screen has had yet. Two
+ *   elements that agree in all of these have the same contrast.
+ *
+ * Each check also finds what is wider than the window, targets that are too low, more or fewer than one h1, and text
+ * that deceives its reader.
+ */
+export class ScreenChecker {
+  readonly #page: Page;
+  /** Elements outside of `main` are the same on all screens. */
+  readonly #framed = new Set<string>();
+  readonly #colours = new Set<string>();
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  /** Checks the screen that is shown. `language` and `name` are those of the screen. */
+  async check(name: string, language: string): Promise<string[]> {
+    const page = this.#page;
+    const problems: string[] = [];
+    const seen = new Set([...this.#framed].filter((key) => key.startsWith(language)));
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: HEIGHT });
+      for (const scheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme: scheme });
+        const found = await this.#look({ language, scheme, seen, first: width === WIDTHS[0] });
+        problems.push(...found.map((text) => `${name}, ${language}, ${width} px, ${scheme}: ${text}`));
+        const folder = process.env['LEGATE_TEST_SCREENSHOTS'];
+        if (folder) {
+          mkdirSync(folder, { recursive: true });
+          const file = `${name.replaceAll(/_\w+|%\w\w/g, '').replaceAll(/\W+/g, '-')}-${language}-${width}-${scheme}.png`;
+          await page.screenshot({ path: join(folder, file), fullPage: true });
+        }
+      }
+    }
+    return problems;
+  }
+
+  async #look({
+    language,
+    scheme,
+    seen,
+    first,
+  }: {
+    language: string;
+    scheme: string;
+    seen: Set<string>;
+    first: boolean;
+  }): Promise<string[]> {
+    for (;;) {
+      const page = this.#page;
+      const found = await page.evaluate(markNew, {
+        prefix: `${language} `,
+        scheme,
+        seen: [...seen],
+        colours: [...this.#colours],
+        first,
+        deceptive: DECEPTIVE,
+      });
+      const checks: [rules: Parameters<typeof violationsOn>[1], part?: string][] = [];
+      if (scheme === 'light') checks.push([first ? ALL_RULES : { type: 'rule', values: OF_LAYOUT }]);
+      if (found.appeared.length > 0 && !first) checks.push([ALL_RULES, '[data-appeared]']);
+      if (found.colours.length > 0) checks.push([{ type: 'rule', values: OF_COLOURS }, '[data-colours]']);
+      const problems = [...found.problems];
+      try {
+        for (const [rules, part] of checks)
+          for (const { id, html } of await violationsOn(page, rules, part)) problems.push(`${id}: ${html.join(' ')}`);
+      } catch (error) {
+        // What was marked has been replaced by an answer that arrived meanwhile.
+        if (String(error).includes('No elements found')) continue;
+        throw error;
+      }
+      for (const key of found.appeared) seen.add(key);
+      for (const key of found.framed) this.#framed.add(key);
+      for (const key of found.colours) this.#colours.add(key);
+      return problems;
+    }
+  }
+}
+
+/**
+ * Runs in the page. Marks what axe has to look at, and returns the keys of these elements: where they stand, and what
+ * they look like.
+ */
+function markNew(given: {
+  prefix: string;
+  scheme: string;
+  seen: string[];
+  colours: string[];
+  first: boolean;
+  deceptive: string;
+}): { appeared: string[]; framed: string[]; colours: string[]; problems: string[] } {
+  const [seen, known] = [new Set(given.seen), new Set(given.colours)];
+  const appeared: string[] = [];
+  const framed: string[] = [];
+  const colours: string[] = [];
+  const problems: string[] = [];
+  const deceptive = new RegExp(given.deceptive);
+  const grounds = new Map<Element, string>();
+  const groundOf = (element: Element | null): string => {
+    if (!element) return '';
+    let text = grounds.get(element);
+    if (text === undefined) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
+      const own = `${backgroundColor} ${backgroundImage} ${opacity}`;
+      // What does not change the ground is left out, so that the depth of an element does not count.
+      const plain = own === 'rgba(0, 0, 0, 0) none 1';
+      text = plain ? groundOf(element.parentElement) : `${groundOf(element.parentElement)}/${own}`;
+      grounds.set(element, text);
+    }
+    return text;
+  };
+  const places = new Map<Element, string>();
+  const placeOf = (element: Element): string => {
+    let place = places.get(element);
+    if (place === undefined) {
+      const parent = element.parentElement;
+      const index = parent ? [...parent.children].indexOf(element) : 0;
+      place = `${parent ? placeOf(parent) : ''}>${element.tagName}${index}`;
+      places.set(element, place);
+    }
+    return place;
+  };
+  for (const element of document.body.querySelectorAll('*')) {
+    element.removeAttribute('data-appeared');
+    element.removeAttribute('data-colours');
+    for (const name of ['title', 'aria-label', 'placeholder', 'alt'])
+      if (deceptive.test(element.getAttribute(name) ?? '')) problems.push(`deceptive ${name} of ${element.outerHTML}`);
+    if (!element.checkVisibility({ visibilityProperty: true }) || element.getClientRects().length === 0) continue;
+    const key = given.prefix + placeOf(element);
+    if (!seen.has(key)) {
+      appeared.push(key);
+      if (!element.closest('main')) framed.push(key);
+      // Its ancestor covers it.
+      if (!given.first && !element.parentElement?.closest('[data-appeared]')) element.setAttribute('data-appeared', '');
+    }
+    const ownText = [...element.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent?.trim() !== '');
+    if (!ownText && !element.matches('input, select, textarea')) continue;
+    const style = getComputedStyle(element);
+    const look = [
+      given.scheme,
+      element.tagName,
+      style.color,
+      style.fontSize,
+      style.fontWeight,
+      style.textDecorationLine,
+      style.textShadow,
+      element.matches(':disabled, [aria-disabled=true]'),
+      element.parentElement ? getComputedStyle(element.parentElement).color : '',
+      groundOf(element),
+    ].join('|');
+    if (known.has(look)) continue;
+    known.add(look);
+    colours.push(look);
+    element.setAttribute('data-colours', '');
+  }
+  if (given.scheme !== 'light') return { appeared, framed, colours, problems };
+  const { documentElement: root } = document;
+  if (root.scrollWidth > root.clientWidth) problems.push(`${root.scrollWidth - root.clientWidth} px too wide`);
+  for (const e of document.querySelectorAll('button, input:not([type=hidden]), .button'))
+    if (e.getClientRects().length > 0 && e.getBoundingClientRect().height < 24)
+      problems.push(`a target that is too low: ${e.outerHTML}`);
+  const headings = document.querySelectorAll('h1').length;
+  if (headings !== 1) problems.push(`${headings} elements h1`);
+  if (document.querySelector('img')) problems.push('an image, made of text');
+  if (deceptive.test(document.body.innerText)) problems.push('deceptive text');
+  if (deceptive.test(document.title)) problems.push('a deceptive title');
+  return { appeared, framed, colours, problems };
+}
