@@ -944,11 +944,11 @@ export interface Enterprise {
 }
 
 export interface Erasure {
-  /** Number of rows of the ledger from which something was erased. */
+  /** Number of rows of the ledger from which data was erased. */
   readonly erased: number;
-  /** Sequence numbers of the entries that record the erasure. GET /ledger/proof?seq= proves each. */
+  /** Sequence numbers of the entries that record the erasure. GET /ledger/proof?seq= returns a proof of each. */
   readonly recordedAs: readonly number[];
-  /** Copies that the service does not have. */
+  /** Copies outside the service, which are not erased. */
   readonly outOfReach: string;
 }
 

@@ -14,7 +14,7 @@ import { append } from './rows.ts';
 export interface Change {
   readonly db: Transaction<Tables>;
   readonly now: number;
-  /** Time of the newest commit before this change. Later than `now` only in a reset of the ledger's clock. */
+  /** Time of the newest commit before this change. It is later than `now` only during a reset of the ledger's clock. */
   readonly previousTime: number;
   /** The epoch of this change. Write it into `policy_epoch` of each row that the change touches. */
   readonly epoch: number;
@@ -32,7 +32,7 @@ export interface Change {
    * Sets the actor from here on: for a request whose sender becomes known during the change, and for batched changes.
    */
   actAs(actor: Actor): void;
-  /** Brings the policy in memory up to the start of this change, so that rules can be checked against it. */
+  /** Brings the policy in memory up to date with the start of this change, so that rules can be checked against it. */
   readPolicy(): Promise<void>;
 }
 
@@ -47,11 +47,11 @@ export interface Placement {
   readonly firstEventSeq: number;
   /** New end of the ledger. */
   readonly lastSeq: number;
-  /** The change touched policy or credentials. */
+  /** Whether the change touched policy or credentials. */
   readonly invalidated: boolean;
 }
 
-/** Runs at the end of a change, after all reactions, in its transaction. May write, but emits nothing. */
+/** Runs at the end of a change, after all reactions, in its transaction. May write, but must not emit events. */
 export type KeepVersions = (change: Change, events: readonly ActedEvent[], placement: Placement) => Promise<void>;
 
 export interface ChangeOptions {
@@ -65,15 +65,15 @@ export interface ChangeOptions {
 }
 
 /**
- * Epochs increase by a random number up to this one, so that two histories that differ do not have the same epochs. The
+ * Epochs increase by a random number up to this one, so that two different histories do not have the same epochs. The
  * sum of 2^27 changes is still a safe integer.
  */
 const EPOCH_STEP = 2 ** 26;
-/** About 10,000 epochs. An instance that has not followed for longer drops its policy and reads it again. */
+/** About 10,000 epochs. An instance that is further behind drops its policy and reads it again. */
 const KEPT_EPOCHS = (EPOCH_STEP / 2) * 10_000;
 const PRUNED_EVERY = 64;
 
-/** Looks at a change that has done its work, with its events, before it is rolled back. */
+/** Inspects a change with its events, after its work and before it is rolled back. */
 export type Inspect<R> = (change: Change, events: readonly ActedEvent[]) => Promise<R>;
 
 /** A change that is rolled back. */
@@ -86,7 +86,7 @@ export interface Rehearsal<R> {
 /** A change after its commit. */
 export interface AppliedChange<T> {
   readonly result: T;
-  /** Undefined if the change appended nothing to the ledger. */
+  /** undefined if the change appended nothing to the ledger. */
   readonly commit: Commit | undefined;
   readonly invalidated: boolean;
 }
@@ -203,7 +203,8 @@ function groupEvents(emitted: readonly ActedEvent[]): EventGroup[] {
 }
 
 /**
- * Runs `work` and the reactions to its events as {@link applyChange} does, lets `inspect` look at it, rolls it back.
+ * Runs `work` and the reactions to its events as {@link applyChange} does, passes the result to `inspect`, and rolls it
+ * back.
  */
 export async function rehearseChange<R>(
   options: ChangeOptions,

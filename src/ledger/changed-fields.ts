@@ -1,11 +1,11 @@
 type Fields = Record<string, unknown>;
 
-/** Changes with every update, and repeats the time of the event. */
+/** Left out, because it changes with every update and equals the time of the event. */
 const ALWAYS = 'updatedAt';
 
 /**
- * `before` and `after` of an event, from a thing as it is shown before and after the change: only the fields that
- * differ, whole. A thing as it is shown holds no secret.
+ * Returns `before` and `after` of an event: the complete values of the fields that differ. `before` and `after` are
+ * objects as shown in answers, so they contain no secrets.
  */
 export function changedFields(was: object, is: object): { readonly before: Fields; readonly after: Fields } {
   const [from, to] = [was as Fields, is as Fields];

@@ -2,7 +2,7 @@ import type { ChangeRow } from '../storage/index.ts';
 import type { CommittedEvent, NewEvent } from './entry.ts';
 import type { EventType } from './event-types.ts';
 
-/** Events that report an occurrence and change nothing. Every other type except `audit` is a change. */
+/** Events that report an occurrence without a change. Every other type except `audit` is a change. */
 const OCCURRENCES: ReadonlySet<EventType> = new Set<EventType>([
   'anomaly.detected',
   'auth.signin',
@@ -15,13 +15,13 @@ const OCCURRENCES: ReadonlySet<EventType> = new Set<EventType>([
   'gateway.call',
 ]);
 
-/** Whether GET /changes lists events of this type (contract 17.2). */
+/** Returns whether GET /changes lists events of this type (contract 17.2). */
 export const isChange = (type: EventType): boolean => type !== 'audit' && !OCCURRENCES.has(type);
 
-/** Fields of `data` that hold the id of a subject. The owner of an agent is not what a change is about. */
+/** Fields of `data` that contain the id of a subject. The owner of an agent is not a subject of the change. */
 const SUBJECT_FIELD = /^(fromAgent|toAgent|(?!owner)[a-z]+Id)$/;
 
-/** Returns the ids of what a change is about: an agent, a delegation with both its agents, a user and so on. */
+/** Returns the ids of the subjects of a change: an agent, a delegation with both its agents, a user and so on. */
 export function subjectsOf({ agentId, data }: Pick<NewEvent, 'agentId' | 'data'>): string[] {
   const subjects = new Set<string>(agentId === undefined ? [] : [agentId]);
   for (const [name, value] of Object.entries(data))

@@ -4,11 +4,11 @@ import type { PostgresDatabase, PostgresListener } from '../storage/index.ts';
 /** Commits within this time share one notice. */
 const TOGETHER_MS = 10;
 const GREETING_MS = 5 * SECOND_MS;
-/** Without a greeting for this long, no other instance waits for commits. */
+/** After this time without a greeting, no other instance is waiting for commits. */
 const WATCHERS_MS = 3 * GREETING_MS;
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5 * SECOND_MS;
-/** A service that is closed soon needs no connection for this. */
+/** Delay before connecting, because a service that is closed soon does not need this connection. */
 const START_MS = SECOND_MS;
 
 export interface CommitNoticesOptions {
@@ -20,10 +20,10 @@ export interface CommitNoticesOptions {
 }
 
 /**
- * Tells instances on PostgreSQL about each other's commits by LISTEN and NOTIFY, on a connection of their own and after
- * the commit, which therefore takes no longer. A notice is only a hint that there are rows: it may be lost, for
- * instance while this connection is made again, so listeners also poll. Instances that wait for commits greet the
- * others; nothing is sent while none does.
+ * Notifies instances on PostgreSQL of each other's commits by LISTEN and NOTIFY, on a separate connection and after the
+ * commit, so that commits do not take longer. A notice is only a hint that there are new rows. It may be lost, for
+ * instance during a reconnect, so listeners also poll. Instances that wait for commits announce this by greetings;
+ * without greetings nothing is sent.
  */
 export class CommitNotices {
   readonly #o: CommitNoticesOptions;
@@ -34,7 +34,7 @@ export class CommitNotices {
   #stopped = false;
   #failed = false;
   #retryMs = FIRST_RETRY_MS;
-  /** When another instance last said that it waits for commits. */
+  /** Time of the last greeting of another instance. */
   #greetedAt = Number.NEGATIVE_INFINITY;
   #watching = false;
   #sentAt = Number.NEGATIVE_INFINITY;
@@ -49,17 +49,17 @@ export class CommitNotices {
     this.#timer = setTimeout(() => this.start(), START_MS).unref();
   }
 
-  /** Whether this instance hears of others' commits now. */
+  /** Whether this instance receives notices of others' commits now. */
   get connected(): boolean {
     return this.#client !== undefined;
   }
 
-  /** Whether another instance waits for commits of this one. */
+  /** Whether another instance is waiting for commits of this one. */
   get watched(): boolean {
     return performance.now() - this.#greetedAt <= WATCHERS_MS;
   }
 
-  /** Whether this instance waits for commits of others, now and from now on. */
+  /** Sets whether this instance waits for commits of others from now on. */
   watch(watching: boolean): void {
     this.start();
     if (this.#watching === watching) return;
@@ -72,14 +72,15 @@ export class CommitNotices {
     this.#listeners.add(listener);
   }
 
-  /** Connects now instead of a second after the start of the service. */
+  /** Connects immediately instead of a second after the start of the service. */
   start(): void {
     if (this.#started || this.#stopped) return;
     this.#started = true;
     if (this.#o.database.session.direct) this.#connect();
     else
       this.#o.onWarning(
-        'a pooler is between this instance and PostgreSQL: events of other instances are found by polling, not by LISTEN',
+        'a pooler is between this instance and PostgreSQL: events of other instances are found by polling, not by ' +
+          'LISTEN',
         {},
       );
   }
@@ -114,7 +115,7 @@ export class CommitNotices {
     client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
     client.on('end', () => this.#lose(client));
     try {
-      // Notices write nothing that must be durable.
+      // Notices need no durable commit.
       await client.query(`set synchronous_commit = off; listen "${this.#channel}"`);
     } catch (error) {
       void client.end().catch(() => {});
@@ -126,16 +127,17 @@ export class CommitNotices {
     this.#send('ask');
     this.#greet();
     this.#greeting = setInterval(() => this.#greet(), GREETING_MS).unref();
-    // Notices were lost while there was no connection.
+    // Notices may have been lost while there was no connection.
     this.#notify();
   }
 
-  /** Connects again after a while. `client` is the connection that was lost, if one was made. */
+  /** Connects again after a while. `client` is the lost connection, if there was one. */
   #lose(client: PostgresListener | undefined, error?: unknown): void {
     if (this.#stopped || this.#client !== client) return;
     this.#client = undefined;
     clearInterval(this.#greeting);
-    if (!this.#failed) this.#o.onError('notices of other instances are lost: until they are back, it is polled', error);
+    if (!this.#failed)
+      this.#o.onError('notices of other instances cannot be received; polling until the connection is back', error);
     this.#failed = true;
     this.#timer = setTimeout(() => this.#connect(), this.#retryMs).unref();
     this.#retryMs = Math.min(MAX_RETRY_MS, 2 * this.#retryMs);

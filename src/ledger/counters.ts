@@ -6,7 +6,7 @@ interface Cell {
 }
 
 const NONE: readonly string[] = [];
-/** Bounds memory: above it, `trim` drops all counters, and they are read again from the table. */
+/** Limits memory: above this number, `trim` drops all counters, and they are read again from the table. */
 const MAX_CELLS = 100_000;
 
 /**
@@ -31,7 +31,7 @@ export class HourCounters {
     return keys;
   }
 
-  /** Bounds memory. Call it between batches only: in a batch, counts that are not written yet would be lost. */
+  /** Limits memory. Must be called between batches: during a batch, counts that are not written yet would be lost. */
   trim(): void {
     if (this.#cells.size > MAX_CELLS) this.forget();
   }
@@ -41,7 +41,7 @@ export class HourCounters {
     for (const s of states) this.#cells.set(s.key, { hour: s.hour, used: s.used });
   }
 
-  /** Calls allowed under `key` in `hour`. Returns undefined if the counter is not in memory. */
+  /** Returns the number of calls allowed under `key` in `hour`; undefined if the counter is not in memory. */
   used(key: string, hour: number): number | undefined {
     const cell = this.#cells.get(key);
     if (!cell) return undefined;
@@ -56,7 +56,7 @@ export class HourCounters {
     this.#dirty.add(key);
   }
 
-  /** Returns the counters to write with this batch. */
+  /** Returns the counters that this batch has to write. */
   drain(): CounterState[] {
     if (this.#dirty.size === 0) return [];
     const out: CounterState[] = [];
@@ -68,7 +68,7 @@ export class HourCounters {
     return out;
   }
 
-  /** Drops everything. Called after a failed batch, or after another instance has written. */
+  /** Drops all counters. Called after a failed batch, or after another instance has written. */
   forget(): void {
     this.#cells.clear();
     this.#dirty.clear();

@@ -1,9 +1,8 @@
 import type { Database, SqliteDatabase } from '../storage/index.ts';
 
 /**
- * The epoch committed now, by any instance. It serves caches that are used without the head row's lock and must be
- * dropped with the very next change. Requests in one event-loop tick share one query, which always starts after the
- * last of them.
+ * The newest committed epoch of any instance. It is for caches that are used without the head row's lock and must be
+ * dropped with the next change. Requests in one event-loop tick share one query, which starts after the last of them.
  */
 export class CurrentEpoch {
   readonly #database: Database;

@@ -1,7 +1,7 @@
 import type { KyselyPlugin, PluginTransformQueryArgs, PluginTransformResultArgs } from 'kysely';
 import { CommonErrors } from '../kernel/errors.ts';
 
-/** Refuses statements after a time, so that a transaction ends soon after it. */
+/** Refuses statements after a deadline, so that a transaction ends soon after it. */
 export class Deadline implements KyselyPlugin {
   readonly #end: number;
 

@@ -1,24 +1,25 @@
 import type { Actor } from '../access/actor.ts';
 
-/** The caller who asked for a decision, if that was not the agent itself (contract 17.4). */
+/** The caller who requested a decision, if that was not the agent itself (contract 17.4). */
 export type AskedBy = Pick<Actor, 'kind' | 'id' | 'userId' | 'clientId' | 'grantId' | 'workload' | 'enterprise'>;
 
 /**
- * The parts of an audit entry that have no columns. Stored in the column `decided`, so that the decision
- * can be evaluated again as it was made.
+ * The parts of an audit entry that have no columns. Stored in the column `decided`, so that the decision can be
+ * evaluated again under the same conditions.
  */
 export interface Decided {
   /** Resource pattern of the agent's entry that allowed the call or whose constraint refused it. */
   readonly pattern?: string;
   /**
-   * If a received entry refused: the chain from the root to the agent. An allowed call has it in its own column.
+   * If a received entry refused the call: the chain from the root to the agent. For an allowed call the chain is in its
+   * own column.
    */
   readonly chain?: readonly string[];
   /** Absent: the agent itself. */
   readonly askedBy?: AskedBy;
   /** The approval that the call used. */
   readonly approvalId?: string;
-  /** A person had approved the call, and it was refused for another reason, so that the approval was not used. */
+  /** A person had approved the call, but it was refused for another reason, so the approval was not used. */
   readonly approved?: boolean;
   /** Counters of limits on calls as the decision found them, in the order in which it first looked at each. */
   readonly used?: readonly number[];
@@ -33,7 +34,7 @@ export interface Decided {
   readonly erased?: boolean;
 }
 
-/** Short names, since every entry that is not the simplest kind stores them. */
+/** The names are short, because every entry except the simplest kind stores them. */
 interface Stored {
   readonly p?: string;
   readonly d?: readonly string[];
@@ -47,7 +48,7 @@ interface Stored {
 }
 
 /**
- * Returns the text to store. The usual decision, which an agent asked about itself, stores its pattern as it stands;
+ * Returns the text that is stored. For the usual decision, requested by the agent itself, this is the plain pattern;
  * JSON begins with a brace.
  */
 export function writeDecided(decided: Decided): string | null {

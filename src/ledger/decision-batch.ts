@@ -13,7 +13,7 @@ import { append } from './rows.ts';
 
 const MAX_LOADING_ROUNDS = 1000;
 
-/** A decision and the promise of its caller. */
+/** A decision and the promise that its caller awaits. */
 export interface QueuedDecision {
   readonly decision: PendingDecision<unknown>;
   /** Set if the request has an `Idempotency-Key`. */
@@ -28,21 +28,21 @@ export interface DecisionBatchOptions {
   readonly policy: PolicyCache;
   readonly history: History;
   readonly time: LedgerTime;
-  /** Unique to this instance. */
+  /** Unique id of this instance. */
   readonly instance: string;
   readonly onError: (message: string, error: unknown) => void;
 }
 
 /**
  * Decides batches and commits each in one transaction. A caller gets its answer only after its record is durable. If a
- * batch cannot be recorded, nothing of it is allowed. The caller serialises batches.
+ * batch cannot be recorded, all its decisions are rejected. The caller serialises batches.
  */
 export class DecisionBatches {
   readonly #o: DecisionBatchOptions;
   readonly #store: BatchStore;
   readonly #stats: LedgerStats;
   readonly #counters = new HourCounters();
-  /** The newest batch that this instance committed. */
+  /** The newest batch that this instance has committed. */
   #writer: string | undefined;
   #number = 0;
 
@@ -53,9 +53,9 @@ export class DecisionBatches {
   }
 
   /**
-   * Commits the decisions that `take` returns, which is called once the head row is locked, so that everything that
-   * arrives during the wait is part of the batch. Settles the promise of each, and returns what was committed, if
-   * anything. Events that were noted follow the decisions.
+   * Commits the decisions that `take` returns. `take` is called once the head row is locked, so that decisions that
+   * arrive during the wait join the batch. Settles the promise of each decision, and returns the committed rows, if
+   * any. Noted events follow the decisions.
    */
   async commit(take: () => readonly QueuedDecision[], notes: EventNotes): Promise<Commit | undefined> {
     const { policy, clock, history, time } = this.#o;
@@ -139,7 +139,7 @@ export class DecisionBatches {
       this.#counters.forget();
       await this.#store.rollback();
       this.#o.onError('decisions could not be recorded', error);
-      // The cause may be one of the events, so they do not join another batch.
+      // An event may have caused the failure, so the events do not join another batch.
       if (noted) void notes.writeApart(noted);
       for (const { reject } of batch ?? take())
         reject(error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error }));
@@ -151,8 +151,8 @@ export class DecisionBatches {
   }
 
   /**
-   * Rejects decisions that were made before, or whose key was used for another request, with what is kept of that, if
-   * the caller may still ask. Returns the others.
+   * Rejects decisions that were made before, or whose key was used for another request, with the kept answer if the
+   * caller may still ask. Returns the others.
    */
   async #withoutRepeated(batch: readonly QueuedDecision[], context: BatchContext): Promise<readonly QueuedDecision[]> {
     const scopes = new Set(batch.flatMap(({ key }) => key?.scope ?? []));

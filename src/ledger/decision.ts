@@ -7,7 +7,7 @@ import type { AuditRecord, NewEvent } from './entry.ts';
 export interface BatchContext {
   readonly now: number;
   readonly epoch: number;
-  /** Number of times that the database has lost commits: what was read before the latest is not valid. */
+  /** Number of times that the database has lost commits. Data read before the latest loss is not valid. */
   readonly losses: number;
   readonly counters: HourCounters;
   /** State that decisions of one batch share, such as approvals requested or used in it. */
@@ -26,7 +26,7 @@ export interface Outcome<T> {
   readonly by?: Actor;
 }
 
-/** Something that a decision depends on and that is not in memory: counters by key, or data that `load` reads. */
+/** Data that a decision needs and that is not in memory: counters by key, or data that `load` reads. */
 export type Need = { readonly counters: readonly string[] } | { readonly load: (db: Db) => Promise<void> };
 
 /** The answer of a decision that cannot be made yet. */
@@ -37,14 +37,14 @@ export interface Lacking {
 /** A decision waiting for its batch. All decisions of a batch are prepared first; then each is decided. */
 export interface PendingDecision<T> {
   /**
-   * Called once, under the lock. Reloads what may have changed since the request came in, and names the counters that
-   * the decision probably needs (`context.counters.want`). Returns undefined when nothing is stale. A LegateError
-   * rejects this decision alone.
+   * Called once, under the lock. Reloads data that may have changed since the request arrived, and requests the
+   * counters that the decision probably needs (`context.counters.want`). Returns undefined when nothing is stale. A
+   * LegateError rejects this decision alone.
    */
   prepare(context: BatchContext, db: Db): Promise<void> | undefined;
   /**
-   * Decides synchronously under the lock. If something is missing, returns what it lacks, before any effect, and is
-   * called again once that is loaded. An error rejects this decision alone.
+   * Decides synchronously under the lock. If data is missing, returns a description of it, before any effect, and is
+   * called again once it is loaded. An error rejects this decision alone.
    */
   decide(context: BatchContext): Outcome<T> | Lacking;
   /** After `prepare`: throws a LegateError if the caller may no longer ask. Called before a kept answer is returned. */

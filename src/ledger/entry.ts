@@ -25,7 +25,7 @@ export interface AuditRecord {
   readonly parameters: string | null;
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** JSON array, or null. */
+  /** JSON array of the chain, or null. */
   readonly delegationIds: string | null;
   /** The permission that decided and the caller who asked, as `writeDecided` writes them, or null. */
   readonly decided: string | null;
@@ -54,7 +54,7 @@ export interface Head {
   readonly seq: number;
   readonly epoch: number;
   readonly clock: number;
-  /** Names the batch that was committed last, by any instance. */
+  /** Identifies the newest committed batch of any instance. */
   readonly writer: string;
   /** The database's own time, if it is not that of this machine. */
   readonly time?: number;
@@ -74,7 +74,7 @@ export interface Batch {
   readonly timestamp: number;
   readonly records: readonly AuditRecord[];
   readonly counters: readonly CounterState[];
-  /** Unique to this batch. */
+  /** Unique id of this batch. */
   readonly writer: string;
   /** Answers of decisions that may be requested again with the same `Idempotency-Key`. */
   readonly kept: readonly IdempotencyKeyRow[];
@@ -103,13 +103,13 @@ export interface Commit {
   readonly timestamp: number;
 }
 
-/** Policy and credentials in memory, up to date as of `epoch`. */
+/** Policy and credentials in memory, current as of `epoch`. */
 export interface PolicyCache {
-  /** Everything committed up to this epoch is in memory. */
+  /** The epoch up to which all commits are in memory. */
   readonly epoch: number;
-  /** Reads what changed since `epoch` and advances it. Called under the head row's lock. */
+  /** Reads the changes since `epoch` and advances it. Called under the head row's lock. */
   refresh(db: Db, epoch: number): Promise<void>;
-  /** Keeps everything in memory until `release`, however large it is. Called when a batch begins. */
+  /** Prevents eviction until `release`, even above the size limit. Called when a batch begins. */
   hold(): void;
   release(): void;
   /** Marks everything in memory as outdated: the next refresh drops it. */
@@ -121,6 +121,6 @@ export interface LedgerStats {
   records: number;
   failures: number;
   queued: number;
-  /** Changes that were committed, or may have been. */
+  /** Changes that were, or may have been, committed. */
   changes: number;
 }

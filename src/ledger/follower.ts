@@ -7,32 +7,32 @@ export interface FollowerOptions {
   /** Sequence numbers processed at once when rows are read from the ledger. */
   readonly sliceSize: number;
   /**
-   * Returns the sequence number up to which everything is processed and stored. Called at the first use and after
-   * {@link LedgerFollower.reset}.
+   * Returns the sequence number up to which all rows are processed and stored. Called at the first use and after {@link
+   * LedgerFollower.reset}.
    */
   readonly readStart: () => Promise<number>;
   /** Returns the last row that may be processed now. By default the newest one. */
   readonly readEnd?: () => Promise<number>;
   /**
    * Processes the rows from `from` to `upto`, both inclusive. Returns the last row processed, which may be earlier;
-   * `from - 1` ends the catch-up. When it throws {@link Superseded}, the catch-up starts again from what is stored.
+   * `from - 1` ends the catch-up. If it throws {@link Superseded}, the catch-up starts again from the stored position.
    */
   readonly onSlice: (from: number, upto: number) => Promise<number>;
   /** Called after each slice, when the position is up to date. May throw {@link Superseded} as well. */
   readonly afterSlice?: () => Promise<void>;
   /**
-   * Processes a commit of this instance in memory. `joins`: everything before it is processed. Returns whether the
-   * commit is processed now; otherwise a later slice does it.
+   * Processes a commit of this instance in memory. `joins`: all rows before it are processed. Returns whether it has
+   * processed the commit; otherwise a later slice does.
    */
   readonly onCommit?: (commit: Commit, joins: boolean) => boolean;
   /**
-   * Maximum number of rows of commits that are held while a catch-up is under way, and given to `onCommit` after the
-   * slice that they follow. Without it, a follower under load reads again and again what was committed meanwhile.
+   * Maximum number of committed rows that are held during a catch-up and passed to `onCommit` after the slice that they
+   * follow. Without it, a follower under load would have to read every row that was committed during a slice.
    */
   readonly maxHeldRows?: number;
-  /** Between slices. By default one turn of the event loop. */
+  /** Pause between slices. By default one turn of the event loop. */
   readonly pause?: () => Promise<void>;
-  /** What {@link LedgerFollower.runSoon} runs, and after which delay. The follower goes on after an error. */
+  /** The work of {@link LedgerFollower.runSoon} and its delay. The follower continues after an error. */
   readonly background?: {
     readonly run: () => Promise<unknown>;
     readonly delayMs: number;
@@ -41,12 +41,12 @@ export interface FollowerOptions {
 }
 
 /**
- * Processes every row of the ledger once, in order: commits of this instance as they happen, and in slices what other
- * instances wrote, what was missed, and what was written before a start. Several instances may follow under one name:
- * each stores its progress with {@link movePosition}, and the slower one starts again from what is stored.
+ * Processes every row of the ledger once, in order: commits of this instance as they happen, and in slices the commits
+ * of other instances, missed commits, and those from before the start. Several instances may follow under one name:
+ * each stores its progress with {@link movePosition}, and the slower one starts again from the stored position.
  *
- * A follower never delays or fails a commit: what it throws in the background goes to `background.onError`, and it
- * yields between slices. `exclusively` keeps its work in one order.
+ * A follower never delays or fails a commit: its errors in the background go to `background.onError`, and it yields
+ * between slices. `exclusively` runs its work in one order.
  */
 export class LedgerFollower {
   readonly #o: FollowerOptions;
@@ -66,7 +66,7 @@ export class LedgerFollower {
     this.#o = options;
   }
 
-  /** Everything up to this sequence number is processed in memory. undefined before the first catch-up. */
+  /** Sequence number up to which all rows are processed in memory; undefined before the first catch-up. */
   get position(): number | undefined {
     return this.#position;
   }
@@ -84,7 +84,7 @@ export class LedgerFollower {
     }
   };
 
-  /** Processes held commits that join on to the position, without a gap in time in which another could happen. */
+  /** Processes held commits that directly follow the position, synchronously, so that no other commit can intervene. */
   #takeHeld(): void {
     if (this.#held.length === 0) return;
     const held = this.#held;
@@ -105,12 +105,12 @@ export class LedgerFollower {
     this.#position = undefined;
   }
 
-  /** Moves the position after rows were processed outside a slice. */
+  /** Sets the position after rows were processed outside a slice. */
   moveTo(position: number): void {
     this.#position = position;
   }
 
-  /** Processes what is missing up to the end, or until the deadline. Returns the position. */
+  /** Processes the missing rows up to the end, or until the deadline. Returns the position. */
   async catchUp(deadline = Number.POSITIVE_INFINITY): Promise<number> {
     this.#catchUps++;
     try {
@@ -144,7 +144,7 @@ export class LedgerFollower {
     }
   }
 
-  /** A stop ends the pause. */
+  /** A stop also ends the pause. */
   #pause(): Promise<void> {
     const { pause = yieldOnce } = this.#o;
     return new Promise((resolve, reject) => {
@@ -153,7 +153,7 @@ export class LedgerFollower {
     });
   }
 
-  /** Runs work after all work before it. */
+  /** Runs work after all earlier work. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});
@@ -161,8 +161,8 @@ export class LedgerFollower {
   }
 
   /**
-   * Runs in the background after a delay, once for all calls until then. A shorter delay replaces a longer one. What is
-   * due while a run is in progress becomes one further run, so that a stop never waits for more than one.
+   * Runs in the background after a delay, once for all calls until then. A shorter delay replaces a longer one. Calls
+   * during a run cause one further run, so that a stop never waits for more than one.
    */
   runSoon(delayMs?: number): void {
     const { background } = this.#o;
@@ -186,7 +186,7 @@ export class LedgerFollower {
     this.#isRunning = false;
   }
 
-  /** Begins nothing new and waits for the work in progress, but not for its pauses. */
+  /** Starts no further work and waits for the work in progress, but not for its pauses. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

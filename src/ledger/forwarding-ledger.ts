@@ -1,9 +1,6 @@
 import type { LedgerPort } from './ledger.ts';
 
-/**
- * Base of ledgers for a single request, with what they share with the ledger of the service. Reads and listeners pass
- * through.
- */
+/** Base class of ledgers for a single request. Reads and listeners are forwarded to the ledger of the service. */
 export abstract class ForwardingLedger {
   protected readonly ledger: LedgerPort;
 

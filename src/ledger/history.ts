@@ -4,21 +4,19 @@ import type { Commit, Head, PolicyCache } from './entry.ts';
 /** How often the head is read for commits of other instances, and for a loss of commits. */
 const POLL_MS = 1000;
 
-/**
- * The newest row of the ledger that this instance has seen. Its id is random, so it identifies all that precedes it.
- */
+/** The newest row of the ledger that this instance has read. Its id is random, so it identifies all rows before it. */
 interface SeenRow {
   readonly seq: number;
   readonly id: string;
 }
 
 /**
- * Notices when the database has lost commits that this instance has seen: a standby took over without the last ones, or
- * an older snapshot was restored. Memory must not win over the database then, so listeners drop what they derived from
- * the ledger. Between such losses the ledger has one history, of which every later state is a continuation.
+ * Detects that the database has lost commits that this instance has seen, because a standby took over without the last
+ * ones or an older snapshot was restored. Data in memory is wrong then, so listeners drop everything that they derived
+ * from the ledger. Between two losses the ledger has one history, and every later state continues it.
  */
 export class History {
-  /** Number of losses noticed. */
+  /** Number of detected losses. */
   losses = 0;
   readonly #database: Database;
   readonly #onError: (message: string, error: unknown) => void;
@@ -40,25 +38,25 @@ export class History {
     this.#lossListeners.add(listener);
   }
 
-  /** Calls `listener` with sequence and epoch of the head each time it was read. */
+  /** Calls `listener` with sequence and epoch of the head after each read of it. */
   onHead(listener: (seq: number, epoch: number) => void): void {
     this.#headListeners.add(listener);
   }
 
-  /** Notes a commit of this instance. */
+  /** Records a commit of this instance. */
   committed({ firstSeq, records, events }: Commit): void {
     const last = events.at(-1) ?? records.at(-1);
     if (last) this.#seen = { seq: firstSeq + records.length + events.length - 1, id: last.id };
   }
 
-  /** Called with the head under its lock. Nothing may depend on what was seen beyond it. */
+  /** Called with the locked head. Rows after the head must not be relied on. */
   check({ seq }: Head): void {
     if (this.#seen && seq < this.#seen.seq) this.#lose(seq);
   }
 
   /**
-   * Brings the policy in memory up to the head, which is locked. Epochs are random numbers, so an epoch that the
-   * database does not know belongs to commits that it has lost: nothing read up to there is valid.
+   * Brings the policy in memory up to date with the locked head. Epochs are random numbers, so an epoch that the
+   * database does not have belongs to lost commits, and no data read up to it is valid.
    */
   async refresh(policy: PolicyCache, { seq, epoch }: Head): Promise<void> {
     const db = this.#database.lockedRead;
@@ -72,7 +70,9 @@ export class History {
     await policy.refresh(db, epoch);
   }
 
-  /** Reads the head, and whether what was seen is still part of the ledger. Concurrent calls share one query. */
+  /**
+   * Reads the head, and whether the newest row that was seen is still in the ledger. Concurrent calls share one query.
+   */
   read(): Promise<void> {
     this.#reading ??= this.#readHead().finally(() => {
       this.#reading = undefined;

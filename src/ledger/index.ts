@@ -1,14 +1,14 @@
 /**
- * The append-only log of everything that happens, and its only writer. A row is both an audit entry or event and its
- * place in the event stream.
+ * The append-only log of everything that happens, and its only writer. Each row is an audit entry or event, and its
+ * sequence number is its position in the event stream.
  *
  * Guarantees: an answer or a result is returned only after its rows are durable; sequence numbers have no gaps and
  * timestamps never decrease, across all instances; a change of policy or credentials applies to the next decision on
  * every instance; limits on calls per hour hold across instances.
  *
  * `ledger.ts` queues work, `decision-batch.ts` commits decisions, `change.ts` commits changes, `read.ts` reads by
- * filter, with the index in `search`. What a decision evaluates is in `authorization/permissions`; the HTTP routes are
- * in `activity/audit`.
+ * filter, with the index in `search`. The evaluation of decisions is in `authorization/permissions`; the HTTP routes
+ * are in `activity/audit`.
  */
 export type { Change, KeepVersions, Reaction } from './change.ts';
 export { changedFields } from './changed-fields.ts';

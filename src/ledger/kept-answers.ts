@@ -6,10 +6,10 @@ const KEPT_MS = DAY_MS;
 /** Longest answer that is kept, in characters of its JSON. */
 const MAX_KEPT_CHARS = 65_536;
 
-/** The row that has the answer of a whole request, rather than one of its decisions. */
+/** Number of the row with the answer of a whole request, rather than of one of its decisions. */
 export const WHOLE_REQUEST = -1;
 
-/** Identifies a decision of a request with an `Idempotency-Key`, so that it is made once. */
+/** Identifies a decision of a request with an `Idempotency-Key`, so that it is made only once. */
 export interface DecisionKey {
   /** Digest of principal, method, path and key. */
   readonly scope: string;
@@ -19,17 +19,17 @@ export interface DecisionKey {
   readonly fingerprint: string;
 }
 
-/** Thrown instead of a second effect: the request, or this decision of it, has been carried out before. */
+/** Thrown instead of repeating an effect: the request, or this decision of it, has already been carried out. */
 export class AlreadyAnswered extends Error {
   readonly row: IdempotencyKeyRow;
 
   constructor(row: IdempotencyKeyRow) {
-    super('The request was carried out before.');
+    super('The request has already been carried out.');
     this.row = row;
   }
 }
 
-/** The row that keeps an answer. One that is too long is not kept; the row then only prevents a second effect. */
+/** The row with a kept answer. An answer that is too long is not kept; the row then only prevents a second effect. */
 export function keptAnswer(
   key: DecisionKey,
   kind: IdempotencyKeyRow['kind'],

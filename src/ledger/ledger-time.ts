@@ -1,34 +1,34 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Head } from './entry.ts';
 
-/** An instance whose clock is off by more than this says so. */
+/** A larger difference of an instance's clock is logged. */
 const WARN_MS = 2000;
-/** An instance whose clock is off by more than this does not write. */
+/** With a larger difference, an instance does not write. */
 const MAX_OFF_MS = 30_000;
 const WARN_EVERY_MS = 60_000;
 
-/** The clocks of this instance and of the database differ so much that neither can be believed. */
+/** The clocks of this instance and of the database differ too much to rely on either. */
 export class ClockError extends Error {
   override readonly name = 'ClockError';
 }
 
 export interface LedgerTimeOptions {
   readonly clock: Clock;
-  /** Stands in for the database's clock. Without it the time is what the head was read with. */
+  /** Replaces the database's clock. Without it, the time that was read with the head is used. */
   readonly databaseClock?: Clock | undefined;
   readonly onWarning: (message: string, fields: object) => void;
 }
 
 /**
- * The time of commits. PostgreSQL reports its own with the head row, so that all instances agree on it whatever their
- * clocks say; on SQLite it is the clock of the machine. It never goes back along the sequence.
+ * The time of commits. PostgreSQL reports its own with the head row, so that all instances agree on it regardless of
+ * their own clocks; on SQLite it is the clock of the machine. It never decreases along the sequence.
  */
 export class LedgerTime {
-  /** How far the clock of this instance is ahead of the database's, at least; negative if it is slow. */
+  /** Minimum difference by which the clock of this instance is ahead of the database's; negative if it is slow. */
   offMs = 0;
   /**
-   * How far the newest commit is ahead of the database's clock. Until that has caught up, the ledger's time stands
-   * still.
+   * How far the newest commit is ahead of the database's clock. The ledger's time does not advance until that clock has
+   * caught up.
    */
   aheadMs = 0;
   readonly #o: LedgerTimeOptions;
@@ -43,7 +43,7 @@ export class LedgerTime {
   }
 
   /**
-   * Returns the time of a commit after `head`, which was asked for at `askedAt` of the instance's clock. Throws a
+   * Returns the time of a commit after `head`, which was requested at `askedAt` of the instance's clock. Throws a
    * ClockError if the clocks differ by more than 30 s.
    */
   after(head: Head, askedAt: number): number {
@@ -51,8 +51,8 @@ export class LedgerTime {
   }
 
   /**
-   * Notes how far the clock of this instance is off, by the database's time at a moment after `askedAt`. Returns the
-   * time.
+   * Measures how far the clock of this instance is off, from the database's time at some moment after `askedAt`.
+   * Returns the time.
    */
   compare(databaseTime: number | undefined, askedAt: number): number {
     const now = this.#o.clock.now();
@@ -69,7 +69,8 @@ export class LedgerTime {
     if (this.aheadMs > WARN_MS) this.#warn();
     if (!this.isTrusted)
       throw new ClockError(
-        `The clock of this instance is ${secondsOf(this.offMs)} s off that of the database: nothing is recorded until both agree.`,
+        `The clock of this instance differs from that of the database by ${secondsOf(this.offMs)} s: nothing is ` +
+          `recorded until both agree.`,
       );
     return time;
   }
@@ -80,13 +81,13 @@ export class LedgerTime {
     this.#warnedAt = at;
     const { onWarning } = this.#o;
     if (Math.abs(this.offMs) > WARN_MS)
-      onWarning('the clock of this instance differs from that of the database: set both by NTP', {
+      onWarning('the clock of this instance differs from that of the database: synchronize both with NTP', {
         seconds: secondsOf(this.offMs),
       });
     if (this.aheadMs > WARN_MS)
       onWarning(
-        'the newest commit is ahead of the clock: the time of the ledger stands still until the clock has caught up, ' +
-          'or npx legate clock reset is run',
+        'the newest commit is ahead of the clock: the time of the ledger does not advance until the clock has caught ' +
+          'up, or npx legate clock reset is run',
         { seconds: secondsOf(this.aheadMs) },
       );
   }

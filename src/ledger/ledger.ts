@@ -21,7 +21,7 @@ type LedgerOptions = Omit<DecisionBatchOptions & ChangeOptions, 'history' | 'tim
   Pick<LedgerTimeOptions, 'databaseClock' | 'onWarning'>;
 
 const MAX_BATCH = 512;
-/** Waiting decisions. Further ones are refused at once instead of being queued. */
+/** Maximum number of waiting decisions. Further ones are refused immediately instead of being queued. */
 const MAX_QUEUE = 20_000;
 
 /**
@@ -34,7 +34,7 @@ export class Ledger {
   readonly epoch: CurrentEpoch;
   readonly history: History;
   readonly time: LedgerTime;
-  /** Commits of other instances. Undefined on SQLite. */
+  /** Notices of other instances' commits; undefined on SQLite. */
   readonly notices: CommitNotices | undefined;
   readonly #o: DecisionBatchOptions & ChangeOptions;
   readonly #batches: DecisionBatches;
@@ -87,8 +87,8 @@ export class Ledger {
   }
 
   /**
-   * Returns what to pass the next decision of the same request to. Decisions of one request are numbered in the order
-   * in which they are reserved, so that a repetition of the request finds each of them again.
+   * Returns the object that queues the next decision of the same request. Decisions of one request are numbered in the
+   * order of reservation, so that a repetition of the request finds each of them.
    */
   reserve(): Pick<Ledger, 'decide'> {
     return this;
@@ -117,25 +117,25 @@ export class Ledger {
     return dialect === 'sqlite' ? this.#mutex.run(run) : run();
   }
 
-  /** Moves SQLite's log into the database file, so that nothing of what was erased is left in it. */
+  /** Moves SQLite's log into the database file, so that no erased data remains in it. */
   async foldLog(): Promise<void> {
     const { database } = this.#o;
     if (database.dialect === 'sqlite') await this.#mutex.run(async () => foldLog(database.writer));
   }
 
   /**
-   * Runs a change of the actor `by` in one transaction and appends its records and events with it. Returns after the
-   * commit is durable. Inside `work` only `change.db` may be used. Throws 503 STORAGE_UNAVAILABLE if the database
-   * cannot be reached.
+   * Runs a change of the actor `by` in one transaction and appends its records and events in the same transaction.
+   * Returns after the commit is durable. Inside `work` only `change.db` may be used. Throws 503 STORAGE_UNAVAILABLE if
+   * the database cannot be reached.
    */
   async change<T>(by: Actor, work: (change: Change) => Promise<T>): Promise<T> {
     return this.#apply(by, work, false);
   }
 
   /**
-   * Sets the time of the ledger back to the clock, after a clock that was ahead has moved it, and appends an event that
-   * says so. Entries that follow have earlier timestamps than the ones before. Returns the two times, or undefined if
-   * the ledger is not ahead.
+   * Sets the time of the ledger back to the clock, after a fast clock has advanced it, and appends an event about this.
+   * Later entries have earlier timestamps than those before. Returns the two times, or undefined if the ledger is not
+   * ahead.
    */
   resetClock(by: Actor): Promise<{ from: number; to: number } | undefined> {
     return this.#apply(
@@ -176,8 +176,8 @@ export class Ledger {
   }
 
   /**
-   * Runs a change as `change` does, lets `inspect` look at it, and rolls it back: nothing is written, announced or
-   * counted. Throws what the change would have thrown, and 503 PREVIEW_TIMED_OUT.
+   * Runs a change as `change` does, passes the result to `inspect`, and rolls it back: nothing is written, announced or
+   * counted. Throws the errors of the change, and 503 PREVIEW_TIMED_OUT.
    */
   async rehearse<R>(by: Actor, work: (change: Change) => Promise<unknown>, rehearsal: Rehearsal<R>): Promise<R> {
     return this.#mutex.run(async () => {
@@ -191,9 +191,9 @@ export class Ledger {
   }
 
   /**
-   * Like `change`, for small changes that many requests make at once, such as token exchanges: they run one after the
-   * other in a shared transaction with one durable commit. A LegateError that `work` returns rejects only its own call,
-   * and the commit stands. An error that `work` throws rejects every call of the commit.
+   * Like `change`, for small changes that many requests make at the same time, such as token exchanges. They run one
+   * after the other in a shared transaction with one durable commit. A LegateError that `work` returns rejects only its
+   * own call, and the commit remains. An error that `work` throws rejects every call of the commit.
    */
   changeTogether<T>(by: Actor, work: (change: Change) => Promise<T | LegateError>): Promise<T> {
     return this.#changeBatcher.add((change) => {
@@ -203,15 +203,15 @@ export class Ledger {
   }
 
   /**
-   * Appends an event that reports what has happened and changes nothing: with the next batch of decisions, or within
-   * milliseconds if there is none. No reactions run. Resolves when it is durable; events that are noted at the same
-   * time share one promise. Returns undefined, and appends nothing, if too many events wait.
+   * Appends an event that reports an occurrence without a change: with the next batch of decisions, or within
+   * milliseconds if there is none. No reactions run. Resolves when the event is durable; events that are noted at the
+   * same time share one promise. Returns undefined, and appends nothing, if too many events wait.
    */
   note(event: ActedEvent): Promise<void> | undefined {
     return this.#notes.add(event);
   }
 
-  /** Lets waiting decisions finish, then refuses new ones. */
+  /** Waits for queued decisions, then refuses new ones. */
   async close(): Promise<void> {
     while (this.#running) await new Promise((resolve) => setImmediate(resolve));
     this.#closed = true;
@@ -259,5 +259,5 @@ export class Ledger {
   }
 }
 
-/** The ledger as use cases see it: that of the service, or one that belongs to a single request. */
+/** The ledger as used by use cases: the ledger of the service, or one for a single request. */
 export type LedgerPort = Pick<Ledger, keyof Ledger>;

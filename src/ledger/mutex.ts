@@ -1,4 +1,4 @@
-/** A first-in, first-out lock within this process. The head row's lock orders the processes. */
+/** A first-in, first-out lock within this process. Processes are ordered by the head row's lock. */
 export class Mutex {
   #tail: Promise<void> = Promise.resolve();
 

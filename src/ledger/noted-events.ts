@@ -1,10 +1,10 @@
 import type { ActedEvent } from './entry.ts';
 
-/** Events wait so long for a batch of decisions to join. */
+/** Time that events wait for a batch of decisions. */
 const WAIT_MS = 10;
 const MAX_WAITING = 10_000;
 
-/** Events that become durable together. */
+/** Maximum number of events that become durable together. */
 export interface NotedEvents {
   readonly events: readonly ActedEvent[];
   readonly written: () => void;
@@ -18,8 +18,8 @@ interface Group extends NotedEvents {
 }
 
 /**
- * Events that report what has happened. They join the next batch of decisions, so that calls that follow each other
- * quickly need no second commit, or get a commit of their own if none comes soon.
+ * Events that report an occurrence. They join the next batch of decisions, so that calls in quick succession need no
+ * second commit. If there is no batch soon, they get their own commit.
  */
 export class EventNotes {
   readonly #write: (events: readonly ActedEvent[]) => Promise<void>;
@@ -29,7 +29,7 @@ export class EventNotes {
     this.#write = write;
   }
 
-  /** Returns a promise of the events that become durable together, or undefined if too many wait. */
+  /** Returns a promise that all events of the same commit share, or undefined if too many wait. */
   add(event: ActedEvent): Promise<void> | undefined {
     const group = (this.#waiting ??= this.#begin());
     if (group.events.length >= MAX_WAITING) return undefined;
@@ -37,7 +37,7 @@ export class EventNotes {
     return group.durable;
   }
 
-  /** Returns what waits, for a commit that is about to be made. */
+  /** Returns the waiting events for a commit that is about to happen. */
   take(): NotedEvents | undefined {
     const group = this.#waiting;
     if (!group) return undefined;
@@ -46,7 +46,7 @@ export class EventNotes {
     return group;
   }
 
-  /** Writes events in a commit of their own: those given, or what waits. */
+  /** Writes the given events, or else the waiting ones, in a separate commit. */
   async writeApart(group = this.take()): Promise<void> {
     if (group) await this.#write(group.events).then(group.written, group.failed);
   }

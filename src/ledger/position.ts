@@ -1,7 +1,7 @@
 import type { Db } from '../storage/index.ts';
 import type { Commit } from './entry.ts';
 
-/** Another instance moved the position first. What was to be written with the move is rolled back. */
+/** Another instance moved the position first. The transaction that would have moved it is rolled back. */
 export class Superseded extends Error {}
 
 /** Sequence number of the newest row of the ledger. */
@@ -17,7 +17,7 @@ export async function readPosition(db: Db, name: string): Promise<number | undef
   return (await db.selectFrom('projections').select('upto').where('name', '=', name).executeTakeFirst())?.upto;
 }
 
-/** Sets a position without regard to other instances. */
+/** Sets a position regardless of other instances. */
 export async function setPosition(db: Db, name: string, upto: number): Promise<void> {
   await db
     .insertInto('projections')
@@ -33,8 +33,9 @@ export const PRUNING = 'audit/retention';
 export const prunedUpTo = async (db: Db): Promise<number> => (await readPosition(db, PRUNING)) ?? 0;
 
 /**
- * Moves positions, all of which are at `from`, in the transaction that writes what was processed.
- * @throws Superseded if one of them is elsewhere: of two instances that process the same rows, one writes.
+ * Moves positions that are all at `from`, in the transaction that writes the processed data.
+ * @throws Superseded if one of them has another value. Thus only one of two instances that process the same rows
+ *   writes.
  */
 export async function movePosition(db: Db, names: readonly string[], from: number, upto: number): Promise<void> {
   const { numUpdatedRows } = await db

@@ -92,7 +92,7 @@ export class PostgresBatchStore implements BatchStore {
           kept.map((k) => k.expires_at),
         ],
       });
-    // In one trip, so that the head row is locked for less time.
+    // In one round trip, so that the head row is locked for less time.
     await this.#db.runAndCommit(client, {
       ...this.#named('legate-append'),
       text: this.#sql.append,

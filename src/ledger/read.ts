@@ -20,13 +20,13 @@ import { Yielder } from './yielder.ts';
 
 export type Order = 'asc' | 'desc';
 
-/** Sequence numbers that one step of a search by id scans. The event loop is free between steps. */
+/** Sequence numbers that one step of a search by id scans. Other work can run between steps. */
 const WINDOW = 4000;
-/** Rows that one query of an export reads at most. */
+/** Maximum number of rows that one query of an export reads. */
 const EXPORT_ROWS = 250;
-/** Rows that a page with a limit on its characters reads first. */
+/** Number of rows that a page with a limit on its characters reads first. */
 const FIRST_ROWS = 100;
-/** A range is read when it has at most this many times as many rows as are wanted. */
+/** A range is read if it has at most this many times the number of wanted rows. */
 const DENSE = 1.25;
 /** Pause between two queries of an export while decisions are being made. */
 const PAUSE_MS = 5;
@@ -71,7 +71,7 @@ export class LedgerReader {
     let chars = 0;
     let skip = offset;
     let wanted: number[] = [];
-    /** Reads what is wanted. Returns whether the page is full of data. */
+    /** Reads the wanted rows. Returns whether the page has reached its limit of characters. */
     const fetch = async (): Promise<boolean> => {
       for (let at = 0; at < wanted.length; ) {
         const size = maxChars === undefined ? wanted.length : rowsFor(maxChars - chars, chars, rows.length);
@@ -147,7 +147,7 @@ export class LedgerReader {
     return facetsOf(() => this.#select(filter, 'desc', [by, 'result']), by, limit);
   }
 
-  /** Takes in what was committed, erasures among it. */
+  /** Processes committed rows, including erasures. */
   catchUp(): Promise<void> {
     return this.#index.catchUp();
   }
@@ -165,7 +165,7 @@ export class LedgerReader {
     yield* new Scan(this.#database, this.#index.parts, tests, range, columns).run(await this.#index.snapshot());
   }
 
-  /** Looks up the ids that a filter names. Those that do not exist are missing from the result. */
+  /** Looks up the ids of a filter. Ids that do not exist are missing from the result. */
   async #seqsOfIds({ where }: EntryFilter): Promise<ReadonlyMap<string, number>> {
     const found = new Map<string, number>();
     for (const { field, values } of where) {
@@ -178,7 +178,7 @@ export class LedgerReader {
     return found;
   }
 
-  /** Reads rows by their sequence numbers, which are in this order. */
+  /** Reads rows by their sequence numbers, which are sorted in this order. */
   async #rows(seqs: readonly number[], order: Order): Promise<StreamEventRow[]> {
     if (seqs.length === 0) return [];
     const query = this.#database.read.selectFrom('stream_events').select(COLUMNS).orderBy('seq', order);
@@ -192,7 +192,7 @@ export class LedgerReader {
     return rows.map(toRow).filter(({ seq }) => wanted.has(seq));
   }
 
-  /** Reading a range costs less than as many single rows. */
+  /** Reading a range costs less than reading the same number of single rows. */
   #rangeOf(seqs: readonly number[]): SeqRange {
     const [one, other] = [seqs[0] as number, seqs.at(-1) as number];
     const [first, last] = [Math.min(one, other), Math.max(one, other)];
@@ -207,7 +207,7 @@ export class LedgerReader {
       : sql<number>`(select value::bigint from json_array_elements_text(${list}::json))`;
   }
 
-  /** Returns the row with an id. `around` is the time in the id, which is that of its commit or shortly before. */
+  /** Returns the row with an id. `around` is the time in the id: the time of its commit or shortly before. */
   async byId(id: string, around: number): Promise<StreamEventRow | undefined> {
     const from = await this.seqAt(around);
     const end = await this.#end();
@@ -303,11 +303,14 @@ export class LedgerReader {
   }
 }
 
-/** Characters that a caller can make as many as they like. */
+/** Number of characters in the columns whose size depends on the caller. */
 const charsOf = ({ parameters, data, change }: StreamEventRow): number =>
   (parameters?.length ?? 0) + (data?.length ?? 0) + (change?.length ?? 0);
 
-/** How many rows to read next, so that they hardly exceed `left` characters if they are like those before. */
+/**
+ * Returns the number of rows to read next, so that they hardly exceed `left` characters if they are similar to those
+ * before.
+ */
 function rowsFor(left: number, chars: number, rows: number): number {
   return rows === 0 ? FIRST_ROWS : Math.max(1, Math.ceil((left / Math.max(chars, 1)) * rows));
 }

@@ -6,7 +6,7 @@ export interface RecentCommit<R> {
 }
 
 /**
- * Rows of commits that a follower could not process as they happened, so that it need not read them from the ledger.
+ * Rows of commits that a follower could not process immediately, kept so that it need not read them from the ledger.
  */
 export class RecentRows<R extends { readonly seq: number }> {
   readonly #maxRows: number;
@@ -28,9 +28,7 @@ export class RecentRows<R extends { readonly seq: number }> {
     this.#keep([]);
   }
 
-  /**
-   * Returns the rows from `from` to `upto` if this instance committed everything between, and forgets what is older.
-   */
+  /** Returns the rows from `from` to `upto` if this instance committed all of them, and drops older ones. */
   slice(from: number, upto: number): R[] | undefined {
     const commits = this.#commits;
     let next = from;
@@ -44,13 +42,13 @@ export class RecentRows<R extends { readonly seq: number }> {
       for (const row of commit.rows) if (row.seq >= next && row.seq <= upto) rows.push(row);
       next = commit.lastSeq + 1;
     }
-    // Rows after a gap are kept. Rows before it are of no use.
+    // Rows after a gap are kept; rows before it are useless.
     const whole = next > upto;
     this.#keep(commits.slice(whole ? first : Math.max(first, at)));
     return whole ? rows : undefined;
   }
 
-  /** Passes each commit after `position` to `take`, as long as it returns true, and forgets those. */
+  /** Passes each commit after `position` to `take` while it returns true, and drops those commits. */
   drain(position: number, take: (commit: RecentCommit<R>) => boolean): void {
     const left = this.#commits.findIndex((commit) => commit.lastSeq > position && !take(commit));
     this.#keep(left === -1 ? [] : this.#commits.slice(left));

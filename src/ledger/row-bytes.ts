@@ -1,21 +1,24 @@
 import { sql } from 'kysely';
 import { type Database, selectArrays } from '../storage/index.ts';
 
-/** Bytes of texts that are read from the ledger at once: some milliseconds, in which nothing else runs. */
+/** Bytes of text that are read from the ledger at once. This blocks the event loop for a few milliseconds. */
 export const SLICE_BYTES = 262_144;
 
-/** The columns that callers can make as large as they like. */
+/** The columns whose size depends on the caller. */
 const BYTES = sql<number>`coalesce(octet_length(parameters), 0) + coalesce(octet_length(data), 0)
   + coalesce(octet_length(change), 0)`;
 
-/** Sequence numbers: a list as an SQL expression, or all from the first to the last. */
+/** Sequence numbers: a list as an SQL expression, or a range from the first to the last. */
 export interface SeqRange {
   readonly first: number;
   readonly last: number;
   readonly listed?: ReturnType<typeof sql<number>>;
 }
 
-/** Returns the bytes of rows by sequence number; undefined if all have at most `limit` together. Reads no text. */
+/**
+ * Returns the bytes of rows by sequence number; undefined if they have at most `limit` in total. Does not read the
+ * texts.
+ */
 async function bytesIfMore(
   database: Database,
   { first, last, listed }: SeqRange,
@@ -29,8 +32,8 @@ async function bytesIfMore(
 }
 
 /**
- * Splits sequence numbers, in either order, into runs of rows that have at most {@link SLICE_BYTES} together, or are a
- * single one. Rows between two of them count if the whole range is read.
+ * Splits sequence numbers, in either order, into runs of rows that have at most {@link SLICE_BYTES} in total, or
+ * consist of a single row. If whole ranges are read, rows in between are counted too.
  */
 export async function inParts(database: Database, seqs: readonly number[], range: SeqRange): Promise<number[][]> {
   const bytes = await bytesIfMore(database, range, SLICE_BYTES);
@@ -51,7 +54,9 @@ export async function inParts(database: Database, seqs: readonly number[], range
   return parts;
 }
 
-/** Returns the last row up to which those from `first` on have at most `limit` bytes together, or are a single one. */
+/**
+ * Returns the last row such that the rows from `first` to it have at most `limit` bytes in total, or are a single row.
+ */
 export async function lastWithin(
   database: Database,
   first: number,

@@ -57,7 +57,7 @@ const eventRow = (event: CommittedEvent, seq: number, timestamp: number): Stream
   ...eventColumns(event, seq, timestamp),
 });
 
-/** Returns row `index` of a commit of this instance as the database has it: records first, then events. */
+/** Returns row `index` of a commit of this instance in the form of the database: records first, then events. */
 export function rowAt({ firstSeq, records, events, timestamp }: Commit, index: number): StreamEventRow {
   const record = records[index];
   return record
@@ -118,7 +118,7 @@ export async function append(
   return committed;
 }
 
-/** Keeps the events that are changes, and what they are about, for GET /changes. */
+/** Stores the events that are changes, and their subjects, for GET /changes. */
 async function appendChanges(
   database: Database,
   db: Db,

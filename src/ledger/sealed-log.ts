@@ -1,7 +1,7 @@
 import type { Db, SealRow } from '../storage/index.ts';
 
 /**
- * Ends the sealed log of a database that was restored or rolled back, so that its keys never sign two trees of one
+ * Ends the sealed log of a database that was restored or rolled back, so that its keys never sign two trees of the same
  * size. Its hashes are kept without the salts. The next start begins another log. Returns the log that ended, if there
  * was one.
  */

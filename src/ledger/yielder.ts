@@ -1,4 +1,4 @@
-/** Yields to other work: for one event-loop tick, or for some milliseconds while decisions are being made. */
+/** Yields to other work: for one event-loop tick, or for a few milliseconds while decisions are being made. */
 export class Yielder {
   readonly #decided: () => number;
   readonly #pauseMs: number;

@@ -21,10 +21,10 @@ const wellFormed = (value: string): string => value.replace(LONE_SURROGATE, '\uf
 const ROWS_AT_ONCE = 8;
 
 /**
- * Prepares the insertion of many rows at once, inside a change. Its text does not depend on how many they are: a query
- * builder would compile every value of every row.
+ * Prepares the insertion of many rows at once, inside a change. Its text does not depend on their number, whereas a
+ * query builder would compile every value of every row.
  *
- * @param conflict what follows the values, such as `on conflict (id) do nothing`
+ * @param conflict clause after the values, such as `on conflict (id) do nothing`
  */
 export function bulkInsert<T extends TableName, const C extends Columns<T>>(
   table: T,
@@ -47,7 +47,7 @@ export function bulkInsert<T extends TableName, const C extends Columns<T>>(
       return;
     }
     const all = rows.map(valuesOf);
-    // A change has the writer's only connection to itself.
+    // A change uses the writer's only connection exclusively.
     const insert = (count: number) =>
       database.writer.prepare(`${into(database)} values ${Array(count).fill(placeholders).join()} ${conflict}`);
     let at = 0;

@@ -21,15 +21,17 @@ export type Db = Kysely<Tables>;
 
 interface Common {
   /**
-   * For queries outside a change. Sees every commit whose caller has its answer, but perhaps not one that is in
-   * progress.
+   * For queries outside a change. Sees every commit whose caller has received its answer, but not necessarily a commit
+   * in progress.
    */
   readonly read: Db;
   /** For changes. Only the ledger opens transactions on it. */
   readonly write: Db;
   /** For upkeep of derived tables. Like `write`, but on PostgreSQL it does not take the connections of decisions. */
   readonly upkeep: Db;
-  /** As `read`, for reads under the head row's lock, which on PostgreSQL do not wait for connections of other reads. */
+  /**
+   * Like `read`, for reads under the head row's lock. On PostgreSQL they do not wait for connections of other reads.
+   */
   readonly lockedRead: Db;
   /** Prefix of every table: `legate_`, unless service.name sets another. */
   readonly prefix: string;
@@ -54,7 +56,10 @@ export interface PostgresDatabase extends Common {
   readonly session: PostgresSession;
   /** Opens a connection outside the pools, for LISTEN. */
   readonly connectListener: () => Promise<PostgresListener>;
-  /** Runs the last statement of a transaction and commits, in one trip. Throws if the transaction was not committed. */
+  /**
+   * Runs the last statement of a transaction and commits, in one round trip. Throws if the transaction was not
+   * committed.
+   */
   readonly runAndCommit: Pools['runAndCommit'];
 }
 
@@ -139,8 +144,8 @@ export const READ_CONNECTIONS = 7;
 export const WRITE_CONNECTIONS = 3;
 
 /**
- * Moves the log into the database file, so that a copy of this one file is complete. If another process uses the
- * database, the log stays with it.
+ * Moves the log into the database file, so that a copy of this file alone is complete. If another process uses the
+ * database, the log remains.
  */
 export function foldLog(writer: SqliteHandle): void {
   try {
@@ -157,7 +162,7 @@ function assertWritable(path: string): void {
   }
 }
 
-/** Removes access of other users of the machine. Only the owner of the file may do that. */
+/** Removes the access of other users of the machine. Only the owner of the file may do this. */
 function restrict(path: string): void {
   try {
     chmodSync(path, 0o600);
@@ -197,7 +202,7 @@ async function begin(client: PostgresClient, text: string): Promise<unknown> {
   return Array.isArray(results) ? results[0] : results;
 }
 
-/** A pool for a query builder. Destroying the builder does not end the pool. */
+/** Wraps a pool for a query builder. Destroying the builder does not end the pool. */
 const sharedPool = (connect: () => Promise<PostgresClient>): KyselyPool =>
   ({ connect, end: async () => {} }) as unknown as KyselyPool;
 

@@ -2,11 +2,11 @@
  * The database: opening it, its tables, its migrations. SQLite and PostgreSQL behave alike, through one Kysely
  * interface.
  *
- * Guarantees: a commit is durable when it returns; SQLite files are closed to other users of the machine; a stuck
+ * Guarantees: a commit is durable when it returns; other users of the machine cannot read SQLite files; a stuck
  * connection or lock is an error within seconds; a database that a newer version migrated is refused.
  *
- * Only the ledger writes: every change goes through `Ledger.change`. `tables/` has the tables by subject, `migrations/`
- * how they came to be, and docs/storage.md who owns each and how long its rows live.
+ * Only the ledger writes: every change goes through `Ledger.change`. `tables/` defines the tables by subject,
+ * `migrations/` creates them, and docs/storage.md lists the owner of each table and the lifetime of its rows.
  */
 export { selectArrays, selectTexts } from './arrays.ts';
 export { bulkInsert } from './bulk-insert.ts';

@@ -11,15 +11,18 @@ import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 const BASELINE = '0097-baseline';
 
 /**
- * Every migration in order. Never change one that has landed; add the next number, above that of the baseline. Lower
- * numbers belong to migrations that the baseline replaced before the first release.
+ * Every migration in order. Never change a migration that has landed; add the next number. Numbers below that of the
+ * baseline belong to migrations that the baseline replaced before the first release.
  */
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   [BASELINE]: baseline,
   '0098-own-codes-and-formatted-names': ownCodesAndFormattedNames,
 };
 
-/** The names that applied migrations have today: all that the baseline replaced, together, are the baseline. */
+/**
+ * Returns the current names of applied migrations: all migrations that the baseline replaced together count as the
+ * baseline.
+ */
 export function asNamedToday(names: Iterable<string>): Set<string> {
   const result = new Set(names);
   if (!REPLACED_MIGRATIONS.every((name) => result.has(name))) return result;
@@ -35,7 +38,7 @@ export interface SchemaState {
   pending: string[];
   /** Migrations applied to the database, in order. */
   migrations: string[];
-  /** Why this version cannot use the database, and the way out. */
+  /** Returns why this version cannot use the database, and what the operator can do. */
   refusal: string | undefined;
 }
 
@@ -57,12 +60,12 @@ async function refusalOf(database: Database, db: Db, applied: ReadonlySet<string
   const unknown = [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
   if (unknown.some((name) => name < BASELINE))
     return (
-      `${description} was made by a version of Legate from before 0.1.0, and its tables cannot be upgraded. Export the ` +
+      `${description} was created by a version of Legate before 0.1.0, and its tables cannot be upgraded. Export the ` +
       'audit log with that version (GET /audit/export), then start this one with a new data folder (dataDir) or ' +
       'database.'
     );
   if (unknown.length === 0) return undefined;
-  // Databases from before the first release do not have the version.
+  // Databases from before the first release have no column `version`.
   const { rows } = await sql<{ version?: string | null }>`
     select * from ${sql.table(`${prefix}migrations`)} where name = ${unknown.at(-1)}`.execute(db);
   const version = rows[0]?.version;
@@ -74,13 +77,13 @@ async function refusalOf(database: Database, db: Db, applied: ReadonlySet<string
 
 /**
  * Brings the schema up to date, all pending migrations in one transaction. Several instances may do so at once.
- * @throws DatabaseError if another version of Legate made this database and this one cannot use it.
+ * @throws DatabaseError if another version of Legate created this database and this version cannot use it.
  */
 export const migrate = (database: Database): Promise<SchemaState> => apply(database, Object.keys(MIGRATIONS));
 
 /**
- * Creates the schema that exactly these migrations make, in an empty database. Returns false, and does nothing, if this
- * version does not have them all, or has others between them.
+ * Creates the schema of exactly these migrations in an empty database. Returns false, and does nothing, if this version
+ * lacks one of them or has others between them.
  */
 export async function migrateAsFarAs(database: Database, names: readonly string[]): Promise<boolean> {
   const wanted = [...asNamedToday(names)].sort();
@@ -107,7 +110,9 @@ async function apply(database: Database, names: readonly string[]): Promise<Sche
   });
 }
 
-/** Creates the table of migrations. Adds the version that applied each one to a table from before the first release. */
+/**
+ * Creates the table of migrations. Adds the column with the applying version to a table from before the first release.
+ */
 async function createTable({ dialect, prefix }: Database, db: Db): Promise<void> {
   const name = `${prefix}migrations`;
   const table = sql.table(name);
@@ -119,7 +124,7 @@ async function createTable({ dialect, prefix }: Database, db: Db): Promise<void>
   if (rows.length === 0) await sql`alter table ${table} add column version text`.execute(db);
 }
 
-/** Waits for an instance that migrates at this moment. */
+/** Waits for another instance that is migrating. */
 const stateBeforeStart = (database: Database): Promise<SchemaState> =>
   database.dialect === 'sqlite'
     ? schemaState(database, database.write)
@@ -127,19 +132,20 @@ const stateBeforeStart = (database: Database): Promise<SchemaState> =>
 
 /** Key of PostgreSQL's advisory lock of migrations. */
 const MIGRATION_LOCK = 7_203_455_118;
-/** How long decisions and changes of running instances may wait behind a migration that waits for a table. */
+/** Longest time that decisions and changes of running instances may wait for a migration that waits for a table. */
 const TABLE_LOCK_MS = 400;
 const LONGEST_PAUSE_MS = 5000;
 
 /**
- * Runs work in a transaction that no other instance's migration overlaps. One on SQLite locks the file when it begins.
+ * Runs work in a transaction that does not overlap with another instance's migration. On SQLite a transaction locks the
+ * file when it begins.
  */
 const exclusively = <T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> =>
   database.dialect === 'sqlite' ? database.write.transaction().execute(work) : betweenCommits(database, work);
 
 /**
- * Runs work in a transaction that begins between two commits of the ledger, and gives way if it cannot have a table at
- * once. Otherwise it and a commit each wait for a table that the other one has locked, and the commit fails.
+ * Runs work in a transaction that begins between two commits of the ledger, and retries if it cannot lock a table soon.
+ * Otherwise it and a commit could each wait for a table that the other has locked, and the commit would fail.
  */
 async function betweenCommits<T>(database: PostgresDatabase, work: (db: Db) => Promise<T>): Promise<T> {
   const head = `${database.prefix}head`;
@@ -160,7 +166,7 @@ async function betweenCommits<T>(database: PostgresDatabase, work: (db: Db) => P
   }
 }
 
-/** PostgreSQL's error codes for a lock that was not given in time, and for a deadlock. */
+/** PostgreSQL's error codes for a lock timeout and for a deadlock. */
 const GIVES_WAY = ['55P03', '40P01'];
 
 /**
@@ -189,7 +195,7 @@ async function withoutLockTimeout<T>(
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Whether every migration in the code is applied. One cheap query, for health probes. Throws if the database is
+ * Returns whether every migration in the code is applied. One cheap query, for health probes. Throws if the database is
  * unreachable.
  */
 export async function isSchemaCurrent(database: Database): Promise<boolean> {

@@ -3,16 +3,15 @@ import { DatabaseError } from './database-error.ts';
 const ACCEPTED = ['any', 'read-write', 'primary'];
 
 /**
- * The servers that one URL names, in the form of libpq:
- * `postgres://u@a:5432,b:5433/db?target_session_attrs=read-write`. One of them is in use. When it cannot be reached or
- * does not accept writes, the next one is tried, in a circle.
+ * The servers in one URL, in the form of libpq: `postgres://u@a:5432,b:5433/db?target_session_attrs=read-write`. One of
+ * them is in use. When it cannot be reached or does not accept writes, the next one is tried, in a circle.
  */
 export class PostgresHosts {
   /** One URL for each server. */
   readonly urls: readonly string[];
-  /** Connections to servers that accept no writes are refused: always with several servers. */
+  /** Whether connections to servers that do not accept writes are refused; always true with several servers. */
   readonly writable: boolean;
-  /** Hosts and database for the operator, without credentials. */
+  /** Hosts and database, without credentials, for messages to the operator. */
   readonly description: string;
   #current = 0;
 
@@ -43,7 +42,7 @@ export class PostgresHosts {
     return this.urls[this.#current] as string;
   }
 
-  /** Turns to the next server, unless another connection has already turned away from `failed`. */
+  /** Switches to the next server, unless another connection has already switched away from `failed`. */
   leave(failed: number): void {
     if (this.#current === failed) this.#current = (failed + 1) % this.urls.length;
   }

@@ -47,7 +47,7 @@ export interface PoolOptions {
   readonly onWarning?: ((message: string) => void) | undefined;
 }
 
-/** Connections for reads, and others for decisions and changes, so that many reads cannot hold up a decision. */
+/** Separate connections for reads and for decisions and changes, so that many reads cannot delay a decision. */
 export interface Pools {
   readonly hosts: PostgresHosts;
   readonly session: PostgresSession;
@@ -55,7 +55,10 @@ export interface Pools {
   readonly writes: PostgresPool;
   /** Opens a connection outside the pools to the server in use. */
   readonly connectListener: () => Promise<PostgresListener>;
-  /** Runs the last statement of a transaction and commits, in one trip. Throws if the transaction was not committed. */
+  /**
+   * Runs the last statement of a transaction and commits, in one round trip. Throws if the transaction was not
+   * committed.
+   */
   readonly runAndCommit: (client: PostgresClient, last: Exclude<PostgresQuery, string>) => Promise<void>;
 }
 
@@ -71,12 +74,12 @@ const INT8 = 20;
 const NUMERIC = 1700;
 const CONNECT_MS = 3000;
 const LISTENER_QUERY_MS = 3000;
-/** pg-pool says so when all connections are in use, as opposed to a server that does not answer. */
+/** Message of pg-pool if all connections are in use, as opposed to a server that does not answer. */
 const POOL_IS_FULL = 'timeout exceeded when trying to connect';
 
 /**
- * Connects and checks what the sessions can be relied on for. Throws a DatabaseError if decisions would not be durable,
- * and what `pg` throws if no server can be reached.
+ * Connects and checks the guarantees of the sessions. Throws a DatabaseError if decisions would not be durable, and the
+ * error of `pg` if no server can be reached.
  */
 export async function openPools(url: string, options: PoolOptions): Promise<Pools> {
   const { default: pg } = await import('pg');
@@ -91,7 +94,7 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     }
   }
 
-  /** A pool that turns to the next server when the current one fails. */
+  /** A pool that switches to the next server when the current one fails. */
   class HostPool extends pg.Pool {
     // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg-pool, one of which takes a callback.
     override connect(done?: any): any {
@@ -204,7 +207,7 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
   return { hosts, session, writes, reads: open(options.readConnections), connectListener, runAndCommit };
 }
 
-/** Refuses a standby: every write to it would fail. */
+/** Refuses a standby, because every write to it would fail. */
 async function assertWritable(client: PostgresClient): Promise<void> {
   const { rows } = await client.query<{ transaction_read_only: string }>('show transaction_read_only');
   if (rows[0]?.transaction_read_only === 'off') return;

@@ -5,13 +5,13 @@ import type { PostgresClient, PostgresRows } from './postgres-pool.ts';
 const LOCK_MS = 3000;
 /**
  * PostgreSQL ends a transaction whose client has been silent for this long, so an instance that freezes while it holds
- * the head row does not hold up the others for longer.
+ * the head row delays the others no longer than this.
  */
 const IDLE_MS = 5000;
-/** How long sent data may stay unacknowledged. Without it a lost machine holds its locks for two hours. */
+/** Time that sent data may remain unacknowledged. Without it, a lost machine would keep its locks for two hours. */
 const LOST_MS = 5000;
 
-/** `remote_apply` is stronger than `on`, so it stays. */
+/** `remote_apply` is stronger than `on`, so it is not replaced. */
 const SYNCHRONOUS = "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end";
 
 const settings = (local: boolean): string =>
@@ -21,8 +21,8 @@ const settings = (local: boolean): string =>
 const BEGIN = 'begin isolation level read committed';
 
 /**
- * What every session and transaction needs, set by statements: options in the URL, of the role or of a pooler cannot
- * take it away.
+ * Settings that every session and transaction needs. They are set by statements, so that options in the URL, of the
+ * role or of a pooler cannot override them.
  */
 export interface PostgresSession {
   /** Begins a transaction. One simple query, which may be followed by further statements. */
@@ -31,7 +31,7 @@ export interface PostgresSession {
   readonly connect: string | undefined;
   /**
    * Whether a connection keeps its server session between transactions. With a pooler it may not, so settings are made
-   * in each transaction, and statements have no names.
+   * in each transaction, and statements are not named.
    */
   readonly direct: boolean;
 }
@@ -45,7 +45,8 @@ const DIRECT: PostgresSession = {
 const POOLED: PostgresSession = { direct: false, begin: `${BEGIN}; ${settings(true)}`, connect: undefined };
 
 /**
- * Tells by the process id whether the client speaks to PostgreSQL itself. A pooler makes up the id that it announces.
+ * Returns whether the client is connected to PostgreSQL itself, by comparing process ids. A pooler announces an id of
+ * its own.
  */
 export async function detectSession(client: PostgresClient): Promise<PostgresSession> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');

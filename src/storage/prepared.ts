@@ -10,9 +10,9 @@ type Run<A extends readonly SqliteValue[], T> = (database: Database, db: Db, ...
 export type Prepared<A extends readonly SqliteValue[], R> = Run<A, R | undefined>;
 
 /**
- * Prepares a statement of at most one row for queries that every request runs. It is compiled once per database, since
- * the text contains the prefix of its tables.
- * `build` must use each argument exactly once, in order, and nothing else that varies.
+ * Prepares a statement of at most one row for queries that every request runs. It is compiled once per database,
+ * because the text contains the table prefix. `build` must use each argument exactly once, in order, and nothing else
+ * that varies.
  */
 export const prepared = <A extends readonly SqliteValue[], R>(
   build: (db: Db, ...args: A) => CompiledQuery<R>,
@@ -37,7 +37,7 @@ type Insert<T extends keyof Tables> = (
   row: Selectable<Tables[T]>,
 ) => Promise<unknown> | unknown;
 
-/** Prepares the insertion of one row, whose columns are the same each time. */
+/** Prepares the insertion of one row with fixed columns. */
 export function preparedInsert<T extends keyof Tables & string>(table: T): Insert<T> {
   let columns: readonly string[] = [];
   const insert = prepared((db, ...values: SqliteValue[]) =>
@@ -53,7 +53,7 @@ export function preparedInsert<T extends keyof Tables & string>(table: T): Inser
   };
 }
 
-/** What is returned of the rows: `of` a statement of SQLite, `from` the answer of PostgreSQL. */
+/** Extracts the result: `of` from a statement of SQLite, `from` from the answer of PostgreSQL. */
 interface Answer<R, T> {
   readonly of: (statement: SqliteStatement, args: readonly SqliteValue[]) => T;
   readonly from: (rows: R[]) => T;
@@ -71,7 +71,7 @@ function prepare<A extends readonly SqliteValue[], R, T>(
       texts.set(database, text);
     }
     if (database.dialect === 'sqlite') {
-      // A change has the writer's only connection to itself, so no query builder is needed.
+      // A change uses the writer's only connection exclusively, so no query builder is needed.
       const statement = (db === database.read ? database.reader : database.writer).prepare(text);
       if (statement.reader) return answer.of(statement, args);
       statement.run(args);

@@ -13,7 +13,7 @@ export interface SqliteStatement {
   run(params: readonly SqliteValue[]): { changes: number };
 }
 
-/** A synchronous connection to SQLite, implemented over two drivers. Nothing else of the drivers is used. */
+/** A synchronous connection to SQLite, implemented with two drivers. No other part of the drivers is used. */
 export interface SqliteHandle {
   readonly driver: 'node:sqlite' | 'libsql';
   exec(sql: string): void;
@@ -166,8 +166,8 @@ function switchToWal(handle: SqliteHandle): void {
 }
 
 /**
- * How long a statement waits for a lock of another process. The driver is synchronous, so everything else waits too. It
- * is long enough for another command on the same file and short enough to answer 503 in time.
+ * How long a statement waits for a lock of another process. The driver is synchronous, so all other work waits too. The
+ * time is long enough for another command on the same file and short enough to answer 503 in time.
  */
 const BUSY_MS = 500;
 

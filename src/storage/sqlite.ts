@@ -35,8 +35,8 @@ export class SqliteHandleDialect implements Dialect {
 }
 
 /**
- * Migrations run in one transaction that holds SQLite's write lock from the start. If two processes migrate at once,
- * the second finds nothing to do.
+ * Migrations run in one transaction that holds SQLite's write lock from the start. If two processes migrate at the same
+ * time, the second one has nothing left to do.
  */
 class LockingAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {

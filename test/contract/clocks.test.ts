@@ -38,7 +38,9 @@ describe('an instance whose clock is wrong', () => {
     for (let i = 0; i < 3; i++) expect((await ask(b, agent)).body.allowed).toBe(true);
     expect(new Set(await timesOf(b))).toEqual(new Set([right.now()]));
     expect(b.legate.platform.ledger.time.offMs).toBe(10_000);
-    expect(warnings).toEqual(['the clock of this instance differs from that of the database: set both by NTP']);
+    expect(warnings).toEqual([
+      'the clock of this instance differs from that of the database: synchronize both with NTP',
+    ]);
   });
 
   it.each([400 * 86_400_000, 300_000, -300_000])('by %d ms: writes nothing until it is right', async (off) => {

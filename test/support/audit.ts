@@ -18,7 +18,7 @@ export const list = (w: AuditWorld, query: string, as: { token: string } = w.ali
 export const ids = async (w: AuditWorld, query: string, as?: { token: string }) =>
   (await list(w, query, as)).body.map((e: Json) => e.id);
 
-/** Rows straight into the ledger: what would take long over HTTP. */
+/** Inserts rows directly into the ledger, because creating them over HTTP would take long. */
 export async function fill(
   w: AuditWorld,
   rows: number,

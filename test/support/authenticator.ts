@@ -3,13 +3,13 @@ import { SYSTEM } from '../../src/access/actor.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import type { Answered, Json, TestService, TestUser } from './service.ts';
 
-/** What an authenticator or browser does differently. */
+/** Deviations of an authenticator or browser. */
 export interface Deviation {
   /** Origin of the page, as the browser states it. */
   readonly origin?: string;
   readonly crossOrigin?: boolean;
   readonly type?: string;
-  /** Host that the authenticator signs for. */
+  /** Host for which the authenticator signs. */
   readonly rpId?: string;
   /** false: the authenticator did not verify its user. */
   readonly uv?: boolean;
@@ -18,7 +18,7 @@ export interface Deviation {
   readonly synced?: boolean;
   readonly counter?: number;
   readonly userHandle?: string;
-  /** In place of the right signature. */
+  /** Used instead of the correct signature. */
   readonly signature?: string;
   /** `packed`, signed by the new key itself or by {@link MANUFACTURER}, or an unknown format. Default: none. */
   readonly attestation?: 'self' | 'manufacturer' | 'unknown';
@@ -201,7 +201,7 @@ function cbor(value: CborValue): Buffer {
   return Buffer.concat([head(4, list.length), ...list.map(cbor)]);
 }
 
-/** Creates a session of a user, who has signed in with everything they have. */
+/** Creates a session of a user who has signed in with all their factors. */
 export async function newSession(t: TestService, userId: string): Promise<string> {
   const device = { ip: '192.0.2.1', userAgent: null };
   const { token } = await t.legate.platform.ledger.change(SYSTEM, (change) =>

@@ -42,6 +42,6 @@ export class FormClient {
   }
 }
 
-/** The messages of the summary of errors on a page. */
+/** Returns the messages of the error summary on a page. */
 export const problemsIn = (html: string): string[] =>
   [...html.matchAll(/<li>(?:<a href="#\w+">)?([^<]+)(?:<\/a>)?<\/li>/g)].map((m) => m[1] as string);

@@ -5,7 +5,7 @@ import { root } from './cli.ts';
 
 const SOURCES = ['src', 'console', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
 
-/** A migration that a next version could bring: it only adds, so that this version can use the same database. */
+/** A migration of a possible next version. It only adds columns, so that this version can use the same database. */
 const NEXT_MIGRATION = `
 import { type Kysely, sql } from 'kysely';
 import type { Migration, MigrationContext } from './migration.ts';

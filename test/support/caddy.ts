@@ -7,8 +7,8 @@ import { join } from 'node:path';
 export const hasCaddy = (): boolean => spawnSync('caddy', ['version']).status === 0;
 
 /**
- * Runs Caddy with the text of a Caddyfile, and with a certificate of its own for localhost. Resolves with the path of
- * the certificate when it answers on `port`.
+ * Runs Caddy with the text of a Caddyfile, and with its own certificate for localhost. Resolves with the path of the
+ * certificate when Caddy answers on `port`.
  */
 export async function runCaddy(
   folder: string,

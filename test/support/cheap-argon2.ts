@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 const real = createRequire(import.meta.url)('@node-rs/argon2') as typeof import('@node-rs/argon2');
 
 /**
- * Stands in for `@node-rs/argon2` in the suites on databases, which hash thousands of passwords: the same function
- * with 64 KiB and one pass. A hash names the cost that was asked for, so that what the service stores looks as usual.
- * The unit tests and the built package's processes hash with the real cost.
+ * Replaces `@node-rs/argon2` in the suites on databases, which hash thousands of passwords, with the same function at
+ * 64 KiB and one pass. A hash names the requested cost, so that stored hashes look as usual. The unit tests and the
+ * built package's processes hash with the real cost.
  */
 const CHEAP = { memoryCost: 64, timeCost: 1 };
 const COST = /m=\d+,t=\d+/;
@@ -22,7 +22,7 @@ export async function hash(password: string | Uint8Array, options: CostOptions):
   return hashed.replace(COST, `m=${options.memoryCost},t=${options.timeCost}`);
 }
 
-/** The cost of each verification so far, as its hash names it. */
+/** The cost of each verification so far, as named in its hash. */
 export const verifiedCosts: string[] = [];
 
 export function verify(hashed: string, password: string | Uint8Array): Promise<boolean> {

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Chromium or a similar browser on the PATH. undefined: there is none, and its tests are reported as not run. */
+/** Chromium or a similar browser on the PATH. undefined if there is none; its tests are then reported as not run. */
 export const chromiumPath: string | undefined = (process.env['PATH'] ?? '')
   .split(delimiter)
   .flatMap((dir) => ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(dir, name)))
@@ -23,13 +23,13 @@ export const openChromium = (): Promise<Browser> =>
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
 
-/** How long a page may take for one step. Long, since the machine may be busy. */
+/** Time that a page may take for one step. It is long, because the machine may be busy. */
 export const BUSY_MS = 100_000;
 
 /** Window size of a phone. */
 export const PHONE = { width: 320, height: 640 } as const;
 
-/** Collects the browser's errors about a page, such as violations of its policy. */
+/** Collects the errors that the browser reports about a page, such as violations of its policy. */
 export function complaintsOf(context: BrowserContext): string[] {
   const complaints: string[] = [];
   context.on('console', (message) => {
@@ -42,10 +42,13 @@ export function complaintsOf(context: BrowserContext): string[] {
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 export const ALL_RULES = { type: 'tag', values: TAGS } as const;
-/** The others find the same in both colour schemes. */
+/** All other rules give the same result in both colour schemes. */
 const RULES_OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 
-/** AxeBuilder sends this half a megabyte to the page four times for each check, which takes longer than the check. */
+/**
+ * AxeBuilder would send this half megabyte to the page four times for each check, which takes longer than the check
+ * itself.
+ */
 const AXE = readFileSync(
   createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve('axe-core/axe.min.js'),
   'utf8',
@@ -62,7 +65,7 @@ interface AxeWindow {
   };
 }
 
-/** What axe finds on a part of a page, after its transitions from one colour scheme to the other. */
+/** Returns the findings of axe on a part of a page, after its transition to the other colour scheme. */
 export async function violationsOn(
   page: Page,
   runOnly: { type: 'tag' | 'rule'; values: readonly string[] },
@@ -88,9 +91,9 @@ export async function violationsOn(
 }
 
 /**
- * Checks that a page is accessible: no violation of WCAG 2.2 A and AA that axe finds, nothing wider than the window,
- * every target at least 24 px high. Axe needs a context with scripts. With LEGATE_TEST_SCREENSHOTS, saves a screenshot
- * in that folder.
+ * Checks that a page is accessible: axe finds no violation of WCAG 2.2 A and AA, nothing is wider than the window, and
+ * every target is at least 24 px high. Axe needs a context with scripts. With LEGATE_TEST_SCREENSHOTS, saves a
+ * screenshot in that folder.
  */
 export async function expectGoodPage(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -1,8 +1,8 @@
 import { DeniedError, LegateClient, LegateError } from '../../src/client.ts';
 
 /**
- * Uses the client as a program would, in whatever runs it: Node, a page or a worker. Returns what happened, in words
- * that are the same everywhere.
+ * Uses the client like a program, in Node, a page or a worker. Returns a description of the results that is the same in
+ * all of them.
  */
 export async function walk(baseUrl: string, token: string, ownerId: string): Promise<string[]> {
   const seen: string[] = [];
@@ -12,7 +12,7 @@ export async function walk(baseUrl: string, token: string, ownerId: string): Pro
     token,
     fetch: async (...request: Parameters<typeof fetch>) => {
       const response = await fetch(...request);
-      // The answer to the first question is lost on the way back.
+      // The answer to the first question is lost.
       if (lost && new Request(...request).url.endsWith('/authorize')) {
         lost = false;
         throw new TypeError('Connection lost');

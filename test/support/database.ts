@@ -25,7 +25,7 @@ function newFolder(closers: Closers): string {
   return dir;
 }
 
-/** Creates a place without tables for one service. Deleted by `closers`. */
+/** Creates storage without tables for one service. Deleted by `closers`. */
 export async function newPlace(
   closers: Closers,
   shared?: { url: string; name: string; dir?: string },
@@ -39,7 +39,7 @@ export async function newPlace(
   return { dir, url, name };
 }
 
-/** Returns a place with migrated tables. Migrating for each test would be slow. */
+/** Returns storage with migrated tables. Migrating for each test would be slow. */
 export async function newMigratedPlace(closers: Closers): Promise<TestPlace> {
   if (dialect === 'sqlite') {
     template ??= makeTemplate();
@@ -73,7 +73,7 @@ async function makeTemplate(): Promise<string> {
 
 const randomName = (): string => `t${Math.random().toString(36).slice(2, 12)}`;
 
-/** PostgreSQL database of this worker. The server of the run is deleted as a whole. */
+/** PostgreSQL database of this worker. The whole server is deleted after the run. */
 let database: Promise<string> | undefined;
 
 function workerDatabase(): Promise<string> {
@@ -118,7 +118,7 @@ async function makeTables(url: string): Promise<string> {
 
 const populate = (table: string, rows: string): string => `json_populate_recordset(null::${table}, '${rows}')`;
 
-/** More rows than this make later tests slower, since deleted rows stay in the file for a while. */
+/** With more rows, later tests become slower, because deleted rows remain in the file for a while. */
 const MAX_ROWS = 3000;
 
 /** Restores the migrated state. Returns false if the tables were dropped instead. */
@@ -138,7 +138,10 @@ async function empty(url: string, name: string): Promise<boolean> {
   }
 }
 
-/** Returns the tables with rows. Most tests fill few, and to delete from an empty table costs as much as from those. */
+/**
+ * Returns the tables with rows. Most tests fill only a few, and deleting from an empty table costs as much as from a
+ * filled one.
+ */
 async function filledTables(url: string, prefix: string): Promise<string[]> {
   const names = TABLE_NAMES.map(
     (table) => `case when exists (select from ${prefix}${table}) then '${prefix}${table}' end`,
@@ -155,12 +158,15 @@ async function dropTables(url: string, name: string): Promise<void> {
   await query(url, `set lock_timeout = 0; drop table if exists ${tables.join(', ')}`);
 }
 
-/** Connection of this worker, besides those of its services. It knows the tables, which a new one has to look up. */
+/**
+ * Connection of this worker, in addition to those of its services. It has cached the tables, which a new connection
+ * would have to look up.
+ */
 let connection: Promise<Client> | undefined;
 
 async function connect(url: string): Promise<Client> {
   const client = new Client(url);
-  // The server may end before this worker does. What waits for an answer is rejected with the same error.
+  // The server may end before this worker. Pending queries are rejected with the same error.
   client.on('error', () => (connection = undefined));
   try {
     await client.connect();

@@ -16,23 +16,23 @@ export interface Reply {
   body: unknown;
 }
 
-/** A server and an issuer that are as they should be; a mutant changes one thing. */
+/** A correct server and issuer; a mutant changes one detail. */
 export interface Deployment {
   refusal: Reply;
   prm: Reply;
   issuer: Reply;
   registration: Reply;
   authorize: Reply;
-  /** Changes what a person's browser brings back. */
+  /** Changes the callback that a person's browser delivers. */
   callback: (parameters: URLSearchParams) => void;
-  /** Whether the authorization endpoint asks for PKCE, and sends `iss` with its refusal. */
+  /** Whether the authorization endpoint requires PKCE, and whether it sends `iss` with a refusal. */
   pkce: { required: boolean; iss: boolean };
   token: Reply;
   initialize: Reply;
   tools: Reply;
   takesForged: boolean;
   takesFromAddress: boolean;
-  /** Addresses that give no answer. */
+  /** Addresses that do not answer. */
   dead: string[];
 }
 
@@ -127,7 +127,7 @@ export function fetchOf(w: Deployment): typeof fetch {
   };
 }
 
-/** What a person and a browser do: the request comes back to the loopback address. */
+/** Acts as person and browser: delivers the callback to the loopback address. */
 export const person = (w: Deployment) => async (address: string) => {
   const asked = new URL(address).searchParams;
   expect(asked.get('code_challenge_method')).toBe('S256');

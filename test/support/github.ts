@@ -13,14 +13,14 @@ export interface GitHubAccount {
   readonly emails: readonly { readonly email: string; readonly primary: boolean; readonly verified: boolean }[];
 }
 
-/** A GitHub Enterprise Server, as far as signing in needs it, with the answers that GitHub documents. */
+/** The parts of a GitHub Enterprise Server that sign-in needs, with the answers that GitHub documents. */
 export interface TestGitHub {
-  /** What the preset takes as the issuer. */
+  /** The address that the preset expects as the issuer. */
   readonly issuer: string;
   account: GitHubAccount;
   /** The scopes that the person grants. */
   granted: string;
-  /** Answers of the API that differ, by path. */
+  /** Different answers of the API, by path. */
   readonly answers: Record<string, readonly [status: number, body: unknown]>;
   /** Headers of the requests to the API. */
   readonly asked: IncomingMessage['headers'][];

@@ -14,7 +14,7 @@ export interface Guarded {
   readonly owner: TestUser;
   /** Agents whose tokens are their names, or `name~client`. Both have the same permissions. */
   readonly agents: Readonly<Record<'mine' | 'other', TestAgent>>;
-  /** All messages that reached the guarded server. */
+  /** All messages that the guarded server has received. */
   readonly reached: Json[];
   send(message: unknown, more?: { as?: string; headers?: Record<string, string>; method?: string }): Promise<Response>;
 }

@@ -61,7 +61,7 @@ const permission = (resource: fc.Arbitrary<string>, actions: fc.Arbitrary<string
       ),
     })
     .map(({ constraints, ...rest }) => (constraints ? { ...rest, constraints } : rest));
-/** Two entries of one holder always differ, so that their counters can be told apart. */
+/** Two entries of one holder always differ, so that their counters are distinct. */
 const permissions = (one: fc.Arbitrary<ModelPermission>, minLength: number): fc.Arbitrary<ModelPermission[]> =>
   fc.uniqueArray(one, { minLength, maxLength: 3, selector: (p) => `${p.resource} ${[...p.actions].sort()}` });
 
@@ -86,11 +86,12 @@ const maxDepth = fc.oneof(
   { weight: 4, arbitrary: fc.constant(undefined) },
   { weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) },
 );
-/** Some fall on the same minute as another command. */
+/** Some are in the same minute as another command. */
 const minutes = fc.constantFrom(10, 20, 20, 50, 50, 60);
 
 /**
- * From one of the first agents to one of the last, or any two: chains are common, cycles and self-delegation possible.
+ * From one of the first agents to one of the last, or between any two. Chains are common; cycles and self-delegation
+ * are possible.
  */
 const ends = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom([0, 1], [0, 2], [1, 2], [1, 3], [2, 3], [0, 1], [1, 2]) },

@@ -21,13 +21,13 @@ export interface Somebody {
   readonly [claim: string]: unknown;
 }
 
-/** The certified provider `oidc-provider`. It signs in `person` without asking. */
+/** The certified provider `oidc-provider`, which signs in `person` without asking. */
 export interface RealProvider {
   readonly address: string;
   person: Somebody;
   /** Sends the logout token of a person and a session of the provider to the service. */
   logout(sub: string, sid: string): Promise<void>;
-  /** Signs other claims with the key of its ID tokens. */
+  /** Signs arbitrary claims with the key of its ID tokens. */
   sign(claims: JWTPayload, typ: string): Promise<string>;
 }
 
@@ -100,7 +100,7 @@ export async function throughProvider(t: TestService, from: string): Promise<str
   throw new Error('the provider does not come back');
 }
 
-/** A provider whose ID tokens say what a test wants. */
+/** A provider with ID tokens as a test defines them. */
 export interface PretendedProvider extends TestIssuer {
   /** Returns the ID token for a nonce. */
   idToken: (nonce: string) => Promise<string>;

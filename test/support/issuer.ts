@@ -14,7 +14,7 @@ export interface TestIssuer {
   document: Record<string, unknown>;
   /** Further documents, by path. */
   readonly documents: Record<string, unknown>;
-  /** It answers 503. */
+  /** Whether it answers 503. */
   down: boolean;
   /** Signs claims with the newest key. Times are those of the claims. */
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;

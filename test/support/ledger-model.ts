@@ -3,7 +3,7 @@ import { writeDecided } from '../../src/ledger/index.ts';
 import type { Random } from './random.ts';
 import type { TestService } from './service.ts';
 
-/** A row of the ledger as the plain model sees it. */
+/** A row of the ledger in the plain model. */
 export interface ModelRow {
   readonly seq: number;
   readonly id: string;
@@ -135,7 +135,7 @@ const fits = (row: ModelRow, name: string, value: string): boolean => {
   return Array.isArray(own) ? own.includes(value) : own === value;
 };
 
-/** The plain filter that the index is compared with. */
+/** The plain filter with which the index is compared. */
 export function modelFilter(rows: readonly ModelRow[], query: ModelQuery): ModelRow[] {
   const names = [...new Set(query.map(([name]) => name))];
   return rows.filter((row) =>

@@ -49,11 +49,11 @@ const SECONDS: Readonly<Record<string, number>> = {
   'src/mcp/guard/decided.test.ts': 5,
 };
 
-/** Starts long files first, so that no worker is left with one of them when the others have nothing more to do. */
+/** Starts long files first, so that no worker still runs one of them when the others have finished. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    // Projects stay together: a worker that changes to another project starts anew.
+    // Projects stay together, because a worker restarts when it changes to another project.
     const projects = [...new Set(sorted.map((file) => file.project.name))];
     const seconds = (file: TestSpecification): number =>
       SECONDS[relative(this.ctx.config.root, file.moduleId).replaceAll('\\', '/')] ?? 0;

@@ -18,13 +18,13 @@ export interface Mailbox {
   next(to: string): Promise<ReceivedMail>;
 }
 
-/** Options go to the SMTP server: `onData` and the like make it fail. */
+/** Options are passed to the SMTP server; `onData` and similar ones can make it fail. */
 export async function openMailbox(options: SMTPServerOptions = {}): Promise<Mailbox> {
   const mails: ReceivedMail[] = [];
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
-    // Connections that the service keeps open end with the server instead of 30 seconds later.
+    // Connections that the service keeps open are closed with the server instead of 30 seconds later.
     closeTimeout: 1,
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];

@@ -6,11 +6,11 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { WebPerson } from './web-person.ts';
 
-/** The official MCP clients of both generations, unmodified, with the login that an application adds to them. */
+/** The official MCP clients of both generations, unmodified, with the login code that an application adds. */
 
 export const REDIRECT = 'http://127.0.0.1:7777/callback';
 
-/** What both generations of the SDK need from an application: it stores their state and opens a URL. */
+/** The provider that both generations of the SDK need from an application: it stores their state and opens a URL. */
 export function provider(more: { scope?: string } = {}) {
   const kept: {
     client?: unknown;
@@ -95,7 +95,7 @@ export const connectV1: Connect = async (endpoint, auth, person) => {
   }
 };
 
-/** Without a mode, version 2 speaks the revisions before 2026-07-28. */
+/** Without a mode, version 2 uses the revisions before 2026-07-28. */
 export const connectV2 = (mode?: v2.VersionNegotiationMode): Connect =>
   async function connect(endpoint, auth, person) {
     const transport = new v2.StreamableHTTPClientTransport(new URL(endpoint), { authProvider: auth as never });
@@ -125,7 +125,7 @@ export const connectMcpRemote =
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [MCP_REMOTE, endpoint],
-      // It opens no browser of the machine that runs the tests.
+      // Prevents it from opening a browser on the machine that runs the tests.
       env: { PATH, HOME: folder, MCP_REMOTE_CONFIG_DIR: folder, BROWSER: 'true' },
       stderr: 'pipe',
     });

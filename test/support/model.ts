@@ -1,6 +1,6 @@
 /**
- * Contract 6 and 7 as a program that is as plain as their text: no index, cache or database, and every chain is tried
- * from scratch. Tests compare the answers of the service with those of this model.
+ * Contract 6 and 7 as a program as plain as their text: without index, cache or database, it tries every chain from
+ * scratch. Tests compare the answers of the service with those of this model.
  */
 
 export interface ModelPermission {
@@ -30,7 +30,7 @@ export interface ModelDelegation {
   readonly depth: number;
   readonly maxDepth: number;
   readonly expiresAt: number | null;
-  /** Whether it was made from the source's own permissions; otherwise from delegations that the source had received. */
+  /** Whether it passes on the source's own permissions; otherwise it passes on delegations that the source received. */
   readonly fromOwn: boolean;
   readonly parents: readonly ModelDelegation[];
   revoked: boolean;
@@ -42,7 +42,7 @@ export interface ModelAsk {
   readonly ip: string | null;
 }
 
-/** One entry of a chain; `by` is its delegation, or the agent that holds it itself. */
+/** One entry of a chain; `by` is its delegation, or the agent that holds the entry itself. */
 interface Step {
   readonly by: ModelDelegation | ModelAgent;
   readonly permission: ModelPermission;
@@ -51,7 +51,7 @@ type Chain = readonly Step[];
 
 export type ModelDecision =
   | { readonly allowed: true; readonly delegationIds: readonly string[] }
-  | { readonly allowed: false /** Any of these is right. */; readonly reasons: ReadonlySet<string> };
+  | { readonly allowed: false /** Any of these is correct. */; readonly reasons: ReadonlySet<string> };
 
 const isDelegation = (by: Step['by']): by is ModelDelegation => 'from' in by;
 const links = (chain: Chain): ModelDelegation[] => chain.map((s) => s.by).filter(isDelegation);
@@ -114,8 +114,8 @@ export class Model {
   }
 
   /**
-   * Returns the chains by which an agent holds an action on what `fits`, in the order in which they are tried: own
-   * entries, then received ones by age.
+   * Returns the chains through which an agent holds an action on resources that `fits` accepts, in the order in which
+   * they are tried: own entries, then received ones by age.
    */
   #chains(agent: ModelAgent, action: string, fits: (pattern: string) => boolean): Chain[] {
     if (this.status(agent) !== 'active') return [];
@@ -184,7 +184,7 @@ export class Model {
     return this.#used.get(this.#counter(step)) ?? 0;
   }
 
-  /** Constraints of every link apply; caps come last. */
+  /** The constraints of every link apply, caps last. */
   #unmet(chain: Chain, ask: ModelAsk): string[] {
     const out: string[] = [];
     for (const { permission } of chain) {

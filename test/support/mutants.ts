@@ -19,7 +19,7 @@ interface Schema {
   $defs?: Record<string, Schema>;
 }
 
-/** A value that the schema must refuse, and the path that the refusal must name. */
+/** A value that the schema must refuse, and the path that the error must name. */
 export interface Mutant {
   readonly what: string;
   readonly value: unknown;

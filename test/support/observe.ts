@@ -41,7 +41,8 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
     }
     const text = await response.text();
     for (const problem of notDescribed(legate.platform, mounted, at, request, response, text)) tell(problem);
-    // A wrong method has the error format of the path, and an unknown path that of the standard next to it.
+    // A wrong method has the error format of the path; an unknown path has the format of the standard whose paths it is
+    // among.
     check(
       route ??
         (response.status === 405 ? atPath[0]?.route : atPath.length === 0 ? neighbour(mounted, path) : undefined),
@@ -59,7 +60,7 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
   };
 }
 
-/** Returns a route of the standard among whose paths an unknown path is. */
+/** Returns a route of the standard to whose paths an unknown path belongs. */
 const neighbour = (mounted: readonly Mounted[], path: string): Mounted['route'] | undefined =>
   mounted.find((one) => one.route.mediaType && path.startsWith(one.path.slice(0, one.path.lastIndexOf('/') + 1)))
     ?.route;
@@ -95,7 +96,7 @@ function check(
     return;
   }
   if (mediaTypesOf(route, status)?.includes(bareType(response))) return;
-  // An unknown address is a page for a browser.
+  // A browser gets a page for an unknown address.
   if (unknownAddress && status === 404 && bareType(response) === 'text/html') return;
   if (bareType(response) !== (status === 429 ? 'application/json' : (route?.mediaType ?? 'application/json'))) {
     tell(`answers ${bareType(response)}`);
@@ -109,7 +110,7 @@ function check(
     return;
   }
   if (route && method === 'POST' && status < 400 && takesIdempotencyKey(route)) {
-    // What is not declared as a secret may be kept to answer a repetition.
+    // An answer that is not declared as secret may be kept for repeated requests.
     const shown = Object.entries(body as object).filter(([name]) => !route.secrets?.includes(name));
     if (SECRET.test(JSON.stringify(shown))) tell('has a secret in a field that `secrets` does not name');
   }

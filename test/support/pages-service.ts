@@ -21,7 +21,7 @@ export interface PagesService {
   ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }>;
 }
 
-/** Starts before the tests of the calling `describe` and ends after them. */
+/** Starts it before the tests of the calling `describe` and ends it after them. */
 export function pagesService(config: LegateInput = {}): PagesService {
   let legate: Legate;
   let server: Listening;

@@ -5,7 +5,7 @@ import type { Mailbox } from './mailbox.ts';
 import type { Person } from './people.ts';
 import type { Json, TestService } from './service.ts';
 
-/** Returns a person with a session and without a password, which would cost time. */
+/** Returns a person with a session but without a password, because hashing one takes time. */
 export async function someone({ t, box }: { t: TestService; box: Mailbox }): Promise<Person> {
   const { id, email } = await t.user();
   return { t, box, id, email, session: await newSession(t, id) };

@@ -40,7 +40,7 @@ export async function signedUp({ t, box }: { t: TestService; box: Mailbox }): Pr
   return { t, box, email, id: r.body.user.id, session: r.body.token };
 }
 
-/** Verifies the address while signed in to the account, which ends nothing. */
+/** Verifies the address while signed in to the account, so that no credentials end. */
 export async function verified(p: Person): Promise<Person> {
   const token = await mailedToken(p, '/verify-email/send');
   expect((await p.t.call('POST', '/verify-email', { as: p.session, body: { token } })).status).toBe(200);
@@ -100,7 +100,7 @@ export const FOREIGN_URLS: readonly string[] = [
   '',
 ];
 
-/** Expects 400 that names callbackURL, for known and unknown people alike, and no mail. */
+/** Expects a 400 about callbackURL, for known and unknown people alike, and no mail. */
 export async function expectForeignUrlsRefused(p: Person, path: string, body: object): Promise<void> {
   const before = p.box.mails.length;
   for (const callbackURL of [...FOREIGN_URLS, `/${'x'.repeat(3000)}`]) {

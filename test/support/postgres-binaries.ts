@@ -76,7 +76,7 @@ function hydrate(links: readonly Link[]): void {
   }
 }
 
-/** Whether everyone may enter every folder of the path. */
+/** Returns whether everyone may enter every folder of the path. */
 function mayEnter(path: string): boolean {
   for (let at = path; ; at = dirname(at)) {
     if ((statSync(at).mode & 0o001) === 0) return false;

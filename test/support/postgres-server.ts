@@ -15,7 +15,7 @@ declare module 'vitest' {
 export interface TestPostgres {
   readonly url: string;
   readonly port: number;
-  /** Ends every connection and the server; its data stay. */
+  /** Ends every connection and the server; its data remains. */
   stop(): Promise<void>;
   /** Starts a stopped server again on the same port and data. */
   start(): Promise<void>;
@@ -60,7 +60,7 @@ export function initData({ dir, bin, user, env }: PostgresHome, name: string): s
       `--pwfile=${passwordFile}`,
       '--encoding=UTF8',
       '--no-sync',
-      // Each test opens some connections; the usual 4096 rounds are most of the cost of one.
+      // Each test opens several connections, and the usual 4096 rounds are most of the cost of one.
       '--set=scram_iterations=1',
     ],
     { ...user, env, cwd: dir, stdio: 'pipe' },
@@ -78,7 +78,7 @@ export function runPostgres(
   return new Promise((resolve, reject) => {
     const flags = [
       'max_connections=300',
-      // Tests stop the server but not the machine, whose file cache survives, so fsync is not needed.
+      // Tests stop the server but not the machine, whose file cache remains, so fsync is not needed.
       'fsync=off',
       'full_page_writes=off',
       'listen_addresses=127.0.0.1',
@@ -111,7 +111,7 @@ export function runPostgres(
   });
 }
 
-/** Ends a server: SIGINT breaks connections and flushes data, SIGKILL does neither. */
+/** Ends a server. SIGINT closes connections and flushes data, SIGKILL does neither. */
 export const endPostgres = (server: ChildProcess | undefined, signal: NodeJS.Signals = 'SIGINT'): Promise<void> =>
   new Promise((resolve) => {
     if (!server || server.exitCode !== null || server.signalCode !== null) return resolve();

@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Returns a free TCP port on loopback, below the range from which the system takes ports of outgoing connections: what
- * stops and starts again on its port finds it free.
+ * Returns a free TCP port on loopback, below the range from which the system takes ports for outgoing connections, so
+ * that a program that restarts on its port finds it free.
  */
 export async function freePort(): Promise<number> {
   for (let left = 100; left > 0; left--) {

@@ -43,8 +43,8 @@ export interface Pair {
   /** Starts both. */
   start(): Promise<void>;
   /**
-   * Stops an instance with SIGTERM, waits for its end, and starts it again on its port, or another program instead.
-   * Returns the exit code.
+   * Stops an instance with SIGTERM, waits for its end, and starts it again on its port, or starts another program
+   * instead. Returns the exit code.
    */
   restart(i: 0 | 1, program?: string): Promise<number | null>;
   stop(): Promise<void>;
@@ -132,14 +132,14 @@ export async function agentBehind(
 /** What clients send until they are stopped. */
 export interface Load {
   readonly answers: Answer[];
-  /** Stops the clients. Returns the answers that are wrong. */
+  /** Stops the clients. Returns the wrong answers. */
   stop(): Promise<Answer[]>;
 }
 
-/** Between two rounds of a client, so that the load does not take the cores from what it tests. */
+/** Pause between two rounds of a client, so that the load leaves processor time for the tested instances. */
 const PAUSE_MS = 10;
 
-/** Clients that do `round` again and again. It returns an answer and whether that is right. */
+/** Clients that repeat `round`, which returns an answer and whether it is correct. */
 function steadily(count: number, round: (keep: (answer: Answer, isRight: boolean) => void) => Promise<void>): Load {
   let isOver = false;
   const answers: Answer[] = [];
@@ -167,14 +167,14 @@ function steadily(count: number, round: (keep: (answer: Answer, isRight: boolean
 const QUESTION = { action: 'read', resource: 'db:x' };
 const isAllowed = ({ status, text }: Answer): boolean => status === 200 && text.includes('"allowed":true');
 
-/** Clients that ask until they are stopped. Right is an allowed decision. */
+/** Clients that request decisions until they are stopped. The correct answer is an allowed decision. */
 export const askSteadily = (url: string, agent: Agent, token: string, count: number): Load =>
   steadily(count, async (keep) => {
     const answer = await send(url, agent, { path: '/authorize', token, body: QUESTION });
     keep(answer, isAllowed(answer));
   });
 
-/** Signs the administrator in, again and again until it is stopped. Right is a session. */
+/** Signs the administrator in repeatedly until it is stopped. The correct answer is a session. */
 export const signInSteadily = (url: string, agent: Agent, { env }: Pair): Load =>
   steadily(1, async (keep) => {
     const body = { email: env['LEGATE_ADMIN_EMAIL'], password: env['LEGATE_ADMIN_PASSWORD'] };
@@ -183,8 +183,8 @@ export const signInSteadily = (url: string, agent: Agent, { env }: Pair): Load =
   });
 
 /**
- * Makes agents and ends them, one after the other until it is stopped. Right is an agent whose questions are allowed
- * until the answer that it is revoked, and none afterwards.
+ * Creates and revokes agents, one after the other, until it is stopped. Correct is an agent whose calls are all allowed
+ * before the answer to the revocation, and none afterwards.
  */
 export const revokeSteadily = (url: string, agent: Agent, token: string, ownerId: string): Load =>
   steadily(1, async (keep) => {
@@ -206,7 +206,7 @@ export const revokeSteadily = (url: string, agent: Agent, token: string, ownerId
 /** Reads an event stream. If it ends, connects again with the id of the last event. */
 export class ProxiedStream {
   readonly seen: { readonly id: string; readonly event: string | undefined }[] = [];
-  /** Connections that were not answered with 200, or that broke. */
+  /** Number of connections that broke or were not answered with 200. */
   readonly failed: string[] = [];
   connections = 0;
   readonly #open: () => ClientRequest;

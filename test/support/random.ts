@@ -1,6 +1,6 @@
 /** Pseudo-random numbers, reproducible by seed (Mulberry32). */
 export interface Random {
-  /** Printed when a test fails. LEGATE_TEST_SEED repeats the same numbers. */
+  /** The seed, printed when a test fails. LEGATE_TEST_SEED repeats its numbers. */
   readonly seed: number;
   /** Returns a number from 0 to `end`, exclusive. */
   below(end: number): number;

@@ -9,7 +9,7 @@ export interface RangeServer {
   readonly url: string;
   /** Each request: its path and headers. */
   readonly asked: { path: string; headers: IncomingMessage['headers'] }[];
-  /** Answers instead of the server. Receives the answer of the server. */
+  /** Replaces the answer of the server, which it receives. */
   answer: ((res: ServerResponse, list: string) => void) | undefined;
 }
 

@@ -3,7 +3,10 @@ import { Stream } from './stream.ts';
 
 const CAPABLE = { elicitation: {}, sampling: {}, roots: {} };
 
-/** A client of 2025-11-25 without an SDK, at a server of the gateway. Every request of every client has the id 1. */
+/**
+ * A client of 2025-11-25 without an SDK, connected to a server of the gateway. Every request of every client has the id
+ * 1.
+ */
 export class RawClient {
   readonly #t: TestService;
   readonly #as: TestAgent;
@@ -46,12 +49,12 @@ export class RawClient {
     return new Stream(await this.#send('GET'));
   }
 
-  /** Makes a request, and returns its answer, which is not a stream. */
+  /** Sends a request and returns its answer, which is not a stream. */
   async request(method: string, params: Json = {}): Promise<Json> {
     return (await this.post({ id: 1, method, params })).json();
   }
 
-  /** Makes a call, and returns its answer or the messages on its stream. */
+  /** Sends a call and returns its answer or the messages on its stream. */
   async call(
     name: string,
     args: Json = {},

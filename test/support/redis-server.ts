@@ -4,7 +4,7 @@ import { startRedis } from './redis-wire.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Empty: there is no Redis, and its tests are skipped. */
+    /** Empty if there is no Redis; its tests are then skipped. */
     redisUrl: string;
   }
 }

@@ -28,9 +28,9 @@ export function scimClient() {
     /** An administrator's token with the scope `scim`. */
     token: () => token,
     scim,
-    /** A `userName` that nobody has. */
+    /** Returns an unused `userName`. */
     name,
-    /** A word that is used once. */
+    /** Returns a unique word. */
     mark: (word: string): string => `${word}${++count}`,
     async created(body: Json = {}, as = token): Promise<Json> {
       const r = await scim('POST', '/Users', { userName: name(), ...body }, {}, as);

@@ -82,9 +82,7 @@ const TEST_SECRET = '5a'.repeat(32);
 export interface TestOptions extends LegateOptions {
   config?: ConfigInput;
   clock?: FakeClock;
-  /**
-   * The service is closed after the last test of the file. For files whose tests do not depend on each other's data.
-   */
+  /** Closes the service after the last test of the file, for files whose tests do not depend on each other's data. */
   lasting?: boolean;
   /** A database other than this run's. */
   databaseUrl?: string;
@@ -122,7 +120,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
       rateLimit: unlimited,
       ...(rest.production ? { baseUrl: 'http://localhost:3000', allowHttp: true, secret: TEST_SECRET } : {}),
       ...config,
-      // The first row of a sealed ledger is ledger.begun; most tests number the rows that they make themselves.
+      // The first row of a sealed ledger is ledger.begun; most tests count only the rows that they create themselves.
       ledger: { seal: 'off', ...config?.ledger },
       http,
       dataDir: place.dir,
@@ -137,7 +135,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   return service;
 }
 
-/** Creates a place without tables for one service. Deleted after the test. */
+/** Creates storage without tables for one service. Deleted after the test. */
 export const newTestDatabase = (
   shared?: { url: string; name: string; dir?: string },
   closers = open,
@@ -146,7 +144,7 @@ export const newTestDatabase = (
 export class TestService {
   readonly legate: Legate;
   readonly clock: FakeClock;
-  /** Instances of one installation share the folder, as they share its keys. */
+  /** Instances of one installation share the folder and its keys. */
   readonly database: TestPlace;
   #count = 0;
 

@@ -8,7 +8,7 @@ export interface SignedIn {
   readonly token: string;
 }
 
-/** A session, without the cost of a password. */
+/** Creates a session without the cost of hashing a password. */
 export async function signIn(
   t: TestService,
   userId: string,

@@ -39,7 +39,7 @@ export class Stream {
           this.#told();
         }
       } catch {
-        // An aborted stream has ended, too.
+        // An aborted stream also counts as ended.
       }
       this.ended = true;
       this.#told();

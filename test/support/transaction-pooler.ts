@@ -101,7 +101,7 @@ export async function startTransactionPooler(target: string, sessions = 4): Prom
     client.on('data', (data: Buffer) => {
       state.rest = Buffer.concat([state.rest, data]);
       if (started) {
-        // A client terminates outside a transaction, which ends no server session.
+        // A client terminates outside a transaction, so no server session ends.
         if (data[0] === 0x58) client.end();
         else flush();
         return;
@@ -131,7 +131,7 @@ export async function startTransactionPooler(target: string, sessions = 4): Prom
     client.on('error', () => {});
     client.on('close', () => {
       clients.delete(client);
-      // A transaction that is left open ends with its session.
+      // An open transaction ends with its session.
       const session = sessionOf();
       if (session) session.socket.destroy();
     });

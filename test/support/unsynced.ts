@@ -5,9 +5,9 @@ interface Executes {
 }
 
 /**
- * Lets SQLite commit without waiting for the disk. Tests of a service within one process never cut the power, and a
- * third of the time of a run was spent in syncs. What the service itself sets is tested in
- * src/storage/sqlite-handle.unit.test.ts; the tests of the built package as a process sync as they are delivered.
+ * Lets SQLite commit without waiting for the disk. Tests of a service in one process never cut the power, and syncs
+ * took a third of the time of a run. The settings of the service itself are tested in
+ * src/storage/sqlite-handle.unit.test.ts; processes of the built package sync as usual.
  */
 export function commitUnsynced(): void {
   const drivers: (Executes | undefined)[] = [

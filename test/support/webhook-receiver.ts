@@ -10,7 +10,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** A service whose webhooks may lead to this machine, and a receiver of them, for the tests of one file. */
+/** A service whose webhooks may use addresses of this machine, and a receiver for them, for the tests of one file. */
 export interface WebhookReceiver {
   readonly t: TestService;
   readonly owner: TestUser;
@@ -19,7 +19,7 @@ export interface WebhookReceiver {
   /** Address of the receiver, without a path. */
   readonly base: string;
   readonly received: Received[];
-  /** What a path answers; 204 when nothing is said. */
+  /** Answer of each path; 204 by default. */
   readonly answers: Map<string, (req: IncomingMessage, res: ServerResponse) => void>;
   newPath(): string;
   make(o?: { as?: TestUser; path?: string; types?: string[] | null }): Promise<Json>;
@@ -55,7 +55,7 @@ export function webhookReceiver(): WebhookReceiver {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const clock = new FakeClock();
-    // The independent verifier knows no clock but its own.
+    // The independent verifier always uses the real clock.
     clock.set(new Date().toISOString());
     t = await createTestService({ lasting: true, clock, config: { webhooks: { allowPrivateNetworks: true } } });
     owner = await t.user();
@@ -67,7 +67,7 @@ export function webhookReceiver(): WebhookReceiver {
   });
   beforeEach(() => {
     received = [];
-    // A receiver that stays silent would hold up the deliveries of later tests.
+    // A receiver that never answers would delay the deliveries of later tests.
     answers.clear();
   });
 

@@ -1,9 +1,6 @@
 import { createTestService, type TestAgent, type TestOptions, type TestService, type TestUser } from './service.ts';
 
-/**
- * A service with people and agents, by the names that a suite gives them: by default one person and one agent of
- * theirs.
- */
+/** A service with people and agents under the names that a suite chooses; by default one person with one agent. */
 export type World<Agents extends string = 'agent', Users extends string = 'owner'> = { readonly t: TestService } & {
   readonly [name in Users]: TestUser;
 } & { readonly [name in Agents]: TestAgent };
@@ -13,7 +10,7 @@ type NewAgent<Users extends string> = { readonly owner?: NoInfer<Users> } & Read
 
 export const MAY_READ = { permissions: [{ resource: 'db:*', actions: ['read'] }] };
 
-/** Creates a service with one person, and an agent of theirs that may read `db:*` if nothing else is said. */
+/** Creates a service with one person and one agent of theirs, which by default may read `db:*`. */
 export const newWorld = (agent: Readonly<Record<string, unknown>> = MAY_READ, options?: TestOptions): Promise<World> =>
   newWorldOf({ owner: {} }, { agent }, options);
 

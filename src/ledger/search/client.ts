@@ -1,6 +1,6 @@
 import { readDecided } from '../decided.ts';
 
-/** Returns the OAuth client through which a decision was asked for, or a change was made. */
+/** Returns the OAuth client through which a decision was requested or a change was made. */
 export function clientOf(decided: string | null, change: string | null): string | null {
   if (decided?.includes(CLIENT)) return readDecided(decided).askedBy?.clientId ?? null;
   if (change?.includes(CLIENT))
@@ -8,5 +8,5 @@ export function clientOf(decided: string | null, change: string | null): string 
   return null;
 }
 
-/** The member of both stored objects. */
+/** Name of the member in both stored objects. */
 const CLIENT = '"clientId"';

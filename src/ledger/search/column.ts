@@ -19,7 +19,7 @@ export type ColumnName = (typeof COLUMNS)[number];
 /** Results in the order of their ordinals, from 1 on. */
 export const RESULTS = ['allowed', 'denied', 'rate_limited'] as const;
 
-/** Number of nodes that an ordinal of 16 bits can name, without 0, which means no value. */
+/** Number of nodes that an ordinal of 16 bits can identify; 0 means no value. */
 const MAX_NODES = 0xffff;
 
 /** First 64 bits of SHA-256, as two numbers. Long enough that equal hashes mean equal texts. */
@@ -33,11 +33,11 @@ export function digestOf(text: string): Digest {
   return { low: bytes.readUInt32LE(0), high: bytes.readUInt32LE(4) };
 }
 
-/** A value of a row within a tree: `a:b:c` is below `a:b`, and a delegation below the one that it came from. */
+/** A value of a row in a tree: `a:b:c` is below `a:b`, and a delegation below its parent. */
 interface Node {
   /** Identifies the node within its column. */
   readonly key: string;
-  /** The value to look up. */
+  /** The value that is looked up. */
   readonly text: string;
 }
 
@@ -67,15 +67,15 @@ const nodesOf = (name: ColumnName, value: string): Node[] =>
       ? nodesOfChain(value)
       : [{ key: value, text: value }];
 
-/** The most nodes that one row may add to a column. */
+/** Maximum number of nodes that one row may add to a column. */
 const MAX_NODES_OF_A_ROW = 300;
 
-/** The distinct values of a column as they are looked up: ordinal `i` is at index `i - 1`. */
+/** The distinct values of a column for look-ups: ordinal `i` is at index `i - 1`. */
 export interface Dictionary {
   readonly size: number;
   readonly low: Uint32Array;
   readonly high: Uint32Array;
-  /** Ordinal of the node above each node, 0 at the top. Undefined: no node is below another. */
+  /** Ordinal of the parent of each node, 0 at the top; undefined if no node has a parent. */
   readonly parents: Uint16Array | undefined;
 }
 
@@ -88,13 +88,13 @@ export class ColumnBuilder {
   readonly #parents: number[] = [];
   #tree = false;
   #ordinals = new Uint16Array(256);
-  /** Digests of the first nodes; the others are computed when they are needed. */
+  /** Digests of the first nodes; the others are computed on demand. */
   #low = new Uint32Array(0);
   #high = new Uint32Array(0);
   #digested = 0;
   #lastValue: string | null = null;
   #lastOrdinal = 0;
-  /** Characters of all values. */
+  /** Total characters of all values. */
   chars = 0;
 
   constructor(name: ColumnName) {
@@ -106,7 +106,7 @@ export class ColumnBuilder {
     return this.#ordinals;
   }
 
-  /** Whether one more row might not fit. */
+  /** Whether one more row might exceed the limits. */
   get full(): boolean {
     return this.#texts.length > MAX_NODES - MAX_NODES_OF_A_ROW;
   }
@@ -177,18 +177,18 @@ export class ColumnBuilder {
 
 /** Matches ordinals of a column. */
 export interface OrdinalSet {
-  /** By ordinal: 1 if it matches. */
+  /** Indexed by ordinal: 1 if it matches. */
   readonly flags: Uint8Array;
   readonly none: boolean;
 }
 
 /** A value that is looked up in a column. */
 export interface Wanted extends Digest {
-  /** Which nodes match: the value itself, all below it, both, or all there are. */
+  /** The nodes that match: the value itself, all below it, both, or all nodes. */
   readonly match: 'self' | 'below' | 'both' | 'all';
 }
 
-/** Above this number of values, all values of a dictionary are looked up among them instead. */
+/** Above this number of wanted values, the values of the dictionary are looked up among them instead. */
 const FEW = 8;
 const asNumber = (low: number, high: number): number => low + (high & 0x1fffff) * 0x1_0000_0000;
 
@@ -222,7 +222,7 @@ export function ordinalsOf(dictionary: Dictionary, wanted: readonly Wanted[], no
           found = true;
         }
       if (match === 'self' || !parents) continue;
-      // A node comes after the one above it.
+      // A node comes after its parent.
       const below = new Uint8Array(size + 1);
       for (const root of roots) below[root] = 1;
       for (let i = 1; i <= size; i++)

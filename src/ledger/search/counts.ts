@@ -19,7 +19,7 @@ function byRow(values: ColumnValues | undefined, count: number): Exclude<ColumnV
   return typeof ordinals === 'number' ? new Uint16Array(count).fill(ordinals) : ordinals;
 }
 
-/** Returns the index of the last bound that is not after `value`. */
+/** Returns the index of the last bound that is less than or equal to `value`. */
 function lastAtOrBefore(bounds: readonly number[], value: number): number {
   let [low, high] = [0, bounds.length];
   while (low < high) {
@@ -30,7 +30,7 @@ function lastAtOrBefore(bounds: readonly number[], value: number): number {
   return low - 1;
 }
 
-/** Returns the first offset from `start` on whose time is not before `time`, at most `end`. */
+/** Returns the first offset, from `start` on, whose time is at or after `time`; `end` if there is none. */
 function firstAtOrAfter(times: Uint32Array, time: number, start: number, end: number): number {
   let [low, high] = [start, end];
   while (low < high) {
@@ -69,7 +69,7 @@ export async function histogramOf(
   return Array.from({ length: buckets }, (_, i) => countsAt(counts, i));
 }
 
-/** A value of a facet, known by the newest row that has it. */
+/** A value of a facet, identified by the newest row that has it. */
 export interface FacetValue {
   readonly seq: number;
   readonly count: number;
@@ -77,13 +77,13 @@ export interface FacetValue {
 }
 
 export interface Facets {
-  /** Matching rows. */
+  /** Number of matching rows. */
   readonly total: number;
-  /** Rows without a value. */
+  /** Number of rows without a value. */
   readonly missing: number;
-  /** Distinct values. */
+  /** Number of distinct values. */
   readonly distinct: number;
-  /** The most frequent values, the one seen last first among equals. */
+  /** The most frequent values; among equals, the one with the newest row first. */
   readonly values: readonly FacetValue[];
 }
 
@@ -93,13 +93,13 @@ interface Tally {
   readonly seq: number;
 }
 
-/** Values that are counted at the same time. If there are more, they are counted in several passes. */
+/** Maximum number of values that are counted in one pass. If there are more, several passes are needed. */
 const MAX_VALUES = 200_000;
 const MAX_PASSES = 4096;
 
 /**
  * Counts the values of a column in matching rows. `select` returns the selections, newest first, with this column and
- * `result`; it is called once for each pass. Memory is limited whatever the number of distinct values.
+ * `result`; it is called once for each pass. Memory is limited, regardless of the number of distinct values.
  */
 export async function facetsOf(
   select: () => AsyncIterable<Selection>,
@@ -130,7 +130,7 @@ const merge = (a: Facets, b: Facets, limit: number): Facets => ({
 const top = (values: FacetValue[], limit: number): FacetValue[] =>
   values.sort((a, b) => b.count - a.count || b.seq - a.seq).slice(0, limit);
 
-/** Counts the values whose digest belongs to this pass. Returns undefined if they are too many for one pass. */
+/** Counts the values whose digest belongs to this pass. Returns undefined if there are too many for one pass. */
 async function countPass(
   selections: AsyncIterable<Selection>,
   name: ColumnName,

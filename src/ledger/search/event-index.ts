@@ -15,19 +15,21 @@ import {
 } from './segment.ts';
 import { insertSegment, PartCache, readSegments, rewriteColumns } from './segment-files.ts';
 
-/** Rows read at once when catching up. The event loop is free between two reads. */
+/** Number of rows that are read at once when catching up. Other work can run between two reads. */
 const SLICE = 1024;
-/** Pause between two of them when no search waits. */
+/** Pause between two reads if no search is waiting. */
 const PAUSE_MS = 5;
 const SOON_MS = 200;
 const PROJECTION = 'search';
-/** A search waits until missing rows are indexed, if they are at most so many segments. More of them are scanned. */
+/**
+ * A search waits for the indexing of at most this many segments of missing rows. If more are missing, it scans them.
+ */
 const MAX_WAIT_SEGMENTS = 2;
 
-/** Rows of commits that are kept in memory while earlier ones are read. */
+/** Number of committed rows that are kept in memory while earlier ones are read. */
 const MAX_HELD_ROWS = 8192;
 
-/** The index at one moment. Rows from `next` on are not in it. */
+/** The index at one moment. It contains the rows before `next`. */
 export interface Snapshot {
   readonly closed: readonly Segment[];
   readonly open: readonly SegmentBuilder[];
@@ -35,7 +37,7 @@ export interface Snapshot {
 }
 
 /**
- * The index of the ledger: for each row, the values that filters ask for, by column, in segments of consecutive rows.
+ * The index of the ledger: for each row, the values that filters compare, by column, in segments of consecutive rows.
  * The newest segment is in memory and grows with each commit of this instance; it is written once, when it is full.
  */
 export class EventIndex {
@@ -47,19 +49,19 @@ export class EventIndex {
   #open: SegmentBuilder[] = [];
   /** Sequence up to which segments are in the database. */
   #written = 0;
-  /** Searches that wait for a catch-up. */
+  /** Number of searches that wait for a catch-up. */
   #waiting = 0;
   #catchingUp: Promise<void> | undefined;
   #beginning: Promise<number> | undefined;
   readonly #follower: LedgerFollower;
   readonly #segmentRows: number;
-  /** Sequence of the newest erasure that the index has taken in, and of the newest that it has seen. */
+  /** Sequence of the newest erasure that the index has applied, and of the newest that it has seen. */
   #erasedUpTo = 0;
   #newestErasure = 0;
-  /** Parts of the segments in the database. */
+  /** Cached parts of the segments in the database. */
   readonly parts = new PartCache();
 
-  /** @param maintain runs work in a transaction of its own. */
+  /** @param maintain runs work in a separate transaction. */
   constructor(
     database: Database,
     maintain: <T>(work: (db: Db) => Promise<T>) => Promise<T>,
@@ -83,7 +85,7 @@ export class EventIndex {
       afterSlice: () => this.#writeClosed(),
       onCommit: (commit, joins) => this.#add(commit, joins),
       pause: () => (this.#waiting > 0 ? nextTick() : sleep(PAUSE_MS)),
-      // If it fails, the next search does it.
+      // If it fails, the next search tries again.
       background: { run: () => this.catchUp(), delayMs: SOON_MS, onError: () => {} },
     });
   }
@@ -93,7 +95,7 @@ export class EventIndex {
     return this.#follower.commit;
   }
 
-  /** Takes in a commit of this instance. After one of another instance, the next catch-up reads what is missing. */
+  /** Indexes a commit of this instance. Commits of other instances are read by the next catch-up. */
   #add({ firstSeq, records, events, timestamp }: Commit, joins: boolean): boolean {
     if (!joins) {
       // Instances that share a database take turns: one of them writes the next segment, and the others skip it.
@@ -118,7 +120,7 @@ export class EventIndex {
     return true;
   }
 
-  /** Reads what is missing up to the end of the ledger, and writes the segments that are full. */
+  /** Indexes the missing rows up to the end of the ledger, and writes full segments. */
   catchUp(): Promise<void> {
     this.#catchingUp ??= this.#follower
       .exclusively(() => this.#catchUp())
@@ -128,7 +130,7 @@ export class EventIndex {
     return this.#catchingUp;
   }
 
-  /** Returns the index up to the current end of the ledger, or less of it while many rows are missing. */
+  /** Returns the index up to the current end of the ledger, or a shorter one while many rows are missing. */
   async snapshot(): Promise<Snapshot> {
     const follower = this.#follower;
     const head = await readHead(this.#database.read);
@@ -148,7 +150,7 @@ export class EventIndex {
     return { closed: this.#closed, open: [...this.#open], next: (follower.position ?? 0) + 1 };
   }
 
-  /** Drops what is in memory: the database has lost commits that it was derived from. */
+  /** Drops the index in memory, because the database has lost commits from which it was derived. */
   async reset(): Promise<void> {
     await this.#follower.exclusively(async () => {
       this.#closed = [];
@@ -157,19 +159,19 @@ export class EventIndex {
     });
   }
 
-  /** Stops, and waits for what is under way. */
+  /** Stops, and waits for work in progress. */
   stop(): Promise<void> {
     return this.#follower.stop();
   }
 
-  /** Returns the segment that takes in the row. */
+  /** Returns the segment to which the row is added. */
   #openFor(seq: number, timestamp: number): SegmentBuilder {
     let last = this.#open.at(-1);
     if (!last || last.isClosedFor(seq, timestamp)) this.#open.push((last = new SegmentBuilder(seq, this.#segmentRows)));
     return last;
   }
 
-  /** Begins after the segments in the database. Concurrent calls share one begin. */
+  /** Initialises the index after the segments in the database. Concurrent calls share one run. */
   #begin(): Promise<number> {
     this.#beginning ??= this.#readWritten().finally(() => {
       this.#beginning = undefined;
@@ -185,7 +187,7 @@ export class EventIndex {
     this.#closed = [...this.#closed, ...further.filter(({ first }) => first <= upto)];
     this.#open = [];
     this.#written = upto;
-    // The instance that wrote a segment has taken in the erasures before its end.
+    // The instance that wrote a segment had applied the erasures before its end.
     this.#erasedUpTo = Math.max(this.#erasedUpTo, upto);
     this.parts.clear();
     return upto;
@@ -194,7 +196,7 @@ export class EventIndex {
   async #catchUp(): Promise<void> {
     const follower = this.#follower;
     do {
-      // Another instance may have written segments whose rows this one still collects.
+      // Another instance may have written segments whose rows this instance is still collecting.
       if (follower.position !== undefined && (await writtenUpTo(this.#database.read)) !== this.#written)
         follower.reset();
       try {
@@ -209,7 +211,7 @@ export class EventIndex {
     } while ((this.#open.length > 1 || this.#newestErasure > this.#erasedUpTo) && !follower.stopped);
   }
 
-  /** Writes stored segments again from which rows were erased, and drops what is in memory. */
+  /** Rewrites stored segments from which rows were erased, and drops the segments in memory. */
   async #takeInErasures(): Promise<void> {
     const [after, upto] = [this.#erasedUpTo, this.#newestErasure];
     if (upto <= after) return;

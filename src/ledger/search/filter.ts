@@ -15,10 +15,10 @@ export type FilterField =
   | 'clientId'
   | 'id';
 
-/** Matches rows that have one of the values; with `not`, all others, those without any value among them. */
+/** Matches rows that have one of the values or, with `not`, all other rows, including those without a value. */
 export interface Condition {
   readonly field: FilterField;
-  /** A resource may be `prefix:*`, which stands for everything below the prefix, or `*`, which stands for all. */
+  /** A resource may be `prefix:*`, which matches everything below the prefix, or `*`, which matches all resources. */
   readonly values: readonly string[];
   readonly not?: boolean | undefined;
 }
@@ -36,7 +36,7 @@ export interface EntryFilter {
   readonly beforeSeq?: number | undefined;
 }
 
-/** Segments of a prefix that the index knows. Filters with longer prefixes are refused. */
+/** Maximum number of segments of a prefix in the index. Filters with longer prefixes are refused. */
 export const MAX_PREFIX_SEGMENTS = 16;
 
 const SUBTREE = ':*';
@@ -53,7 +53,7 @@ const matchesResource = (resource: string, wanted: string): boolean => {
   return prefix === undefined ? resource === wanted : resource.length > prefix.length && resource.startsWith(prefix);
 };
 
-/** The fields of a row that conditions compare. */
+/** The fields of a row to which conditions apply. */
 export interface FilterFields {
   readonly id: string;
   readonly type: string;
@@ -100,6 +100,6 @@ function hasOneOf(fields: FilterFields, { field, values }: Condition): boolean {
   }
 }
 
-/** Whether a row meets all conditions. The index answers the same. */
+/** Returns whether a row meets all conditions. The index gives the same results. */
 export const matches = (fields: FilterFields, where: readonly Condition[]): boolean =>
   where.every((condition) => hasOneOf(fields, condition) !== (condition.not === true));

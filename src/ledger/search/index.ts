@@ -1,7 +1,7 @@
 /**
- * The index by which the ledger is searched (docs/decisions/0035-a-columnar-index.md): `event-index.ts` follows the
- * ledger, `segment.ts` and `segment-files.ts` keep segments in memory and in the database, `scan.ts` finds matching
- * rows, and `counts.ts` counts them.
+ * The search index of the ledger (docs/decisions/0035-a-columnar-index.md): `event-index.ts` follows the ledger,
+ * `segment.ts` and `segment-files.ts` keep segments in memory and in the database, `scan.ts` finds matching rows, and
+ * `counts.ts` counts them.
  */
 export type { ColumnName } from './column.ts';
 export { type Facets, facetsOf, histogramOf, type ResultCounts } from './counts.ts';

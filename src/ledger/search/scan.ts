@@ -17,17 +17,17 @@ import {
   TIMES_PART,
 } from './segment-files.ts';
 
-/** Rows that are read at once where the index lags. */
+/** Number of rows that are read at once where the index is behind. */
 const LAGGING_ROWS = 2048;
-/** Segments read at once: few at first, since a page often ends soon. */
+/** Numbers of segments that are read at once: few at first, because a page is often complete soon. */
 const MAX_BATCH = 8;
 
-/** A condition as the index evaluates it. */
+/** A condition in the form that the index evaluates. */
 type Test =
   | { readonly column: ColumnName; readonly wanted: readonly Wanted[]; readonly not: boolean }
   | { readonly seqs: ReadonlySet<number>; readonly not: boolean };
 
-/** Compiles conditions. `seqs` has the sequence numbers of the ids that conditions name. */
+/** Compiles conditions. `seqs` contains the sequence numbers of the ids in conditions. */
 export const compile = (where: readonly Condition[], seqs: ReadonlyMap<string, number>): Test[] =>
   where.map(({ field, values, not = false }) =>
     field === 'id'
@@ -55,7 +55,7 @@ function wantedOf(column: ColumnName, value: string): Wanted {
 /** A column of a segment. */
 export interface ColumnValues {
   readonly dictionary: Dictionary;
-  /** 0 alone: no row has a value. */
+  /** A single 0 means that no row has a value. */
   readonly ordinals: Ordinals;
 }
 
@@ -83,7 +83,7 @@ const NO_VALUES: ColumnValues = {
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Finds the rows of a range that pass all tests, segment by segment. The event loop is free in between. */
+/** Finds the rows of a range that pass all tests, segment by segment. Other work can run in between. */
 export class Scan {
   readonly #database: Database;
   readonly #cache: PartCache;
@@ -132,7 +132,7 @@ export class Scan {
     }
   }
 
-  /** Rows that are not indexed yet are indexed for this search alone. */
+  /** Rows that are not indexed yet are indexed only for this search. */
   async *#lagging(from: number): AsyncGenerator<Selection> {
     const { before, order } = this.#range;
     const pieces = Math.ceil(Math.max(0, before - from) / LAGGING_ROWS);

@@ -3,16 +3,16 @@ import { selectArrays } from '../../storage/index.ts';
 import { COLUMNS, type ColumnName, type Dictionary } from './column.ts';
 import type { Segment, SegmentBuilder } from './segment.ts';
 
-/** A closed segment in the database is split into parts, so that a search reads only those that it needs. */
+/** A closed segment in the database is split into parts, so that a search reads only the parts that it needs. */
 export type Part = number;
 export const dictionaryPart = (name: ColumnName): Part => 2 * COLUMNS.indexOf(name);
 export const ordinalsPart = (name: ColumnName): Part => 2 * COLUMNS.indexOf(name) + 1;
 export const TIMES_PART: Part = 100;
 
-/** Ordinals up to this size take a byte each, larger ones two. */
+/** Ordinals up to this value take one byte each, larger ones two. */
 const MAX_BYTE = 255;
 
-/** By row. A number: all rows have this one. */
+/** The ordinal of each row, or a single ordinal for all rows. */
 export type Ordinals = Uint8Array | Uint16Array | number;
 
 const bytesOf = (array: Uint8Array | Uint16Array | Uint32Array): Buffer =>
@@ -27,7 +27,7 @@ function encodeDictionary({ size, low, high, parents }: Dictionary): Buffer {
   ]);
 }
 
-/** The bytes must be aligned, as those of `readParts` are. */
+/** The bytes must be aligned, like those of `readParts`. */
 export function decodeDictionary({ buffer, byteLength }: Uint8Array): Dictionary {
   const size = new Uint32Array(buffer, 0, 1)[0] as number;
   const at = 4 + 8 * size;
@@ -51,7 +51,9 @@ export function decodeOrdinals(bytes: Uint8Array, { size }: Segment): Ordinals {
   return bytes.byteLength === 1 ? (bytes[0] as number) : new Uint16Array(bytes.buffer);
 }
 
-/** Differences between neighbours, seven bits to a byte, the lowest first. The eighth bit says that more follow. */
+/**
+ * Differences between neighbours, seven bits to a byte, the lowest first. The eighth bit means that more bytes follow.
+ */
 function encodeTimes(times: Uint32Array): Buffer {
   const bytes: number[] = [];
   let before = 0;
@@ -98,7 +100,7 @@ function columnParts(segment: SegmentBuilder): WrittenPart[] {
   return parts;
 }
 
-/** Writes a segment that will not grow. */
+/** Writes a segment that is complete. */
 export async function insertSegment(db: Db, segment: SegmentBuilder): Promise<void> {
   const { first, size, firstTime, lastTime } = segment;
   const times = { first, part: TIMES_PART, data: encodeTimes(segment.times.subarray(0, size)) };
@@ -112,7 +114,7 @@ export async function insertSegment(db: Db, segment: SegmentBuilder): Promise<vo
     .execute();
 }
 
-/** Writes the columns of a stored segment again, from which rows or values were erased. Its times stay. */
+/** Rewrites the columns of a stored segment from which rows or values were erased. Its times do not change. */
 export async function rewriteColumns(db: Db, segment: SegmentBuilder): Promise<void> {
   await db.deleteFrom('event_columns').where('first', '=', segment.first).where('part', '<>', TIMES_PART).execute();
   const parts = columnParts(segment);
@@ -130,10 +132,10 @@ export async function readSegments(db: Db, after: number): Promise<Segment[]> {
   }));
 }
 
-/** Bytes of parts that are kept in memory. */
+/** Maximum number of bytes of parts in memory. */
 const MAX_CACHED_BYTES = 16_777_216;
 
-/** The parts that were used last. A part in the database changes only if rows are erased. */
+/** A cache of recently used parts. A part in the database changes only if rows are erased. */
 export class PartCache {
   readonly #parts = new Map<number, Uint8Array>();
   #bytes = 0;
@@ -165,11 +167,11 @@ export class PartCache {
   }
 }
 
-/** More than the numbers of parts. */
+/** Larger than any number of a part. */
 const PARTS = 128;
-/** Approximate memory of an entry besides its bytes. */
+/** Approximate memory of an entry in addition to its bytes. */
 const ENTRY_BYTES = 200;
-/** Stands for a part that the segment does not have. */
+/** Placeholder for a part that the segment does not have. */
 const ABSENT = new Uint8Array(0);
 
 export type Parts = ReadonlyMap<Part, Uint8Array>;
@@ -202,7 +204,7 @@ export async function readParts(
       .where('first', 'in', [...missingSegments])
       .where('part', 'in', [...missingParts]);
     for (const [first, part, data] of await selectArrays<[number, Part, Uint8Array]>(database, query)) {
-      // Copied, since the bytes of a driver need not be aligned.
+      // Copied, because the bytes of a driver may not be aligned.
       const bytes = new Uint8Array(data);
       found.get(first)?.set(part, bytes);
       cache.set(first, part, bytes);

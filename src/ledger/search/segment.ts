@@ -2,14 +2,14 @@ import type { StreamEventRow } from '../../storage/index.ts';
 import { clientOf } from './client.ts';
 import { COLUMNS, ColumnBuilder, type ColumnName, type Dictionary } from './column.ts';
 
-/** Rows of a segment at most. A segment also closes when its values need too much memory. */
+/** Maximum number of rows in a segment. A segment also closes when its values need too much memory. */
 export const SEGMENT_ROWS = 16_384;
 const MAX_CHARS = 4_194_304;
 const MAX_SPAN_MS = 0xffff_ffff;
-/** Digests computed without a pause. */
+/** Number of digests that are computed without a pause. */
 const DIGESTS_AT_ONCE = 1000;
 
-/** The columns of a row that are indexed, besides its type and client. */
+/** The columns of a row that are indexed, in addition to its type and client. */
 export interface IndexedFields {
   readonly agentId: string | null;
   readonly userId: string | null;
@@ -66,11 +66,11 @@ const fieldsOf = (row: SourceRow): IndexedFields => ({
   delegationIds: row[10],
 });
 
-/** Rows of consecutive sequence numbers, by column. */
+/** Rows with consecutive sequence numbers, stored by column. */
 export interface Segment {
   /** Sequence of the first row. */
   readonly first: number;
-  /** Sequence numbers of the segment. Those without a row have no value in any column. */
+  /** Number of sequence numbers in the segment. Those without a row have no value in any column. */
   readonly size: number;
   readonly firstTime: number;
   readonly lastTime: number;
@@ -88,7 +88,7 @@ export class SegmentBuilder implements Segment {
 
   readonly #rows: number;
 
-  /** @param rows sequence numbers that it takes in at most. */
+  /** @param rows maximum number of sequence numbers. */
   constructor(first: number, rows: number = SEGMENT_ROWS) {
     this.first = first;
     this.#rows = rows;
@@ -98,13 +98,13 @@ export class SegmentBuilder implements Segment {
     >;
   }
 
-  /** Whether a row belongs into the next segment. */
+  /** Returns whether a row must go into the next segment. */
   isClosedFor(seq: number, timestamp: number): boolean {
     if (this.size === 0) return false;
     if (seq - this.first >= this.#rows || timestamp - this.firstTime > MAX_SPAN_MS) return true;
     const { resource, delegationId } = this.#columns;
     if (resource.full || delegationId.full) return true;
-    // Looked at now and then: one row adds little.
+    // Checked only occasionally, because one row adds little.
     return (this.size & 0xff) === 0 && this.#chars() > MAX_CHARS;
   }
 
@@ -129,7 +129,7 @@ export class SegmentBuilder implements Segment {
     this.size = offset + 1;
   }
 
-  /** Adds sequence numbers without a row, up to `size` in all. */
+  /** Adds sequence numbers without a row until there are `size` in total. */
   extendTo(size: number): void {
     for (; this.size < size; this.size++) this.#addTime(this.size, this.lastTime);
   }
@@ -143,7 +143,7 @@ export class SegmentBuilder implements Segment {
     return ordinals.length >= this.size ? ordinals : grownTo(this.size, ordinals);
   }
 
-  /** Computes what `dictionary` needs, in small steps. */
+  /** Computes the digests for `dictionary` in small steps. */
   async digest(name: ColumnName): Promise<void> {
     while (!this.#columns[name].digestSome(DIGESTS_AT_ONCE)) await new Promise((resolve) => setImmediate(resolve));
   }

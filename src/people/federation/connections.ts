@@ -19,7 +19,7 @@ export interface Connection {
   /** Name of the issuer; undefined if it is no longer used for signing in. */
   readonly name: string | undefined;
   readonly createdAt: number;
-  /** When the issuer last vouched for the person. */
+  /** When the issuer last confirmed the person. */
   readonly usedAt: number;
 }
 

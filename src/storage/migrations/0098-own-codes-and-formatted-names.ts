@@ -1,6 +1,6 @@
 import { type Migration, type MigrationContext, runStatements, sqlNames } from './migration.ts';
 
-/** Browsers that codes by mail are counted for, and the formatted name that a directory sent. */
+/** The browsers for which mailed codes are counted separately, and the formatted name that a directory sent. */
 export const ownCodesAndFormattedNames = (context: MigrationContext): Migration => {
   const { p } = sqlNames(context);
   return {

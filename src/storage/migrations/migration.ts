@@ -6,19 +6,19 @@ export interface MigrationContext {
   readonly prefix: string;
 }
 
-/** One step of the schema. Runs in a transaction, which also records that the step was applied. */
+/** One step of the schema. It runs in a transaction that also records it as applied. */
 export interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
 }
 
-/** What the statements of a schema need from their database: the prefix and the names of the column types. */
+/** The parts of schema statements that depend on the database: the prefix and the names of the column types. */
 export interface SqlNames {
   readonly dialect: MigrationContext['dialect'];
   readonly p: string;
   readonly int: string;
   readonly float: string;
   readonly blob: string;
-  /** Text that is compared byte by byte, whatever the collation of the database. */
+  /** Text that is compared byte by byte, regardless of the database's collation. */
   readonly textKey: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The migrations of the versions before the first release, in order. They made the schema that the baseline makes, and
- * a database at which all of them were applied is used as it is. Nothing is ever added.
+ * The migrations of the versions before the first release, in order. They created the same schema as the baseline, so a
+ * database to which all of them were applied is used unchanged. This list never grows.
  */
 export const REPLACED_MIGRATIONS: readonly string[] = [
   '0001-baseline',

@@ -24,7 +24,7 @@ export interface StreamTicketsTable {
 /** Webhooks: URLs to which events are delivered. */
 export interface WebhooksTable {
   id: Id<'webhook'>;
-  /** Owner of the events to deliver. All events while this user is an admin, unless `by_agent`. */
+  /** Owner of the delivered events. If this user is an admin, all events are delivered, unless `by_agent` is set. */
   user_id: Id<'user'>;
   url: string;
   /** 1: an agent set the URL, so only events of its owner's agents are delivered. */
@@ -61,7 +61,7 @@ export interface WebhookDeliveriesTable {
   status: 'pending' | 'delivered' | 'dropped';
   attempts: number;
   next_at: number;
-  /** A process is delivering it until then. */
+  /** Until this time a process is delivering it. */
   lease_until: number;
   last_status: number | null;
   last_error: string | null;
@@ -75,7 +75,7 @@ export interface WebhookAttemptsTable {
   id: string;
   delivery_id: Id<'delivery'>;
   at: number;
-  /** null: there was no answer. */
+  /** null: no answer. */
   status: number | null;
   error: string | null;
   duration_ms: number;
@@ -94,7 +94,7 @@ export interface CostsTable {
   /** ISO 4217. */
   currency: string;
   tokens: number | null;
-  /** The decision that the cost belongs to. */
+  /** The decision to which the cost belongs. */
   audit_id: Id<'audit'> | null;
   /** JSON object. */
   metadata: string;
@@ -102,13 +102,13 @@ export interface CostsTable {
 }
 export type CostRow = Selectable<CostsTable>;
 
-/** A limit on an agent's usage per window, with the usage of the last window that had any. */
+/** A limit on an agent's usage per window, with the usage of the last window with any usage. */
 export interface BudgetsTable {
   id: Id<'budget'>;
   agent_id: Id<'agent'>;
   user_id: Id<'user'>;
   metric: 'cost' | 'tokens' | 'calls';
-  /** For metric cost: only costs in this currency count. */
+  /** For metric cost: only costs in this currency are counted. */
   currency: string | null;
   limit_value: number;
   window_kind: 'hour' | 'day' | 'month';

@@ -43,7 +43,7 @@ export interface AgentsTable {
   policy_epoch: number;
   /** Id of the grant, API token or agent that registered it; null: a person or the application. */
   created_by: Generated<string | null>;
-  /** The agent ends with this grant: that of the access token that registered it, or that of the agent that did. */
+  /** The agent ends with this grant: the grant of the access token, or of the agent, that registered it. */
   grant_id: Generated<Id<'grant'> | null>;
 }
 export type AgentRow = Selectable<AgentsTable>;
@@ -63,18 +63,18 @@ export interface DelegationsTable {
   /** Maximum depth that any delegation of its chains allows. */
   max_depth: number;
   expires_at: number | null;
-  /** When it ends at the latest because all its ancestors end; never after expires_at. */
+  /** Latest end, when all its ancestors have ended; never after expires_at. */
   ends_at: number | null;
   created_at: number;
   revoked_at: number | null;
-  /** 1: the source held some of the permissions itself, so the delegation outlives its parents. */
+  /** 1: the source held some of the permissions itself, so the delegation does not end with its parents. */
   self_supplied: number;
   /** Epoch of the last change. Instances reload rows with a newer epoch. */
   policy_epoch: number;
 }
 export type DelegationRow = Selectable<DelegationsTable>;
 
-/** The delegations from which a re-delegated permission came when it was passed on. */
+/** The parent delegations of a re-delegated permission, as of its creation. */
 export interface DelegationParentsTable {
   delegation_id: Id<'delegation'>;
   parent_id: Id<'delegation'>;
@@ -96,7 +96,7 @@ export interface ApprovalsTable {
   /** Audit entry of the decision that requested it. */
   audit_id: Id<'audit'>;
   created_at: number;
-  /** From then on it is not valid, whatever its status. */
+  /** From this time on it is not valid, regardless of its status. */
   expires_at: number;
   resolved_at: number | null;
   resolved_by: string | null;
@@ -124,7 +124,7 @@ export type McpServerRow = Selectable<McpServersTable>;
 /** A server of `gateway.servers`. Its settings are in the configuration only. */
 export interface GatewayServersTable {
   name: string;
-  /** When its definitions were seen first, which approved them. */
+  /** When its definitions were first listed and thereby approved. */
   baseline_at: number | null;
   /** When its connections were ended on request, on all instances. */
   restarted_at: number | null;
@@ -155,18 +155,18 @@ export interface GatewayConnectionsTable {
   type: 'userSecret' | 'oauth';
   /** JSON, encrypted. */
   sealed: string;
-  /** The key that it is encrypted with. */
+  /** The key with which it is encrypted. */
   key_id: string;
-  /** Changes with the credentials, and then processes that have the former ones end. */
+  /** Changes with the credentials. Processes that run with the previous ones then end. */
   version: number;
   created_at: number;
   updated_at: number;
-  /** Until then one request renews the tokens, and the others wait. */
+  /** Until this time one request renews the tokens, and the others wait. */
   refreshing_until: number | null;
 }
 export type GatewayConnectionRow = Selectable<GatewayConnectionsTable>;
 
-/** Sign-ins at authorization servers of servers behind the gateway that people have begun. */
+/** Unfinished sign-ins at authorization servers of MCP servers behind the gateway. */
 export interface GatewayOAuthStatesTable {
   state_hash: string;
   user_id: Id<'user'>;
@@ -187,9 +187,9 @@ export interface GatewayOAuthClientsTable {
   created_at: number;
 }
 
-/** Tokens of ended connections that are to be revoked where they came from. */
+/** Tokens of ended connections that still have to be revoked at their authorization servers. */
 export interface GatewayRevocationsTable {
-  /** As in the connection. */
+  /** The same as in the connection. */
   sealed: string;
   user_id: Id<'user'>;
   server: string;

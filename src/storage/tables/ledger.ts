@@ -1,7 +1,7 @@
 import type { Generated, Selectable } from 'kysely';
 import type { Id } from '../../kernel/ids.ts';
 
-/** Tables of the ledger and of what is derived from it. */
+/** Tables of the ledger, and tables derived from it. */
 export interface LedgerTables {
   head: HeadTable;
   epochs: EpochsTable;
@@ -38,13 +38,13 @@ export interface HeadTable {
   /** Time of the newest commit. Timestamps never decrease along the sequence. */
   clock: number;
   /**
-   * Instance and number of the batch that was committed last. An instance whose batch it is has valid counters in
+   * Instance and number of the newest committed batch. If the batch is its own, an instance has valid counters in
    * memory.
    */
   writer: string;
 }
 
-/** The keys that all instances share. */
+/** Keys that all instances share. */
 export interface InstallationKeysTable {
   id: string;
   /** `signing`, `cookie` or `pepper`. */
@@ -70,7 +70,7 @@ export interface InstancesTable {
 }
 export type InstanceRow = Selectable<InstancesTable>;
 
-/** Epochs of the recent past. One that is missing here belongs to commits that the database has lost. */
+/** Epochs of the recent past. An epoch that is missing here belongs to commits that the database has lost. */
 export interface EpochsTable {
   epoch: number;
 }
@@ -101,7 +101,7 @@ export interface StreamEventsTable {
   data: string | null;
   /** JSON object of types other than audit: actor, before, after. */
   change: string | null;
-  /** Type audit: what decided, and who asked (ledger/decided.ts). */
+  /** For type audit: the permission that decided and the caller who asked (ledger/decided.ts). */
   decided: string | null;
 }
 export type StreamEventRow = Selectable<StreamEventsTable>;
@@ -116,7 +116,7 @@ export interface EventSegmentsTable {
   last_time: number;
 }
 
-/** The parts of a segment: for each column its distinct values and which of them each row has, and the times. */
+/** The parts of a segment: for each column the distinct values and the value of each row, and the times. */
 export interface EventColumnsTable {
   /** First sequence of the segment. */
   first: number;
@@ -141,7 +141,7 @@ export interface ChangesTable {
 }
 export type ChangeRow = Selectable<ChangesTable>;
 
-/** Which changes are about a subject: an agent, a delegation, a user and so on. */
+/** The changes of each subject: an agent, a delegation, a user and so on. */
 export interface ChangeSubjectsTable {
   subject: string;
   seq: number;
@@ -151,12 +151,12 @@ export interface ChangeSubjectsTable {
 export interface VersionsTable {
   /** Id of the agent or delegation. */
   subject: string;
-  /** Sequence of the event, or of the end of the ledger if the change left none. */
+  /** Sequence of the event, or of the end of the ledger if the change emitted none. */
   seq: number;
   /** 1, 2, 3 and so on for each subject. */
   version: number;
   timestamp: number;
-  /** Type of the event; null: the change left none of this subject. */
+  /** Type of the event; null: the change emitted none about this subject. */
   type: string | null;
   /** JSON object. */
   actor: string;
@@ -186,7 +186,7 @@ export interface AgentHoursTable {
 }
 
 /**
- * The newest decision of an agent, and its decisions in the last hours. Checkpoint of what every instance has in
+ * The newest decision of an agent, and its decisions in the last hours. Checkpoint of data that every instance has in
  * memory.
  */
 export interface AgentActivityTable {
@@ -196,7 +196,7 @@ export interface AgentActivityTable {
   hours: string;
 }
 
-/** Decisions by result and duration in a slot of time. Checkpoint of what every instance has in memory. */
+/** Decisions by result and duration in a slot of time. Checkpoint of data that every instance has in memory. */
 export interface DecisionSlotsTable {
   /** Owner of the agents; empty for the sum over all owners. */
   user_id: Id<'user'>;
@@ -209,29 +209,29 @@ export interface DecisionSlotsTable {
   durations: string;
 }
 
-/** How much of the ledger each derived table has processed. */
+/** Position up to which each derived table has processed the ledger. */
 export interface ProjectionsTable {
   name: string;
   upto: number;
 }
 
-/** What was answered to requests with an `Idempotency-Key`, written with their effect. */
+/** Answers to requests with an `Idempotency-Key`, written together with their effect. */
 export interface IdempotencyKeysTable {
   /** Digest of principal, method, path and key. */
   scope: string;
-  /** -1: the answer of the request. Otherwise the number of a decision within it. */
+  /** -1 for the answer of the request, otherwise the number of a decision in the request. */
   part: number;
   /** Keyed digest of query and body. */
   fingerprint: string;
   kind: 'answer' | 'decision' | 'secret' | 'gone' | 'unfinished';
-  /** JSON of the answer, or of the decision. null: it is not kept. */
+  /** JSON of the answer or of the decision; null if it is not kept. */
   answer: string | null;
   created_at: number;
   expires_at: number;
 }
 export type IdempotencyKeyRow = Selectable<IdempotencyKeysTable>;
 
-/** One row: the sealed log that is written now. */
+/** One row: the current sealed log. */
 export interface SealTable {
   id: number;
   /** Eight hex digits. */
@@ -243,17 +243,17 @@ export interface SealTable {
   signed_size: number;
   /** The newest checkpoint, a signed note. */
   checkpoint: string | null;
-  /** Why signing has stopped. */
+  /** The reason why signing has stopped. */
   halted: string | null;
-  /** The newest checkpoint with the cosignatures that the policy asks for, a signed note. */
+  /** The newest checkpoint with the cosignatures that the policy requires, a signed note. */
   cosigned: Generated<string | null>;
   /** Its size. */
   cosigned_size: Generated<number>;
   /** When the witnesses were asked last. */
   asked_at: Generated<number>;
-  /** Size of the checkpoint that was published last. */
+  /** Size of the newest published checkpoint. */
   published_size: Generated<number>;
-  /** When publication was tried last, and when a time stamp was. */
+  /** Times of the last attempts to publish and to get a time stamp. */
   published_at: Generated<number>;
   stamped_at: Generated<number>;
 }
@@ -269,7 +269,7 @@ export interface SealTilesTable {
   salts: Uint8Array | null;
 }
 
-/** What is left of sealed rows that were deleted or erased. */
+/** The kept parts of sealed rows that were deleted or erased. */
 export interface SealRemainsTable {
   seq: number;
   type: string;
@@ -291,7 +291,7 @@ export interface SealLogsTable {
   ended_at: number;
 }
 
-/** Checkpoints that were signed, about one a minute, fewer of the past. */
+/** Signed checkpoints: about one a minute, fewer of older ones. */
 export interface SealCheckpointsTable {
   log_id: string;
   size: number;
@@ -311,7 +311,7 @@ export interface SealLogTilesTable {
   hashes: Uint8Array;
 }
 
-/** What is known of the witnesses of the log. */
+/** State of the witnesses of the log. */
 export interface SealWitnessesTable {
   log_id: string;
   /** The verifier key. */
@@ -319,7 +319,7 @@ export interface SealWitnessesTable {
   /** Size of the newest checkpoint that the witness has cosigned. */
   size: number;
   cosigned_at: number | null;
-  /** Why the last request failed. null: it did not. */
+  /** The reason why the last request failed; null if it succeeded. */
   failure: string | null;
   failed_at: number | null;
 }

@@ -22,7 +22,7 @@ export interface OAuthTables {
 export interface OAuthClientsTable {
   id: Id<'client'>;
   secret_hash: string | null;
-  /** `optional`: the registration named no method, so a secret was issued but need not be sent. */
+  /** `optional`: the registration did not state a method, so a secret was issued but need not be sent. */
   auth_method: 'none' | 'optional' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
   name: string | null;
   /** JSON array. */
@@ -33,7 +33,7 @@ export interface OAuthClientsTable {
   scope: string | null;
   /** JSON object: other accepted members of its registration. */
   metadata: string;
-  /** `document`: the metadata are read from the URL in client_id; the row exists for references. */
+  /** `document`: the metadata is read from the URL in client_id; the row exists only for references. */
   origin: 'self' | 'admin' | 'document';
   created_at: number;
   last_used_at: number | null;
@@ -46,11 +46,11 @@ export interface OAuthClientDocumentsTable {
   client_id: Id<'client'>;
   /** JSON, as its host sent it. */
   document: string;
-  /** Until then it is not fetched again. */
+  /** Time until which it is not fetched again. */
   valid_until: number;
 }
 
-/** A person's lasting consent. It is requested again only when something in it differs. */
+/** A person's remembered consent. The person is asked again only if a request differs from it. */
 export interface OAuthConsentsTable {
   user_id: Id<'user'>;
   client_id: Id<'client'>;
@@ -74,13 +74,13 @@ export interface OAuthConsentAnswersTable {
   expires_at: number;
 }
 
-/** Agents that a consent created, and for which client. */
+/** Agents that a consent created, with the client for which it was given. */
 export interface OAuthClientAgentsTable {
   agent_id: Id<'agent'>;
   client_id: Id<'client'>;
 }
 
-/** What a client may do as an agent for a person, until one of the three ends. */
+/** The access of a client as an agent for a person, until one of the three ends. */
 export interface OAuthGrantsTable {
   id: Id<'grant'>;
   client_id: Id<'client'>;
@@ -102,7 +102,7 @@ export interface OAuthGrantsTable {
   expires_at: number;
   revoked_at: number | null;
   reason: string | null;
-  /** Trust in the workload that got this grant. This grant ends with it. */
+  /** The trust in the workload that obtained this grant. The grant ends with it. */
   trust_id: Generated<Id<'trust'> | null>;
   /** Issuer of the assertion that led to this grant. This grant ends with it. */
   workload_issuer: Generated<string | null>;
@@ -147,10 +147,10 @@ export interface OAuthRevokedTokensTable {
 /** Requests of the device authorization grant (RFC 8628). */
 export interface OAuthDeviceRequestsTable {
   device_code_hash: string;
-  /** Keyed hash: the code is too short for a plain one. */
+  /** Keyed hash, because the code is too short for a plain one. */
   user_code_hash: string;
   client_id: Id<'client'>;
-  /** Requested scopes, space-separated; once allowed, those that the person ticked. */
+  /** Requested scopes, space-separated; after the person's consent, the scopes that they ticked. */
   scope: string;
   resource: string;
   /** Address of the device; null: unknown or not recorded. */
@@ -170,7 +170,7 @@ export interface OAuthDeviceRequestsTable {
 }
 export type OAuthDeviceRequestRow = Selectable<OAuthDeviceRequestsTable>;
 
-/** Wrong user codes that people entered, kept for a minute. */
+/** Wrong user codes that people have entered, kept for a minute. */
 export interface OAuthDeviceFailuresTable {
   user_id: Id<'user'>;
   failed_at: number;

@@ -60,7 +60,7 @@ export interface ScimUsersTable {
 
 export interface ScimGroupsTable {
   id: Id<'scimGroup'>;
-  /** Tenant of the administrator whose token made the group; empty: a group of the whole service. */
+  /** Tenant of the administrator whose token created the group; empty for a group of the whole service. */
   tenant_key: string;
   display_name: string;
   /** In lower case: unique in its tenant. */
@@ -95,7 +95,7 @@ export interface SessionsTable {
   absolute_expires_at: number;
   /** When the person last authenticated with all their factors; 0 if a trusted device replaced one. */
   auth_time: number;
-  /** 1: begun with a credential that is both factors, such as a passkey. */
+  /** 1: begun with a credential that counts as both factors, such as a passkey. */
   both_factors: Generated<number>;
   /** Address of the identity provider with which it was begun. */
   issuer: string | null;
@@ -149,7 +149,7 @@ export interface EmailCodesTable {
   tries_left: number;
   /** Attempts left for everyone else. */
   open_tries_left: number;
-  /** The known browser whose own count the code belongs to; null: the count that all requests share. */
+  /** The known browser for which the code is counted; null: the common count of all other requests. */
   device: string | null;
   created_at: number;
   expires_at: number;
@@ -157,7 +157,7 @@ export interface EmailCodesTable {
 
 export interface TotpSecretsTable {
   user_id: Id<'user'>;
-  /** Encrypted, since checking a code requires it. */
+  /** Encrypted rather than hashed, because checking a code needs the secret. */
   secret: string;
   /** null until the first correct code. */
   enabled_at: number | null;
@@ -175,7 +175,7 @@ export interface BackupCodesTable {
 export interface PasskeysTable {
   id: Id<'passkey'>;
   user_id: Id<'user'>;
-  /** As the authenticator names it: unique. */
+  /** The id that the authenticator chose. Unique. */
   credential_id: string;
   /** COSE key in base64url. */
   public_key: string;
@@ -191,11 +191,11 @@ export interface PasskeysTable {
 }
 export type PasskeyRow = Selectable<PasskeysTable>;
 
-/** Challenges that wait for the answer of an authenticator. */
+/** Challenges that wait for an authenticator's answer. */
 export interface PasskeyChallengesTable {
   challenge_hash: string;
   purpose: 'register' | 'sign-in';
-  /** Id of the session, or hash of the cookie of the browser, that asked for it. */
+  /** Id of the session, or hash of the browser's cookie, that requested it. */
   bound_to: string;
   expires_at: number;
 }
@@ -205,7 +205,7 @@ export interface AttemptsTable {
   guessed: 'password' | 'email-code' | 'email-code-open' | 'totp' | 'backup-code';
   /** The person's id, or the hash of an email address without an account. */
   account: string;
-  /** The session or known browser that guessed; empty for all others together. */
+  /** The session or known browser that guessed; empty for the common count of all others. */
   device: string;
   /** 1: `account` is a person's id. */
   known: number;
@@ -219,7 +219,7 @@ export type AttemptRow = Selectable<AttemptsTable>;
 export interface TrustedDevicesTable {
   token_hash: string;
   user_id: Id<'user'>;
-  /** As at the moment of trusting, with `multiSession.trackDevice`. */
+  /** Recorded when the browser became trusted, with `multiSession.trackDevice`. */
   user_agent: string | null;
   created_at: number;
   expires_at: number;
@@ -263,14 +263,14 @@ export interface IssuersTable {
   updated_at: number;
   /** JSON array. */
   domains: Generated<string | null>;
-  /** 1: only it may let applications act for the people of its domains. */
+  /** 1: only this issuer may let applications act for the people of its domains. */
   enterprise_required: Generated<number>;
-  /** Which of the known providers it is. */
+  /** Name of the preset, for a well-known provider. */
   preset: Generated<string | null>;
 }
 export type IssuerRow = Selectable<IssuersTable>;
 
-/** Persons at issuers, and the users that they are here. */
+/** Identities at issuers and the users to whom they belong. */
 export interface IdentitiesTable {
   /** Address of the issuer. */
   issuer: string;
@@ -278,7 +278,7 @@ export interface IdentitiesTable {
   subject: string;
   user_id: Id<'user'>;
   created_at: number;
-  /** When the issuer last vouched for the person. */
+  /** When the issuer last confirmed the person. */
   used_at: number;
 }
 

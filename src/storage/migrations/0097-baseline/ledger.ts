@@ -1,6 +1,6 @@
 import type { SqlNames } from '../migration.ts';
 
-/** Tables of the ledger and of what is derived from it. */
+/** Tables of the ledger, and tables derived from it. */
 export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly string[] => [
   `create table ${p}head (
     id ${int} primary key,
@@ -31,8 +31,8 @@ export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly str
     change text,
     decided text
   )`,
-  // SQLite finds these by `event_columns` alone. PostgreSQL logs only the changed part of an index page, so indexes
-  // cost little on writes.
+  // SQLite finds these rows with `event_columns` alone. PostgreSQL logs only the changed part of an index page, so
+  // indexes cost little on writes.
   ...(dialect === 'postgres'
     ? [
         `create index ${p}stream_events_agent on ${p}stream_events (agent_id, seq)`,
@@ -100,7 +100,7 @@ export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly str
     name text primary key,
     upto ${int} not null
   )`,
-  // Each of the others inserts its own row when it first follows the ledger.
+  // All other followers insert their own row when they first follow the ledger.
   `insert into ${p}projections (name, upto) values ('anomalies', 0), ('anomaly_states', 0), ('search', 0)`,
   `create table ${p}event_segments (
     first ${int} primary key,
@@ -114,7 +114,7 @@ export const ledger = ({ p, int, float, blob, dialect }: SqlNames): readonly str
     data ${blob} not null,
     constraint ${p}event_columns_pk primary key (first, part)
   )`,
-  // Its parts are dense already.
+  // Its parts are already compact.
   ...(dialect === 'postgres' ? [`alter table ${p}event_columns alter column data set storage external`] : []),
   `create table ${p}installation_keys (
     id text primary key,

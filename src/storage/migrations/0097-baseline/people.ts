@@ -1,6 +1,6 @@
 import type { SqlNames } from '../migration.ts';
 
-/** Users, how they sign in, and their sessions. */
+/** Users, their sign-in methods, and their sessions. */
 export const people = ({ p, int }: SqlNames): readonly string[] => [
   `create table ${p}users (
     id text primary key,
