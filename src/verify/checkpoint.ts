@@ -123,8 +123,9 @@ export function openCheckpoint(note: string, policy: Policy): Checkpoint {
   if (lines.length > 100) refuse('The checkpoint has more than 100 signatures.');
   const signedBy: string[] = [];
   const cosigned: { name: string; time: number }[] = [];
+  // What follows is opaque (C2SP tlog-checkpoint), and signed like the rest.
   const [origin = '', sizeText = '', rootText = '', ...extension] = text.slice(0, -1).split('\n');
-  if (extension.length > 0) refuse('The checkpoint has extension lines.');
+  if (origin === '' || extension.includes('')) refuse('The checkpoint has an empty line.');
   for (const line of lines) {
     const [, name = '', encoded = ''] =
       /^— ([^\s+]+) ([A-Za-z0-9+/=]+)$/.exec(line) ?? refuse('A signature line is malformed.');

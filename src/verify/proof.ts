@@ -75,20 +75,13 @@ export function verifyContinuation(old: Checkpoint, answer: string, policy: Poli
     assertConsistent(old, recent, []);
     return recent;
   }
-  const { from, to, proof, checkpoint } = parsed(answer);
+  const { from, to, proof, checkpoint, ...others } = canonicalJson(answer, 'The answer');
   if (typeof checkpoint !== 'string') return refuse('The answer has no checkpoint.');
+  if (Object.keys(others).length > 0) refuse('The answer has other members than from, to, proof and checkpoint.');
   const recent = openCheckpoint(checkpoint, policy);
   if (old.origin !== recent.origin) refuse(OTHER_LOG);
   if (from !== old.size || to !== recent.size)
     throw new Undecidable(`The answer is not the proof from ${old.size} to ${recent.size} rows.`);
   assertConsistent(old, recent, hashList(proof, 'A hash of the proof'));
   return recent;
-}
-
-function parsed(answer: string): Record<string, unknown> {
-  try {
-    return JSON.parse(answer);
-  } catch {
-    return refuse('The answer is not JSON.');
-  }
 }

@@ -105,6 +105,15 @@ describe('a checkpoint', () => {
     expect(() => openCheckpoint(`${text}\n${log.signs(text)}\n${log.signs(text)}`, policy)).toThrow(Refuted);
   });
 
+  it('may have extension lines, which are signed and not empty [C2SP tlog-checkpoint]', () => {
+    const signed = (text: string): string => `${text}\n${log.signs(text)}`;
+    const note = signed(`${textOf(leavesOf(3))}anything 1\nanything 2\n`);
+    expect(openCheckpoint(note, policy)).toMatchObject({ origin: ORIGIN, size: 3, root: root(leavesOf(3)) });
+    expect(() => openCheckpoint(note.replace('anything 2', 'anything 3'), policy)).toThrow(Refuted);
+    for (const text of [`${textOf(leavesOf(3))}\n`, `${textOf(leavesOf(3))}\nanything\n`])
+      expect(() => openCheckpoint(signed(text), policy)).toThrow('has an empty line');
+  });
+
   it('is refuted if the signature of a known key is wrong', () => {
     expect(() => openCheckpoint(noteOf(3).replace(`${ORIGIN}\n3`, `${ORIGIN}\n4`), policy)).toThrow(Refuted);
   });
@@ -179,6 +188,19 @@ describe('consistency', () => {
     const other = text.replace(ORIGIN, name);
     const [old, recent] = [`${text}\n${log.signs(text)}`, `${other}\n${keyOf(name, 2).signs(other)}`];
     expect(() => verifyConsistency(old, recent, both)).toThrow('different logs');
+  });
+
+  it('is refuted by an answer in another form than that of the server', () => {
+    const good = answerOf(3, 9);
+    for (const answer of [
+      good.replace('{"from":3,', '{"from":4,"from":3,'),
+      good.replace('{"from":3,', '{"from":3,"more":1,'),
+      good.replace('{"from":3,', '{"from":3.0,'),
+      good.replace('"to":9', '"to": 9'),
+      `${good}\n`,
+      good.slice(0, -1),
+    ])
+      expect(() => verifyConsistency(noteOf(3), answer, policy)).toThrow(Refuted);
   });
 
   it('is refuted with hashes that are not texts', () => {
@@ -256,7 +278,7 @@ describe('the command', () => {
       [200, answerOf(3, 9, consistency(3, leavesOf(9)).reverse()), 1, 'does not continue'],
       [200, answerOf(2, 9), 2, 'is not the proof from 3'],
       [200, 'nonsense\n\nnonsense', 1, 'not a signed note'],
-      [200, '{', 1, 'not JSON'],
+      [200, '{', 1, 'not canonical JSON'],
       [404, '{}', 2, 'answered 404'],
     ] as const) {
       answer = { status, text };

@@ -92,6 +92,18 @@ describe('a witness [C2SP tlog-witness]', () => {
     expect(witness.forks().map(({ other }) => other)).toEqual([noteOf(forked)]);
   });
 
+  it('cosigns extension lines with the checkpoint [C2SP tlog-checkpoint]', () => {
+    const witness = open();
+    const text = `${textOf(leaves(2))}anything\n`;
+    const note = `${text}\n${log.signs(text)}`;
+    const { status, body } = witness.addCheckpoint(requestOf(0, leaves(2), note));
+    expect(status).toBe(200);
+    expect(opened(note + body, witness.vkey).size).toBe(2);
+    expect(() => opened(noteOf(leaves(2)) + body, witness.vkey)).toThrow('The cosignature of w1 is wrong');
+    const empty = `${textOf(leaves(3))}\nanything\n`;
+    expect(witness.addCheckpoint(requestOf(2, leaves(3), `${empty}\n${log.signs(empty)}`)).status).toBe(400);
+  });
+
   it('shows only signatures that it has checked', () => {
     const witness = open();
     const stray = log.signs('x').replace(ORIGIN, 'other.example');
