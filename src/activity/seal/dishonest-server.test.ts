@@ -25,7 +25,8 @@ const TABLE = readFileSync(join(import.meta.dirname, '../../../docs/sealed-ledge
     return attack && name ? [{ attack, name, found: found === 'nothing' ? [] : found.split(', ') }] : [];
   });
 
-const SEALED = { ledger: { seal: 'on' }, audit: { eraseEntries: true } } as const;
+/** The server signs only what it is asked for, so that it does not sign one attack during the next. */
+const SEALED = { ledger: { seal: 'on', sealIntervalMs: 60_000 }, audit: { eraseEntries: true } } as const;
 const TABLES = ['stream_events', 'seal', 'seal_tiles', 'seal_remains'] as const;
 
 /** What the operator answers with, made of what the service would answer. */
