@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { timeOfId } from '../kernel/ids.ts';
 import { type Database, type StreamEventRow, selectArrays } from '../storage/index.ts';
 import { prunedUpTo, readHead } from './position.ts';
-import { inParts, type SeqRange } from './row-bytes.ts';
+import { inParts, listOf, type SeqRange } from './row-bytes.ts';
 import { COLUMNS, type Columns, toRow } from './row-columns.ts';
 import {
   type ColumnName,
@@ -115,7 +115,7 @@ export class LedgerReader {
           ...(await this.#database.read
             .selectFrom('stream_events')
             .select(columns)
-            .where('seq', 'in', this.#listed(seqs))
+            .where('seq', 'in', listOf(this.#database, seqs))
             .orderBy('seq', 'desc')
             .execute()),
         );
@@ -196,15 +196,9 @@ export class LedgerReader {
   #rangeOf(seqs: readonly number[]): SeqRange {
     const [one, other] = [seqs[0] as number, seqs.at(-1) as number];
     const [first, last] = [Math.min(one, other), Math.max(one, other)];
-    return last - first + 1 <= DENSE * seqs.length ? { first, last } : { first, last, listed: this.#listed(seqs) };
-  }
-
-  /** A list as one SQL parameter, so that the statement is the same for any length. */
-  #listed(seqs: readonly number[]) {
-    const list = JSON.stringify(seqs);
-    return this.#database.dialect === 'sqlite'
-      ? sql<number>`(select value from json_each(${list}))`
-      : sql<number>`(select value::bigint from json_array_elements_text(${list}::json))`;
+    return last - first + 1 <= DENSE * seqs.length
+      ? { first, last }
+      : { first, last, listed: listOf(this.#database, seqs) };
   }
 
   /** Returns the row with an id. `around` is the time in the id: the time of its commit or shortly before. */

@@ -43,6 +43,7 @@ export async function inParts(database: Database, seqs: readonly number[], range
   let left = 0;
   let read = seqs[0] ?? 0;
   for (const seq of seqs) {
+    if (range.listed) read = seq;
     for (; read !== seq + step; read += step) left -= bytes.get(read) ?? 0;
     const part = parts.at(-1);
     if (part && left >= 0) part.push(seq);
@@ -53,6 +54,18 @@ export async function inParts(database: Database, seqs: readonly number[], range
   }
   return parts;
 }
+
+/** Sequence numbers as one SQL parameter, so that the statement is the same for any number of them. */
+export function listOf({ dialect }: Database, seqs: readonly number[]) {
+  const list = JSON.stringify(seqs);
+  return dialect === 'sqlite'
+    ? sql<number>`(select value from json_each(${list}))`
+    : sql<number>`(select value::bigint from json_array_elements_text(${list}::json))`;
+}
+
+/** As {@link inParts}, for ascending sequence numbers if only their rows are read. */
+export const listedInParts = (database: Database, seqs: readonly number[]): Promise<number[][]> =>
+  inParts(database, seqs, { first: seqs[0] ?? 0, last: seqs.at(-1) ?? 0, listed: listOf(database, seqs) });
 
 /**
  * Returns the last row such that the rows from `first` to it have at most `limit` bytes in total, or are a single row.

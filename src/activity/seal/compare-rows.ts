@@ -1,6 +1,7 @@
+import { lastWithin, yieldOnce } from '../../ledger/index.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import { leafHash, storedTexts } from './entry-text.ts';
-import { erasureRecords } from './erasures.ts';
+import { erasureRecords, type IsRecorded } from './erasures.ts';
 import { saltIn } from './salts.ts';
 import { hashIn, readRemains, readSealedRows, readTiles } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
@@ -15,17 +16,35 @@ export interface ComparedRows {
 }
 
 /**
- * Compares rows `from` to `upto` of the tree with their leaves. A missing row must be named by a recorded erasure, have
- * a sequence up to `pruned`, or have been deleted before it could be sealed. Returns the sequence of the first row that
- * differs.
+ * Compares rows `from` to `upto` of the tree with their leaves, in slices of limited bytes. A missing row must be named
+ * by a recorded erasure, have a sequence up to `pruned`, or have been deleted before it could be sealed. Returns the
+ * sequence of the first row that differs.
  *
  * @param onLeaf receives the hash of each leaf before that one, as latin1.
  */
 export async function firstChanged(
   database: Database,
   db: Db,
-  { from, upto, pruned, wasUnsealed }: ComparedRows,
+  rows: ComparedRows,
   onLeaf: (hash: string) => void = () => {},
+): Promise<number | undefined> {
+  const isRecorded = erasureRecords(db);
+  for (let { from } = rows; from <= rows.upto; ) {
+    const upto = await lastWithin(database, from, rows.upto);
+    const changed = await firstOfSlice(database, db, { ...rows, from, upto }, isRecorded, onLeaf);
+    if (changed !== undefined) return changed;
+    from = upto + 1;
+    await yieldOnce();
+  }
+  return undefined;
+}
+
+async function firstOfSlice(
+  database: Database,
+  db: Db,
+  { from, upto, pruned, wasUnsealed }: ComparedRows,
+  isRecorded: IsRecorded,
+  onLeaf: (hash: string) => void,
 ): Promise<number | undefined> {
   const first = Math.floor((from - 1) / TILE);
   const positions = Array.from({ length: Math.ceil(upto / TILE) - first }, (_, i) => ({ level: 0, tile: first + i }));
@@ -34,7 +53,6 @@ export async function firstChanged(
     readRemains(db, from, upto),
     readTiles(db, positions),
   ]);
-  const isRecorded = erasureRecords(db);
   let next = 0;
   for (let seq = from; seq <= upto; seq++) {
     const stored = tiles.get(tileKey({ level: 0, tile: Math.floor((seq - 1) / TILE) }));

@@ -5,7 +5,7 @@ import type { Db } from '../../storage/index.ts';
  * Returns whether the entry `by` of the ledger records the erasure of a part of a row or, with `whole`, of the whole
  * row.
  */
-type IsRecorded = (by: number | null, seq: number, whole: boolean) => Promise<boolean>;
+export type IsRecorded = (by: number | null, seq: number, whole: boolean) => Promise<boolean>;
 
 interface Erased {
   readonly what: string;

@@ -9,7 +9,6 @@ import {
   prunedUpTo,
   readPosition,
   setPosition,
-  yieldOnce,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
@@ -17,7 +16,7 @@ import { type ComparedRows, firstChanged } from './compare-rows.ts';
 import { deleteDeliveries, eraseApprovals } from './erasure/erase-rows.ts';
 import { RowDiffers, sealedUpTo } from './remains.ts';
 import { SALT } from './salts.ts';
-import { readLog, readSealedRows, readTiles, waitForLog } from './store.ts';
+import { readLog, readTiles, waitForLog } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
 import { unsealedRows, type WasUnsealed } from './unsealed-rows.ts';
 
@@ -123,11 +122,9 @@ async function record(platform: Platform, done: number, wasUnsealed: WasUnsealed
   const end = Math.min((await reader.seqAt(before)) - 1, await sealedUpTo(platform));
   if (end <= done || !(await isDue(database.read, done, before - DAY_MS))) return done;
   const size = (await readLog(database.read))?.size ?? 0;
-  for (let from = done + 1; from <= Math.min(end, size); ) {
-    const upto = await lastWithin(database, from, Math.min(end, from + SLICE - 1, size));
+  for (let from = done + 1; from <= Math.min(end, size); from += SLICE) {
+    const upto = Math.min(end, from + SLICE - 1, size);
     await assertUnchanged(database, database.read, { from, upto, pruned: done, wasUnsealed });
-    from = upto + 1;
-    await yieldOnce();
   }
   await ledger.change(SYSTEM, async ({ db, emit }) => {
     if (((await readPosition(db, RECORDED)) ?? 0) > done) return;
@@ -151,7 +148,7 @@ async function isDue(db: Db, done: number, before: number): Promise<boolean> {
 }
 
 async function assertUnchanged(database: Database, db: Db, rows: ComparedRows): Promise<void> {
-  const seq = rows.from <= rows.upto ? await firstChanged(database, db, rows) : undefined;
+  const seq = await firstChanged(database, db, rows);
   if (seq !== undefined) throw new RowDiffers(seq);
 }
 
@@ -162,7 +159,12 @@ async function prune(platform: Platform, db: Db, done: number, upto: number, was
   await assertUnchanged(database, db, { from: done + 1, upto: Math.min(upto, size), pruned: done, wasUnsealed });
   // SQLite overwrites deleted content until the connection closes.
   if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
-  const rows = await readSealedRows(database, db, done + 1, upto);
+  const rows = await db
+    .selectFrom('stream_events')
+    .select(['id', 'type'])
+    .where('seq', '>', done)
+    .where('seq', '<=', upto)
+    .execute();
   const kept = new Set(await permanentUpTo(db, upto));
   await eraseApprovals(db, rows);
   await deleteDeliveries(db, rows);

@@ -1,5 +1,13 @@
 import { DAY_MS } from '../../kernel/clock.ts';
-import { LedgerFollower, movePosition, prunedUpTo, readPosition, Superseded, setPosition } from '../../ledger/index.ts';
+import {
+  LedgerFollower,
+  lastWithin,
+  movePosition,
+  prunedUpTo,
+  readPosition,
+  Superseded,
+  setPosition,
+} from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { keepRemains, sealedUpTo } from '../seal/index.ts';
@@ -52,8 +60,9 @@ class Retention {
     return this.#follower.stop();
   }
 
-  async #slice(from: number, upto: number): Promise<number> {
+  async #slice(from: number, end: number): Promise<number> {
     if (this.#slicesLeft-- === 0) return from - 1;
+    const upto = await lastWithin(this.#platform.database, from, end);
     await this.#platform.ledger.maintain(async (db) => {
       await this.#move(db, upto);
       await keepRemains(this.#platform, db, from, upto);

@@ -69,12 +69,15 @@ async function eraseAgents({ ledger, database }: Platform, userId: Id<'user'>): 
 }
 
 async function eraseVersions(db: Db, agents: readonly Id<'agent'>[]): Promise<void> {
-  const rows = await db
-    .selectFrom('versions')
-    .select(['subject', 'seq', 'actor', 'state'])
-    .where('subject', 'in', agents)
-    .execute();
-  for (const { subject, seq, actor, state } of rows)
+  const versions = await db.selectFrom('versions').select(['subject', 'seq']).where('subject', 'in', agents).execute();
+  // A version may be large, so each is read by itself.
+  for (const { subject, seq } of versions) {
+    const { actor, state } = await db
+      .selectFrom('versions')
+      .select(['actor', 'state'])
+      .where('subject', '=', subject)
+      .where('seq', '=', seq)
+      .executeTakeFirstOrThrow();
     await db
       .updateTable('versions')
       .set({
@@ -84,6 +87,7 @@ async function eraseVersions(db: Db, agents: readonly Id<'agent'>[]): Promise<vo
       .where('subject', '=', subject)
       .where('seq', '=', seq)
       .execute();
+  }
 }
 
 /** Erases the addresses from which a user made changes that concern others. */
@@ -99,12 +103,10 @@ async function eraseAddresses({ ledger, database }: Platform, userId: Id<'user'>
   ))
     await ledger.maintain(async (db) => {
       for (const table of ['changes', 'stream_events'] as const)
-        for (const { seq, change } of await db
-          .selectFrom(table)
-          .select(['seq', 'change'])
-          .where('seq', 'in', some)
-          .execute()) {
-          const { actor, ...rest } = JSON.parse(change ?? '{}') as { actor?: Actor };
+        for (const seq of some) {
+          const row = await db.selectFrom(table).select('change').where('seq', '=', seq).executeTakeFirst();
+          if (!row) continue;
+          const { actor, ...rest } = JSON.parse(row.change ?? '{}') as { actor?: Actor };
           if (!actor?.ip || (actor.id !== userId && actor.userId !== userId)) continue;
           await db
             .updateTable(table)

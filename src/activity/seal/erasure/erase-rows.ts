@@ -4,17 +4,18 @@ import { chunk } from '../../../kernel/chunk.ts';
 import {
   type EntryFilter,
   type Erasure,
+  listedInParts,
   readDecided,
   readHead,
   writeDecided,
   writeRuns,
 } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
-import type { Db, StreamEventRow } from '../../../storage/index.ts';
+import type { Database, Db, StreamEventRow } from '../../../storage/index.ts';
 import { SealErrors } from '../errors.ts';
 import { keepErased, RowDiffers, sealAll } from '../remains.ts';
 
-/** Number of rows in one change. Decisions wait while it runs. */
+/** Largest number of rows in one change; their bytes are limited too. Decisions wait while it runs. */
 const SLICE = 200;
 
 /** Returns those of the found rows that have something to erase. Called inside the change. */
@@ -45,7 +46,7 @@ export async function eraseRows(
   if ((found.at(-1) ?? 0) > sealed) throw SealErrors.NOT_YET_SEALED({ headers: { 'retry-after': '1' } });
   const recordedAs: number[] = [];
   let erased = 0;
-  for (const seqs of found.length === 0 ? [[]] : chunk(found, SLICE)) {
+  for await (const seqs of parts(database, found)) {
     const done = await ledger
       .change(caller.actor, async ({ db, emit }) => {
         await caller.reauthorize(db);
@@ -76,6 +77,12 @@ export async function eraseRows(
     await ledger.foldLog();
   }
   return { erased, recordedAs, outOfReach: OUT_OF_REACH };
+}
+
+/** Yields the rows of each change, at least once. */
+async function* parts(database: Database, found: readonly number[]): AsyncGenerator<number[]> {
+  if (found.length === 0) yield [];
+  for (const some of chunk(found, SLICE)) yield* await listedInParts(database, some);
 }
 
 /** Erases the private fields of decisions, and the arguments of approvals that they requested. */
