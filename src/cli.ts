@@ -14,7 +14,7 @@ interface Entry {
 const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: { meaning: 'start the service', load: () => import('./cli/serve.ts') },
   demo: {
-    meaning: 'show a service with life in it, in a folder that is thrown away',
+    meaning: 'run a demo service with sample data, in a temporary folder',
     load: () => import('./cli/demo.ts'),
   },
   migrate: { meaning: 'bring the database schema up to date', load: () => import('./cli/migrate.ts') },
@@ -31,7 +31,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   seed: { meaning: 'create agents and delegations from a file', load: () => import('./cli/seed.ts') },
   doctor: { meaning: 'test the login of any MCP server, step by step', load: () => import('./cli/doctor.ts') },
   gateway: {
-    meaning: 'put the login and the decisions of this service in front of an MCP server',
+    meaning: 'add login and permissions to an existing MCP server',
     load: () => import('./cli/gateway.ts'),
   },
   'gateway approve': {
@@ -53,34 +53,37 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: () => import('./cli/ledger-rotate-key.ts'),
   },
   'ledger check': {
-    meaning: 'compare every row of the ledger with what was sealed',
+    meaning: 'compare every row of the ledger with its sealed hash',
     load: () => import('./cli/ledger-check.ts'),
   },
   'ledger recover': {
-    meaning: 'begin another sealed log, after the database was restored or rolled back',
+    meaning: 'begin another sealed log after the database was restored or rolled back',
     load: () => import('./cli/ledger-recover.ts'),
   },
-  tour: { meaning: 'try a running service, each answer explained', load: () => import('./cli/tour.ts') },
+  tour: {
+    meaning: 'try out a running service, with an explanation of each answer',
+    load: () => import('./cli/tour.ts'),
+  },
   'admin create': { meaning: 'create an administrator', load: () => import('./cli/admin-create.ts') },
   'admin token': {
-    meaning: "print a new API token with an administrator's power",
+    meaning: "print a new API token with an administrator's rights",
     load: () => import('./cli/admin-token.ts'),
   },
   'clock reset': {
-    meaning: "set the ledger's time back after a clock was ahead",
+    meaning: "set the ledger's time back after a clock was fast",
     load: () => import('./cli/clock-reset.ts'),
   },
   'keys list': { meaning: 'show the kinds of keys and their ages', load: () => import('./cli/keys-list.ts') },
   'keys forget': {
-    meaning: 'let the next start use other keys, after the ones of this database are lost',
+    meaning: 'let the next start use new keys after those of this database were lost',
     load: () => import('./cli/keys-forget.ts'),
   },
   'keys rotate': {
-    meaning: 'add new keys; old ones stay valid for what they signed or sealed',
+    meaning: 'add new keys; old ones still verify and decrypt',
     load: () => import('./cli/keys-rotate.ts'),
   },
   'developer-token': {
-    meaning: 'print a token for trying things out, valid for one hour',
+    meaning: 'print a token for development, valid for one hour',
     load: () => import('./cli/developer-token.ts'),
   },
 };

@@ -6,7 +6,7 @@ import { readSettings, withLegate } from './settings.ts';
 export const command: Command<{ email?: string; name?: string; 'password-file'?: string }> = {
   options: {
     email: { type: 'string', value: 'address', meaning: 'required' },
-    name: { type: 'string', value: 'text', meaning: 'the name shown to others' },
+    name: { type: 'string', value: 'text', meaning: 'the name that others see' },
     'password-file': {
       type: 'string',
       value: 'path',

@@ -11,7 +11,7 @@ import { databaseUrlOf, readSettings, useExistingData } from './settings.ts';
 export const command: Command<{ folder?: string; 'with-secrets'?: boolean }> = {
   argument: { name: 'folder', meaning: 'a new or empty folder' },
   options: {
-    'with-secrets': { type: 'boolean', meaning: 'also save secrets.json. Protect the backup as you protect that file' },
+    'with-secrets': { type: 'boolean', meaning: 'also save secrets.json; protect the backup like that file' },
   },
   notes: 'Restore it with npx legate restore <folder>, into SQLite or PostgreSQL.',
   run: async ({ folder, 'with-secrets': withSecrets }) => {
@@ -21,7 +21,7 @@ export const command: Command<{ folder?: string; 'with-secrets'?: boolean }> = {
     const secrets = secretsPath(settings.values.dataDir);
     if (withSecrets && !existsSync(secrets))
       throw new UsageError(`${secrets} does not exist. Run this in the folder of the service, or set LEGATE_DATA_DIR.`);
-    // The service on the same machine comes first.
+    // The service on the same machine has priority.
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
     const started = Date.now();
     const database = await openDatabase(databaseUrlOf(settings), { serviceName: settings.values.service.name });
@@ -37,11 +37,11 @@ export const command: Command<{ folder?: string; 'with-secrets'?: boolean }> = {
       );
       if (settings.values.secret !== undefined)
         process.stdout.write(
-          'The keys are in the backup, encrypted under LEGATE_SECRET. Keep a copy of that secret apart from the backup.\n',
+          'The keys are in the backup, encrypted under LEGATE_SECRET. Keep a copy of that secret in another place.\n',
         );
       else if (!withSecrets && existsSync(secrets))
         process.stdout.write(
-          'Keep a copy of secrets.json apart from the backup. Without it, second factors, webhook secrets and\n' +
+          'Keep a copy of secrets.json in another place. Without it, second factors, webhook secrets and\n' +
             'tokens signed with it cannot be used after a restore.\n',
         );
     } catch (error) {

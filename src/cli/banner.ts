@@ -48,7 +48,7 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
     ['Metrics', `${at('/metrics')}   needs an administrator's token or LEGATE_METRICS_TOKEN`],
   );
   if (!facts.production) {
-    lines.push(['Try it', "npx legate tour, or the README's tour by copy and paste"]);
+    lines.push(['Try it', 'npx legate tour, or copy the tour from the README']);
     if (facts.refused.length > 0) lines.push(['Not for production', facts.refused.join('\n')]);
   }
 

@@ -11,12 +11,12 @@ const list = (title: string, items: readonly string[]): string =>
   items.length > 0 ? `${title}\n${items.map((item) => `  - ${item}`).join('\n')}\n` : '';
 
 /**
- * `legate check`: lists what would stop a production start. Exit code 78 if there is anything. With `--url`, looks at a
+ * `legate check`: lists what would stop a production start. Exit code 78 if there is anything. With `--url`, checks a
  * running deployment from outside instead; exit code 1 if there is a problem.
  */
 export const command: Command<Values> = {
   options: {
-    url: { type: 'string', value: 'address', meaning: 'look at a running deployment at its public address instead' },
+    url: { type: 'string', value: 'address', meaning: 'check a running deployment at its public address instead' },
   },
   run: ({ url }) => (url === undefined ? checkConfiguration() : checkFromOutside(url)),
 };

@@ -11,7 +11,7 @@ interface Values {
 
 /**
  * `legate demo`: a service with people, agents and a history, on loopback, in a folder that is deleted at the end
- * (contract 19). Not available in production or next to data of one's own.
+ * (contract 19). Not available in production or with the user's own data.
  */
 export const command: Command<Values> = {
   options: {
@@ -23,7 +23,7 @@ export const command: Command<Values> = {
     if (env['NODE_ENV'] === 'production') throw new UsageError('The demo is not available in production.');
     for (const name of ['LEGATE_DATABASE_URL', 'LEGATE_DATA_DIR'])
       if (env[name] !== undefined)
-        throw new UsageError(`The demo uses a folder of its own and never your data. Unset ${name} first.`);
+        throw new UsageError(`The demo uses its own folder and never your data. Unset ${name} first.`);
     const [rowCount, portNumber] = [wholeNumber('rows', rows, 1_000_000), wholeNumber('port', port, 65_535)];
     const log = createLog('error');
     exitOnCrash(log);
@@ -42,7 +42,7 @@ export const command: Command<Values> = {
       `Legate demo, ${demo.agents.size} agents, ${rowCount} decisions, ready after ${Math.round(performance.now())} ms.\n\n` +
         `Sign in (works once):  ${demo.signInUrl}\n` +
         `Address:               ${demo.url}   (on this machine only)\n\n` +
-        'Everything is made up, and is deleted when you press Ctrl-C. Within ten minutes:\n',
+        'All data is fictitious and is deleted when you press Ctrl-C. Within ten minutes:\n',
     );
     await play(demo, ending.signal, (text) => {
       if (!ending.signal.aborted) process.stdout.write(`  ${text}\n`);

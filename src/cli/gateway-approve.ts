@@ -26,11 +26,11 @@ interface Target {
 
 const MAX_TOOLS = 10_000;
 
-/** `legate gateway approve <server> [<tool> | --all]`: approves what the gateway withholds (contract 20). */
+/** `legate gateway approve <server> [<tool> | --all]`: approves tools that the gateway withholds (contract 20). */
 export const command: Command<Values> = {
   argument: {
     name: 'names',
-    meaning: 'the server, and the tool to approve; without one, lists what waits',
+    meaning: 'the server, and the tool to approve; without a tool, lists the waiting ones',
     many: true,
   },
   options: {
@@ -39,10 +39,10 @@ export const command: Command<Values> = {
     token: {
       type: 'string',
       value: 'token',
-      meaning: "for --url: an administrator's API token; by default that of npx legate login",
+      meaning: "for --url: an administrator's API token; by default the one from npx legate login",
     },
   },
-  notes: 'Each tool is printed with what has changed before it is approved.',
+  notes: 'Each tool is printed with its changes before it is approved.',
   run: async ({ names = [], all = false, url, token }) => {
     const [server, tool] = names;
     if (server === undefined || names.length > 2 || (all && tool !== undefined))
@@ -68,7 +68,7 @@ async function approve(target: Target, server: string, name: string | undefined,
   if (name === undefined && !all) {
     process.stdout.write(
       chosen.length === 0
-        ? `No tool of ${server} waits.\n`
+        ? `No tool of ${server} is waiting for approval.\n`
         : `\nWaiting: ${chosen.length}. Approve with npx legate gateway approve ${server} <tool>, or --all.\n`,
     );
     return;

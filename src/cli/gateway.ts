@@ -45,7 +45,8 @@ export const command: Command<Values> = {
     const settings = readSettings();
     if (settings.production)
       throw new UsageError(
-        'npx legate gateway is for one machine. In production, put the servers into gateway.servers and use npx legate serve.',
+        'npx legate gateway is for one machine. In production, add the servers to gateway.servers and use npx legate ' +
+          'serve.',
         EXIT_CONFIG,
       );
     const servers = allServers(settings, serversOf(values));
@@ -61,7 +62,7 @@ export const command: Command<Values> = {
       {
         http: { port, host: HOST },
         gateway: { servers },
-        // Other people of this machine reach the port too.
+        // Other users of this machine can reach the port too.
         users: { signUp: isDefault ? 'invite' : users.signUp },
       },
       { ...settings.options, log, printMail: (mail) => printMail(logging, mail) },
@@ -94,15 +95,16 @@ export const command: Command<Values> = {
   },
 };
 
-/** The printed text alone leads from a first call to calls that are refused or wait for a person. */
+/** The printed text explains how to get from a first call to calls that are refused or wait for a person. */
 const CONSOLE_SHOWS =
-  'Agents: which tools a client may call, and which calls need your approval.\nAudit: each call, and its decision.';
+  'Agents: the tools that a client may call, and the calls that need your approval.\nAudit: each call and its ' +
+  'decision.';
 
 /** Adds the servers of the configuration. Throws UsageError if a name is in both. */
 function allServers({ values }: Settings, added: ServersInput): ServersInput {
   const clash = Object.keys(added).find((name) => Object.hasOwn(values.gateway.servers, name));
   if (clash !== undefined)
-    throw new UsageError(`gateway.servers has a server ${clash} already. Choose another --name.`, EXIT_CONFIG);
+    throw new UsageError(`gateway.servers already has a server ${clash}. Choose another --name.`, EXIT_CONFIG);
   return { ...values.gateway.servers, ...added };
 }
 
@@ -112,13 +114,13 @@ function portOf(text: string | undefined): number | undefined {
   throw new UsageError('--port needs a number up to 65535.', EXIT_USAGE);
 }
 
-/** Starts each server once, so that a mistake in a command shows now and not with the first call. */
+/** Starts each server once, so that a mistake in a command is reported now and not at the first call. */
 async function tryServers(servers: ServersInput): Promise<void> {
   await Promise.all(
     checkServers({ mcpServers: servers }, 'gateway.servers').map(async (server) => {
       const { type } = server.legate.auth;
       if (type === 'oauth' || type === 'userSecret') {
-        process.stdout.write(`${server.name} is started when a person has connected to it.\n`);
+        process.stdout.write(`${server.name} starts when a person has connected to it.\n`);
         return;
       }
       const outcome = await listTools(server).then(

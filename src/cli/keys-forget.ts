@@ -3,11 +3,11 @@ import { openDatabase } from '../storage/index.ts';
 import type { Command } from './command.ts';
 import { databaseUrlOf, readSettings, useExistingData } from './settings.ts';
 
-/** `legate keys forget`: lets the next start use other keys, after the ones of this database are lost. */
+/** `legate keys forget`: lets the next start use new keys after those of this database were lost. */
 export const command: Command = {
-  notes: `For a database whose keys are lost for good: its LEGATE_SECRET or secrets.json. People sign in
-again and set up their second factor anew; access tokens end; secrets of webhooks have to be
-rotated, client secrets of identity providers set again. Stop all instances first.`,
+  notes: `For a database whose LEGATE_SECRET or secrets.json is permanently lost. People have to sign in again
+and set up their second factor again, and access tokens end. You have to rotate the secrets of
+webhooks and set the client secrets of identity providers again. Stop all instances first.`,
   run: async () => {
     const settings = readSettings();
     useExistingData(settings);
@@ -18,7 +18,7 @@ rotated, client secrets of identity providers set again. Stop all instances firs
       await database.close();
     }
     process.stdout.write(
-      'The database no longer knows its former keys. The next start uses those of its configuration.\n',
+      'The database no longer refers to its former keys. The next start uses the keys of its configuration.\n',
     );
   },
 };

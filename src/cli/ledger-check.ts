@@ -4,8 +4,9 @@ import { readSettings, useExistingData, withLegate } from './settings.ts';
 
 /** `legate ledger check`: computes all leaves, tiles and the root again from the database. */
 export const command: Command = {
-  notes: `Works while the service runs. Exit code: 0 all rows are as they were sealed, 1 a row, a tile or the
-signed root differs. What was rewritten together with its seal, and never left the database, is not found.`,
+  notes: `Works while the service runs. Exit code: 0 if all rows are as they were sealed, 1 if a row, a tile or
+the signed root differs. It cannot detect rows that were rewritten together with their hashes before
+a checkpoint left the database.`,
   run: async () => {
     const settings = readSettings();
     useExistingData(settings);

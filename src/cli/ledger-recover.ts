@@ -5,9 +5,9 @@ import { databaseUrlOf, readSettings, useExistingData } from './settings.ts';
 
 /** `legate ledger recover`: ends the sealed log of a database that was restored or rolled back. */
 export const command: Command = {
-  notes: `Stop the service on all machines first. Proofs and checkpoints of the log that ends stay valid. The
-next start begins a log with another name, seals every row again, and records ledger.restored with
-the size and the root that the log had.`,
+  notes: `Stop the service on all machines first. Proofs and checkpoints of the ended log stay valid. The next
+start begins a log with another name, seals every row again, and records ledger.restored with the
+size and root of the ended log.`,
   run: async () => {
     const settings = readSettings();
     useExistingData(settings);
@@ -17,7 +17,7 @@ the size and the root that the log had.`,
       const ended = await endRolledBackLog(database, dataDir, Date.now());
       process.stdout.write(
         ended === undefined
-          ? 'there is no sealed log: nothing to do\n'
+          ? 'nothing to do: there is no sealed log\n'
           : `the log ${ended} has ended; the next start begins another\n`,
       );
     } finally {

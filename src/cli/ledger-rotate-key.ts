@@ -5,10 +5,10 @@ import { withKeyStore } from './with-key-store.ts';
 
 /** `legate ledger rotate-key`: adds a key of the sealed ledger, and with --finish retires the earlier one. */
 export const command: Command<{ finish?: boolean }> = {
-  options: { finish: { type: 'boolean', meaning: 'retire the earlier key; afterwards only the new one signs' } },
-  notes: `Adds a key and records ledger.key-added. Restart every instance, without LEGATE_SECRET with the new
-secrets.json: both keys sign from then on. Publish the new key and the proof of the recorded row, with
-which npx legate verify --follow-keys trusts it. Then run this with --finish, which records
+  options: { finish: { type: 'boolean', meaning: 'retire the earlier key, so that only the new one signs' } },
+  notes: `Adds a key and records ledger.key-added. Restart every instance (without LEGATE_SECRET: with the new
+secrets.json); both keys then sign. Publish the new key and the proof of the recorded row, which lets
+npx legate verify --follow-keys trust the key. Then run this with --finish, which records
 ledger.key-retired and deletes the earlier key, and restart again.`,
   run: async ({ finish = false }) => {
     const settings = readSettings();
@@ -23,10 +23,10 @@ ledger.key-retired and deletes the earlier key, and restart again.`,
 async function beginRotation(settings: Settings): Promise<void> {
   const state = await withLegate(settings, ({ platform }) => rotationState(platform));
   if (state === 'recorded')
-    throw new UsageError('Two keys sign already. Run npx legate ledger rotate-key --finish to retire the earlier one.');
+    throw new UsageError('Two keys already sign. Run npx legate ledger rotate-key --finish to retire the earlier one.');
   if (state === 'none') await withKeyStore(settings, (keys) => keys.addLedgerKey());
   const vkey = await withLegate(settings, ({ platform }) => recordAddedKey(platform));
-  process.stdout.write(`${vkey}\nRestart every instance: both keys sign from then on.\n`);
+  process.stdout.write(`${vkey}\nRestart every instance. Both keys then sign.\n`);
 }
 
 async function finishRotation(settings: Settings): Promise<void> {
@@ -40,5 +40,5 @@ async function finishRotation(settings: Settings): Promise<void> {
     throw new UsageError('The newest checkpoint is not signed with the new key. Restart every instance first.');
   await withKeyStore(settings, (keys) => keys.retireLedgerKeys());
   for (const vkey of retired) process.stdout.write(`${vkey} is retired\n`);
-  process.stdout.write('Restart every instance: only the new key signs from then on.\n');
+  process.stdout.write('Restart every instance. Only the new key then signs.\n');
 }

@@ -56,7 +56,7 @@ export function createLog(level: Config['log']['level'], destination?: { write(l
 
 /**
  * Prints a mail in development if mail.url is not set. The JSON line has the form of the log, but its link or code is
- * readable, because a person has to use it.
+ * not redacted, because a person has to use it.
  */
 export function printMail(
   { level }: Pick<Config['log'], 'level'>,

@@ -38,17 +38,16 @@ export const command: Command<Values> = {
     url: {
       type: 'string',
       value: 'address',
-      meaning: 'address of the service; by default of the one last started in this folder',
+      meaning: 'address of the service; by default the one last started in this folder',
     },
-    scope: { type: 'string', value: 'names', meaning: `scopes to ask for; by default ${DEFAULT_SCOPE}` },
+    scope: { type: 'string', value: 'names', meaning: `scopes to request; by default ${DEFAULT_SCOPE}` },
     'client-id': {
       type: 'string',
       value: 'id',
-      meaning: 'registered client, if the service does not let clients register',
+      meaning: 'id of a registered client, if the service does not let clients register',
     },
   },
-  notes:
-    'Commands with --url use the stored token if --token is missing. Connected applications (/account/apps) ends it.',
+  notes: 'Commands with --url use the stored token if --token is missing. You can end it at /account/apps.',
   run: async ({ url, scope = DEFAULT_SCOPE, 'client-id': clientId }) => {
     const address = url ?? addressOfThisFolder();
     if (!URL.canParse(address))
@@ -84,7 +83,7 @@ async function readMetadata(address: string): Promise<z.output<typeof Metadata>>
   return metadata.data;
 }
 
-/** Registers this program as a client of its own for each login, so that each can be ended alone. */
+/** Registers this program as a new client for each login, so that each login can be ended separately. */
 async function register({ registration_endpoint }: z.output<typeof Metadata>): Promise<string> {
   if (registration_endpoint === undefined)
     throw new UsageError(
@@ -117,7 +116,7 @@ async function waitForTokens(endpoint: string, client: string, device: z.output<
     if (body['error'] === 'slow_down') interval += 5;
     else if (body['error'] !== 'authorization_pending') throw refused('log in', body);
   }
-  throw new UsageError('Nobody answered the request within its time. Try again.');
+  throw new UsageError('Nobody answered the request in time. Try again.');
 }
 
 const refused = (what: string, body: Record<string, unknown>): UsageError =>

@@ -10,8 +10,8 @@ import { databaseUrlOf, readSettings } from './settings.ts';
 export const command: Command<{ folder?: string }> = {
   argument: { name: 'folder', meaning: 'the folder of the backup' },
   notes:
-    'Stop the service first. LEGATE_DATABASE_URL and LEGATE_DATA_DIR say where to restore; SQLite and PostgreSQL\n' +
-    'take backups of either.',
+    'Stop the service first. The data is restored to LEGATE_DATABASE_URL and LEGATE_DATA_DIR; SQLite and PostgreSQL\n' +
+    'accept backups of either.',
   run: async ({ folder }) => {
     if (folder === undefined) throw new UsageError('npx legate restore needs the folder of a backup.', EXIT_USAGE);
     const dir = resolve(folder);
@@ -22,7 +22,7 @@ export const command: Command<{ folder?: string }> = {
       const secrets = secretsPath(dataDir);
       if (saved && existsSync(secrets) && !readFileSync(secrets).equals(readFileSync(resolve(dir, saved.file))))
         throw new BackupError(
-          `${secrets} has other keys than the backup. Move it away to use those of the backup, or name another ` +
+          `${secrets} has other keys than the backup. Move it away to use the keys of the backup, or set another ` +
             'LEGATE_DATA_DIR.',
         );
       createFolder(dataDir, { parents: true });

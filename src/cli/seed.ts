@@ -18,14 +18,14 @@ interface Values {
 export const command: Command<Values> = {
   argument: { name: 'file', meaning: 'agents and delegations: YAML, JSON or CSV' },
   options: {
-    'dry-run': { type: 'boolean', meaning: 'only show what would be done' },
+    'dry-run': { type: 'boolean', meaning: 'only show the changes' },
     url: { type: 'string', value: 'address', meaning: 'a running service; by default the database of this folder' },
     token: {
       type: 'string',
       value: 'token',
-      meaning: "for --url: an administrator's or the owner's API token; by default that of npx legate login",
+      meaning: "for --url: an administrator's or the owner's API token; by default the one from npx legate login",
     },
-    tokens: { type: 'string', value: 'file', meaning: 'new file for the tokens of new agents, readable by you only' },
+    tokens: { type: 'string', value: 'file', meaning: 'new file for the tokens of new agents, readable only by you' },
   },
   run: async ({ file, 'dry-run': dryRun = false, url, token, tokens }) => {
     if (file === undefined)
@@ -49,10 +49,10 @@ export const command: Command<Values> = {
 
 const aboutTokens = (made: readonly SeededToken[], path: string | undefined): string =>
   path === undefined
-    ? 'The tokens of the new agents were not kept: --tokens writes them, and POST /agents/:id/rotate issues others.'
+    ? 'The tokens of the new agents were not saved. Use --tokens to save them; POST /agents/:id/rotate issues new ones.'
     : `${made.length} ${made.length === 1 ? 'token is' : 'tokens are'} in ${path}.`;
 
-/** Opens the file before anything is created, so that no token is lost. It stays only if it has tokens. */
+/** Opens the file before anything is created, so that no token is lost. It is deleted if it has no tokens. */
 async function withTokenFile(path: string | undefined, apply: () => Promise<SeededToken[]>): Promise<SeededToken[]> {
   if (path === undefined) return apply();
   let file: number;
@@ -60,7 +60,7 @@ async function withTokenFile(path: string | undefined, apply: () => Promise<Seed
     file = openSync(path, 'wx', 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(code === 'EEXIST' ? `${path} exists already.` : `${path} cannot be written: ${code}`);
+    throw new UsageError(code === 'EEXIST' ? `${path} already exists.` : `${path} cannot be written: ${code}`);
   }
   let made: SeededToken[] = [];
   try {

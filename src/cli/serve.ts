@@ -79,7 +79,7 @@ npx legate config lists all of them with their values.`,
           'listening',
         );
     } catch (error) {
-      // A server that still listened would keep the process, and a supervisor would not start it again.
+      // A server that is still listening would keep the process alive, and a supervisor would not restart it.
       await stop();
       throw error;
     }
@@ -88,7 +88,7 @@ npx legate config lists all of them with their values.`,
 
 /**
  * Once a hundred objects of one allocation site survive a garbage collection, V8 allocates all later ones in the old
- * space. The requests that wait for one commit are enough for that. From then on, every decision would leave garbage
- * that only a full collection removes.
+ * space. The requests that wait for one commit are enough for this. After that, every decision would leave garbage that
+ * only a full collection removes.
  */
 const keepRequestsYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');

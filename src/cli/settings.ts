@@ -75,13 +75,16 @@ export function useDataFolder({ dataDir: dir, secret }: Config): void {
 export const databaseUrlOf = ({ values: { databaseUrl, dataDir } }: Settings): string =>
   databaseUrl ?? `sqlite:${join(dataDir, DATABASE_FILE)}`;
 
-/** Throws a UsageError if another process serves the SQLite file: each would go on with what only it remembers. */
+/**
+ * Throws a UsageError if another process serves the SQLite file, because neither would see the other's changes in
+ * memory.
+ */
 export function useDatabaseAlone(settings: Settings): void {
   const url = databaseUrlOf(settings);
   if (serveAlone(url)) return;
   throw new UsageError(
-    `Another process serves ${resolve(url.slice('sqlite:'.length))}. Stop it first, or set LEGATE_DATA_DIR to a folder ` +
-      'of this one. Several instances need PostgreSQL (LEGATE_DATABASE_URL).',
+    `Another process serves ${resolve(url.slice('sqlite:'.length))}. Stop it first, or set LEGATE_DATA_DIR to another ` +
+      'folder. Several instances need PostgreSQL (LEGATE_DATABASE_URL).',
     EXIT_CONFIG,
   );
 }

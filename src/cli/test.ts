@@ -24,11 +24,11 @@ export const command: Command<Values> = {
       value: 'file',
       meaning: 'file with agents and delegations, if the fixtures have none',
     },
-    url: { type: 'string', value: 'address', meaning: 'ask a running service instead; nothing is counted or recorded' },
+    url: { type: 'string', value: 'address', meaning: 'ask a running service instead, without counting or recording' },
     token: {
       type: 'string',
       value: 'token',
-      meaning: 'for --url: an API token of the owner of the agents; by default that of npx legate login',
+      meaning: 'for --url: an API token of the owner of the agents; by default the one from npx legate login',
     },
   },
   run: async ({ file: path, policy, url, token }) => {

@@ -9,7 +9,7 @@ export const command: Command<{ url?: string; token?: string }> = {
     url: {
       type: 'string',
       value: 'address',
-      meaning: 'address of the service; by default of the one last started in this folder',
+      meaning: 'address of the service; by default the one last started in this folder',
     },
     token: {
       type: 'string',

@@ -31,11 +31,11 @@ export const command: Command<{
     url: {
       type: 'string',
       value: 'address',
-      meaning: 'also asks the service there to prove that its ledger of today continues the files',
+      meaning: 'also ask this service to prove that its current ledger continues the files',
     },
   },
-  notes: `Exit code: 0 proven, 1 refuted, 2 undecidable or wrong use. Nothing is sent anywhere without --url.
-dist/verify.js of the package is the same as one file, which runs alone.`,
+  notes: `Exit code: 0 proven, 1 refuted, 2 undecidable or wrong usage. Without --url nothing is sent anywhere.
+dist/verify.js of the package is the same program as a single file.`,
   run: async (values) => {
     const options = { ...values, followKeys: values['follow-keys'] === true };
     const print = (text: string) => process.stdout.write(text);

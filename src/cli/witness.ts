@@ -9,17 +9,21 @@ import { stopOnSignals } from './stop.ts';
 
 const DEFAULT_PORT = 3100;
 
-/** `legate witness`: cosigns checkpoints of sealed ledgers that continue what it has seen of them. */
+/** `legate witness`: cosigns checkpoints of sealed ledgers that continue the ones it cosigned before. */
 export const command: Command<{ name?: string; log?: string[]; data?: string; host?: string; port?: string }> = {
   options: {
     name: { type: 'string', value: 'name', meaning: "name of the witness's key, by convention its public address" },
-    log: { type: 'string', multiple: true, value: 'vkey', meaning: 'verifier key of a ledger to be witnessed' },
-    data: { type: 'string', value: 'folder', meaning: 'holds the key and what was seen; .legate-witness by default' },
+    log: { type: 'string', multiple: true, value: 'vkey', meaning: 'verifier key of a ledger to cosign' },
+    data: {
+      type: 'string',
+      value: 'folder',
+      meaning: 'contains the key and the last checkpoints; .legate-witness by default',
+    },
     host: { type: 'string', value: 'address', meaning: 'address to listen on; 127.0.0.1 by default' },
     port: { type: 'string', value: 'number', meaning: `port to listen on; ${DEFAULT_PORT} by default, 0 for any` },
   },
   notes: `POST /add-checkpoint and GET /<SHA-256 of an origin>/checkpoint (C2SP tlog-witness). Put a proxy with TLS in
-front of it. Keep the folder: a witness that has forgotten what it saw can be shown another history.`,
+front of it. Keep the folder: without it, a witness cannot detect a different history.`,
   run: async ({ name, log = [], data = '.legate-witness', host = '127.0.0.1', port = String(DEFAULT_PORT) }) => {
     if (name === undefined || log.length === 0)
       throw new UsageError('Name the witness with --name and each ledger with --log <verifier key>.', EXIT_USAGE);

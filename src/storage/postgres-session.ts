@@ -74,8 +74,8 @@ export async function checkSession(client: PostgresClient, session: PostgresSess
   if (!effective || !['on', 'remote_apply'].includes(effective.synchronous_commit))
     throw new DatabaseError(
       `synchronous_commit is ${effective?.synchronous_commit ?? 'unknown'} in transactions of this database and cannot ` +
-        'be switched on: answered decisions could be lost. Let the server or the pooler in front of it accept the ' +
-        'setting.',
+        'be switched on, so answered decisions could be lost. Let the server or the pooler in front of it accept ' +
+        'the setting.',
     );
   for (const name of ['lock_timeout', 'idle_timeout'] as const)
     if (/^0/.test(effective[name]))

@@ -28,9 +28,9 @@ describe('legate seed', () => {
     expect(statSync(join(cwd, 'tokens.json')).mode & 0o777).toBe(0o600);
     expect(output).not.toContain(tokens[0].token);
     // Again: nothing to do. A file with tokens is never overwritten.
-    expect((await seed('--tokens', 'tokens.json')).stderr).toContain('tokens.json exists already');
+    expect((await seed('--tokens', 'tokens.json')).stderr).toContain('tokens.json already exists');
     const again = await seed('--tokens', 'others.json');
-    expect(again.stdout).toContain('0 agents to create, 0 to change, 0 delegations to make, 3 as they are.\nDone.\n');
+    expect(again.stdout).toContain('0 agents to create, 0 to change, 0 delegations to create, 3 unchanged.\nDone.\n');
     expect(() => statSync(join(cwd, 'others.json'))).toThrow('ENOENT');
   });
 
@@ -73,7 +73,7 @@ describe('legate seed', () => {
       ],
     };
     const failed = await seed('too-much.json', JSON.stringify(tooMuch));
-    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Everything before it was taken back.') });
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('All earlier steps were reversed.') });
     expect(await permissions()).toEqual(seeded);
     expect((await client.delegations.list().page()).items).toEqual([]);
 

@@ -98,7 +98,7 @@ export interface DemoCall {
   readonly arguments: Record<string, unknown>;
 }
 
-/** Returns numbers from 0 to 1, the same ones for the same seed (mulberry32). */
+/** Returns numbers from 0 to 1, always the same for one seed (mulberry32). */
 export function numbersFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -117,7 +117,7 @@ const REACHES: Readonly<Record<string, string>> = {
   reconciler: 'mcp:ledger:entries',
 };
 
-/** Chooses the next everyday call: mostly what the agent may do, sometimes a little more. */
+/** Chooses the next everyday call: mostly a permitted one, sometimes one beyond the agent's permissions. */
 export function everydayCall(random: () => number): DemoCall {
   const agents = SEED.agents;
   // Some agents work much more than others.

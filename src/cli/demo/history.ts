@@ -11,9 +11,10 @@ const STEP_MS = 3 * HOUR_MS;
 const FINE_MS = 25 * HOUR_MS;
 const FINE_STEP_MS = 15 * MINUTE_MS;
 
-/** A clock that is set to the past while the history is made, and then runs with the time of the machine. */
+/** A clock that is set to the past while the history is created, and then follows the machine's clock. */
 export class DemoClock {
-  // From noon, when every time window of the agents is open: the history repeats the decisions of its first moment.
+  // Starts at noon, when every time window of the agents is open, because the history repeats the decisions of its
+  // first moment.
   #past: number | undefined = Math.floor((Date.now() - DAYS * DAY_MS) / DAY_MS) * DAY_MS + DAY_MS / 2;
   now(): number {
     return this.#past ?? Date.now();
@@ -35,9 +36,9 @@ function busyness(ms: number): number {
 }
 
 /**
- * Writes about `rows` decisions with the times of the last 30 days, the same ones each time. Each kind of call is
- * really decided once; the others repeat its decision with another resource and time. The last day is divided more
- * finely, since people look at them first.
+ * Writes about `rows` decisions over the last 30 days, always the same ones. Each kind of call is actually decided
+ * once; all others copy that decision with another resource and time. The last day has a finer division, because people
+ * look at it first.
  */
 export async function makeHistory(
   legate: Legate,

@@ -20,7 +20,7 @@ function agentOf(demo: Demo, name: string) {
   return agent;
 }
 
-/** The events of the demo besides everyday calls. */
+/** The events of the demo in addition to everyday calls. */
 export const SCENES: readonly Scene[] = [
   {
     at: 0,
@@ -38,7 +38,7 @@ export const SCENES: readonly Scene[] = [
   },
   {
     at: 20,
-    what: 'the scraper tries what it may not do, and an anomaly is reported',
+    what: 'the scraper makes calls that are not permitted, and an anomaly is reported',
     play: async (demo) => {
       for (let n = 0; n < 30; n++) await ask(demo, 'scraper', 'write', `mcp:bank:accounts:${n}`);
     },
@@ -59,7 +59,7 @@ export const SCENES: readonly Scene[] = [
   },
   {
     at: 180,
-    what: 'the code reviewer is narrowed through its source',
+    what: 'the code reviewer loses permissions because its source does',
     play: async (demo) => {
       const agent = await demo.admin.agents.get(idOf(demo, 'release-manager'));
       const permissions = agent.permissions.map((p) =>
@@ -86,7 +86,7 @@ export const SCENES: readonly Scene[] = [
   },
   {
     at: 420,
-    what: 'the release manager is revoked, and with it all that it handed on',
+    what: 'the release manager is revoked, and its delegations end',
     play: (demo) => demo.admin.agents.revoke(idOf(demo, 'release-manager'), { reason: 'replaced' }),
   },
   {

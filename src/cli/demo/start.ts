@@ -42,7 +42,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** Starts a service with life in a folder of its own, on loopback, and makes its history. */
+/** Starts a service with sample data in its own folder, on loopback, and creates its history. */
 export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promise<Demo> {
   const folder = mkdtempSync(join(tmpdir(), 'legate-demo-'));
   const clock = new DemoClock();
@@ -60,7 +60,7 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
         dataDir: folder,
         baseUrl: url,
         http: { port },
-        service: { banner: 'Demo: everything here is made up and is deleted when the command ends.' },
+        service: { banner: 'Demo: all data is fictitious and is deleted when the command ends.' },
         users: { signUp: 'invite' },
         webhooks: { allowPrivateNetworks: true, retryDelaysMs: [2000, 5000, 10_000] },
         approvals: { ttl: 600 },

@@ -100,12 +100,12 @@ export function checkCallback(
   if (callback.get('state') !== attempt.state)
     f.broken(
       'state',
-      `is ${shown(callback.get('state') ?? undefined)}, and must be the value that was sent`,
+      `is ${shown(callback.get('state') ?? undefined)}, but must be the value that was sent`,
       'RFC 6749, section 4.1.2',
     );
   const iss = callback.get('iss');
   if (issuer.sendsIss ? iss !== issuer.issuer : iss !== null && iss !== issuer.issuer)
-    f.broken('iss', `is ${shown(iss ?? undefined)}, and must be ${shown(issuer.issuer)}`, 'RFC 9207, section 2');
+    f.broken('iss', `is ${shown(iss ?? undefined)}, but must be ${shown(issuer.issuer)}`, 'RFC 9207, section 2');
   const code = callback.get('code');
   if (code === null && error === null) f.broken('code', 'is missing', 'RFC 6749, section 4.1.2');
   return code ?? undefined;
@@ -135,7 +135,7 @@ export async function checkToken(
   if (answer.status !== 200)
     f.broken(
       'status',
-      `is ${answer.status} (${shown(json?.['error'])}: ${shown(json?.['error_description'])}), and must be 200`,
+      `is ${answer.status} (${shown(json?.['error'])}: ${shown(json?.['error_description'])}), but must be 200`,
       'RFC 6749, section 5.1',
     );
   else if (!json) f.broken('body', 'is not a JSON object', 'RFC 6749, section 5.1');
@@ -148,9 +148,9 @@ export async function checkToken(
         'RFC 6749, section 5.1',
       );
     if (typeof json['token_type'] !== 'string' || json['token_type'].toLowerCase() !== 'bearer')
-      f.broken('token_type', `is ${shown(json['token_type'])}, and must be "Bearer"`, 'RFC 6750, section 4');
+      f.broken('token_type', `is ${shown(json['token_type'])}, but must be "Bearer"`, 'RFC 6750, section 4');
     if (json['expires_in'] !== undefined && typeof json['expires_in'] !== 'number')
-      f.broken('expires_in', `is ${shown(json['expires_in'])}, and must be a number`, 'RFC 6749, section 5.1');
+      f.broken('expires_in', `is ${shown(json['expires_in'])}, but must be a number`, 'RFC 6749, section 5.1');
     if (json['refresh_token'] === undefined)
       f.advice(
         'refresh_token',
@@ -161,7 +161,7 @@ export async function checkToken(
   if (!/no-store/i.test(answer.headers.get('cache-control') ?? ''))
     f.broken(
       'Cache-Control',
-      `is ${shown(answer.headers.get('cache-control') ?? undefined)}, and must be no-store`,
+      `is ${shown(answer.headers.get('cache-control') ?? undefined)}, but must be no-store`,
       'RFC 6749, section 5.1',
     );
   return {
@@ -177,11 +177,11 @@ export async function checkCall(ask: Ask, server: string, token: string): Promis
   const answer = await post(ask, server, INITIALIZE, { authorization });
   const result = isObject(answer.json) ? answer.json['result'] : undefined;
   if (answer.status !== 200)
-    f.broken('status', `is ${answer.status}, and must be 200${reasonOf(answer)}`, 'MCP authorization, token handling');
+    f.broken('status', `is ${answer.status}, but must be 200${reasonOf(answer)}`, 'MCP authorization, token handling');
   else if (!isObject(result)) f.broken('result', 'is missing in the answer to initialize', 'MCP lifecycle');
   const version = isObject(result) ? result['protocolVersion'] : undefined;
   if (isObject(result) && typeof version !== 'string')
-    f.broken('protocolVersion', `is ${shown(version)}, and must be a string`, 'MCP lifecycle');
+    f.broken('protocolVersion', `is ${shown(version)}, but must be a string`, 'MCP lifecycle');
   let tools: unknown;
   if (!f.isBroken) {
     const session = answer.headers.get('mcp-session-id');
@@ -205,7 +205,7 @@ export async function checkCall(ask: Ask, server: string, token: string): Promis
     if (forged.status !== 401)
       f.broken(
         'access token',
-        `a modified token is answered with ${forged.status}, and must be refused with 401`,
+        `a modified token is answered with ${forged.status}, but must be refused with 401`,
         'MCP authorization, token handling',
       );
     const inAddress = new URL(server);

@@ -42,7 +42,7 @@ export async function checkIssuerMetadata(
   }
   const m = found.json;
   if (m['issuer'] !== issuer)
-    f.broken('issuer', `is ${shown(m['issuer'])}, and must be ${shown(issuer)}, byte for byte`, `${RFC8414} 3.3`);
+    f.broken('issuer', `is ${shown(m['issuer'])}, but must be ${shown(issuer)}, byte for byte`, `${RFC8414} 3.3`);
   for (const endpoint of ['authorization_endpoint', 'token_endpoint'] as const) {
     const wrong = addressProblem(m[endpoint]);
     if (wrong) f.broken(endpoint, wrong, `${RFC8414} 2`);
@@ -50,7 +50,7 @@ export async function checkIssuerMetadata(
   const needs = (field: string, value: string, source: string): void => {
     const list = m[field];
     if (!isTexts(list) || !list.includes(value))
-      f.broken(field, `is ${shown(list)}, and must contain ${shown(value)}`, source);
+      f.broken(field, `is ${shown(list)}, but must contain ${shown(value)}`, source);
   };
   needs('response_types_supported', 'code', `${RFC8414} 2`);
   needs('code_challenge_methods_supported', 'S256', 'MCP authorization, authorization code protection');
@@ -128,7 +128,7 @@ export async function checkRegistration(
   if (answer.status !== 201)
     f.broken(
       'status',
-      `is ${answer.status}${json?.['error'] === undefined ? '' : ` (${shown(json['error'])}: ${shown(json['error_description'])})`}, and must be 201`,
+      `is ${answer.status}${json?.['error'] === undefined ? '' : ` (${shown(json['error'])}: ${shown(json['error_description'])})`}, but must be 201`,
       'RFC 7591, section 3.2.1',
     );
   if (!json) {
@@ -138,17 +138,17 @@ export async function checkRegistration(
   const { client_id: id, client_secret: secret, redirect_uris: uris, client_secret_expires_at: expires } = json;
   if (answer.status < 400) {
     if (typeof id !== 'string' || id === '')
-      f.broken('client_id', `is ${shown(id)}, and must be a string`, 'RFC 7591, section 3.2.1');
+      f.broken('client_id', `is ${shown(id)}, but must be a string`, 'RFC 7591, section 3.2.1');
     if (!isTexts(uris) || !uris.includes(redirectUri))
       f.broken(
         'redirect_uris',
-        `is ${shown(uris)}, and must contain ${shown(redirectUri)}; the official SDK refuses other answers`,
+        `is ${shown(uris)}, but must contain ${shown(redirectUri)}; the official SDK refuses other answers`,
         'RFC 7591, section 3.2.1',
       );
     if (secret !== undefined && typeof expires !== 'number')
       f.broken(
         'client_secret_expires_at',
-        `is ${shown(expires)}, and must be a number if there is a client_secret`,
+        `is ${shown(expires)}, but must be a number if there is a client_secret`,
         'RFC 7591, section 3.2.1',
       );
   }

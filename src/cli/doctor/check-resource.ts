@@ -30,7 +30,7 @@ export function checkRefusal(answer: Seen): StepReport {
       'MCP authorization, access token usage',
     );
   else if (answer.status !== 401)
-    f.broken('status', `is ${answer.status}, and must be 401`, 'RFC 9110, section 15.5.2');
+    f.broken('status', `is ${answer.status}, but must be 401`, 'RFC 9110, section 15.5.2');
   return f.report('reach', `POST ${answer.url}: ${answer.status}`);
 }
 
@@ -118,7 +118,7 @@ export async function checkResourceMetadata(
     const onlySlash = typeof resource === 'string' && resource.replace(/\/$/, '') === server.replace(/\/$/, '');
     f.broken(
       'resource',
-      `is ${shown(resource)}, and must be ${shown(server)}${onlySlash ? '; strict clients refuse even a different trailing slash' : ''}`,
+      `is ${shown(resource)}, but must be ${shown(server)}${onlySlash ? '; strict clients refuse even a different trailing slash' : ''}`,
       `${RFC9728} 3.3`,
     );
   }
@@ -126,14 +126,14 @@ export async function checkResourceMetadata(
   if (issuer === undefined)
     f.broken(
       'authorization_servers',
-      `is ${shown(servers)}, and must name at least one`,
+      `is ${shown(servers)}, but must contain at least one`,
       'MCP authorization, authorization server location',
     );
   else if (addressProblem(issuer)) f.broken('authorization_servers', addressProblem(issuer) as string, `${RFC9728} 2`);
   if (methods !== undefined && !(Array.isArray(methods) && methods.includes('header')))
-    f.broken('bearer_methods_supported', `is ${shown(methods)}, and must contain "header"`, `${RFC9728} 2`);
+    f.broken('bearer_methods_supported', `is ${shown(methods)}, but must contain "header"`, `${RFC9728} 2`);
   if (scopes !== undefined && !isTexts(scopes))
-    f.broken('scopes_supported', `is ${shown(scopes)}, and must be an array of strings`, `${RFC9728} 2`);
+    f.broken('scopes_supported', `is ${shown(scopes)}, but must be an array of strings`, `${RFC9728} 2`);
   if (isTexts(scopes) && scopes.includes('offline_access'))
     f.advice(
       'scopes_supported',

@@ -36,7 +36,7 @@ export const askBy =
     }
   };
 
-/** Reads a body. Of an event stream, which stays open, only the first message. */
+/** Reads a body. For an event stream, which stays open, it reads only the first message. */
 async function readSome(response: Response): Promise<string> {
   const reader = response.body?.getReader();
   if (!reader) return '';
@@ -75,7 +75,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Returns the problem of a response that should be a JSON object, or undefined. */
 export function documentProblem({ status, json, headers }: Seen): { field: string; problem: string } | undefined {
-  if (status !== 200) return { field: 'status', problem: `is ${status}, and must be 200` };
+  if (status !== 200) return { field: 'status', problem: `is ${status}, but must be 200` };
   if (!isObject(json))
     return {
       field: 'content-type',

@@ -9,7 +9,7 @@ export interface Loopback {
 }
 
 const PAGE =
-  '<!doctype html><meta charset="utf-8"><title>Done</title><p>Done. You can close this window. The examination ' +
+  '<!doctype html><meta charset="utf-8"><title>Done</title><p>Done. You can close this window. The test ' +
   'continues in the terminal.</p>';
 
 /** Opens a redirect URI on this machine (RFC 8252, section 7.3). */

@@ -3,7 +3,7 @@ import { visible } from './render-tool.ts';
 
 const SHOWN_LINES = 15;
 
-/** Returns why a server did not answer, and what helps, for the person who configured it. */
+/** Returns why a server did not answer and how to fix it, for the person who configured it. */
 export function explain({ command, cwd, url }: GatewayServer, error: Error): string {
   const { message } = error;
   if (message.endsWith(': ENOENT') && command !== undefined)

@@ -28,7 +28,7 @@ export function readJson(path: string, optional = false): unknown {
   }
 }
 
-/** Reads servers strictly. `from` names their place. Throws UsageError. */
+/** Reads servers strictly. `from` is their source in messages. Throws UsageError. */
 export function checkServers(value: unknown, from: string): GatewayServer[] {
   try {
     return parseServers(value, process.env);
@@ -45,7 +45,7 @@ export function readEnabledServers(path: string): GatewayServer[] {
   return servers;
 }
 
-/** Returns the `mcpServers` object of a file, as it is. Throws UsageError unless it is valid. */
+/** Returns the unchanged `mcpServers` object of a file. Throws UsageError unless it is valid. */
 export function readServersFile(path: string): ServersInput {
   const value = readJson(path);
   readEnabledServers(path);

@@ -2,14 +2,17 @@ import type { GatewayTool } from '../../mcp/gateway/index.ts';
 
 type Definition = Record<string, unknown>;
 
-/** Makes characters visible that a terminal would obey or hide: definitions are written by servers. */
+/** Makes control and invisible characters visible, because definitions come from servers. */
 export const visible = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, (char) => `\\u{${(char.codePointAt(0) as number).toString(16)}}`);
 
 const shown = (value: unknown): string =>
   value === undefined ? '(none)' : visible(typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Renders a tool with what differs from its approved definition, or with all that a model reads if it is new. */
+/**
+ * Renders a tool with its differences from the approved definition or, if it is new, with all the text that a model
+ * reads.
+ */
 export function renderTool({
   name,
   state,

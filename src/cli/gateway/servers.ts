@@ -23,11 +23,12 @@ export function serversOf(options: GatewayOptions): ServersInput {
       'npx legate gateway needs a server: a command after --, --upstream with an address, or --config with a ' +
         'file.\n\n  npx legate gateway -- npx -y @modelcontextprotocol/server-filesystem ./notes',
     );
-  if (ways > 1) throw wrong('Name one of: a command after --, --upstream, --config. A file may have several servers.');
+  if (ways > 1)
+    throw wrong('Use exactly one of: a command after --, --upstream, --config. A file may have several servers.');
   if (upstream === undefined && (options['header-file'] !== undefined || oauth))
-    throw wrong('--header-file and --oauth belong to --upstream.');
+    throw wrong('--header-file and --oauth can only be used with --upstream.');
   if (config !== undefined) {
-    if (name !== undefined) throw wrong('--name does not go with --config, whose servers have names.');
+    if (name !== undefined) throw wrong('--name cannot be used with --config, because its servers have names.');
     return readServersFile(config);
   }
   if (upstream === undefined) {
@@ -39,7 +40,7 @@ export function serversOf(options: GatewayOptions): ServersInput {
   if (name === undefined) throw wrong('--upstream needs a name for the server: --name <name>.');
   if (oauth && options['header-file'] !== undefined)
     throw wrong(
-      'Name one of --header-file and --oauth: either all people use the credentials of the file, or each signs in.',
+      'Use only one of --header-file and --oauth: either all people use the credentials of the file, or each signs in.',
     );
   const headers = options['header-file'] === undefined ? {} : readHeaders(options['header-file']);
   const legate = oauth ? { legate: { auth: { type: 'oauth' as const } } } : {};

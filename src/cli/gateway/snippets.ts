@@ -1,4 +1,4 @@
-/** A server as clients reach it. */
+/** Name and address of a server for clients. */
 export interface Endpoint {
   readonly name: string;
   readonly url: string;
@@ -9,7 +9,7 @@ const byName = <T>(endpoints: readonly Endpoint[], make: (url: string) => T): Re
 
 const mcpServers = (servers: object): string => JSON.stringify({ mcpServers: servers });
 
-/** Settings for common clients, as printed at start. Names have no characters that a shell would read. */
+/** Settings for common clients, as printed at start. Names contain no special characters of shells. */
 export function renderSnippets(endpoints: readonly Endpoint[]): string {
   const [first] = endpoints;
   return [

@@ -21,7 +21,7 @@ const File = z.object({ services: z.record(z.string(), Login) });
 
 /** An access token with less time left is refreshed. */
 const MIN_REMAINING_MS = 60 * SECOND_MS;
-/** A lock this old was left by a process that ended. */
+/** A lock older than this was left by a process that has ended. */
 const STALE_LOCK_MS = 30 * SECOND_MS;
 const LOCK_WAIT_MS = 100;
 
@@ -62,7 +62,7 @@ function writeAll(env: NodeJS.ProcessEnv, services: Record<string, Login>): void
 }
 
 /**
- * Runs `work` while no other process changes the file: of two uses of one refresh token, the second ends the access.
+ * Runs `work` while no other process changes the file, because a second use of a refresh token would end the access.
  */
 async function withLock<T>(env: NodeJS.ProcessEnv, work: () => Promise<T>): Promise<T> {
   mkdirSync(folder(env), { recursive: true, mode: 0o700 });
@@ -119,7 +119,8 @@ export async function storedToken(url: string, env = process.env): Promise<strin
     });
     if (!ok)
       throw new UsageError(
-        `The login for ${serviceOf(url)} has ended (${String(body['error'])}). Log in again: npx legate login --url ${url}`,
+        `The login for ${serviceOf(url)} has ended (${String(body['error'])}). Log in again: npx legate login --url ` +
+          `${url}`,
       );
     const next = toLogin(login, TokenSet.parse(body));
     writeAll(env, { ...services, [serviceOf(url)]: next });

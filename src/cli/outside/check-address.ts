@@ -8,12 +8,12 @@ export interface Finding {
 
 const EXPIRES_SOON_MS = 14 * 24 * 60 * 60 * 1000;
 const REQUEST_ID = 'legate-check-0123456789';
-/** Addresses of documentation (RFC 5737), so that no real client is blamed. */
+/** Documentation addresses (RFC 5737), so that no real client is affected. */
 const FORGED = ['192.0.2.10', '192.0.2.20', '192.0.2.30', '192.0.2.40'];
 
 /**
- * Looks at a deployment like a client (contract 22.9): its TLS, headers, issuer and cookies, and what proxies in front
- * of it change. Sends about 20 requests without credentials and changes nothing.
+ * Checks a deployment from a client's position (contract 22.9): its TLS, headers, issuer and cookies, and changes by
+ * proxies in front of it. Sends about 20 requests without credentials and changes nothing.
  */
 export async function checkAddress(address: URL): Promise<Finding[]> {
   const visit = new Visit(address);
@@ -49,7 +49,7 @@ class Visit {
     if (live.status !== 200 || jsonOf(live)?.['status'] === undefined) {
       this.#problem(
         'reach',
-        `GET /health/live answers ${live.status} and not like Legate: check the address and the path of the proxy.`,
+        `GET /health/live answers ${live.status}, but not like Legate: check the address and the path of the proxy.`,
       );
       return;
     }
@@ -61,7 +61,7 @@ class Visit {
   async checkTls({ tls }: Seen): Promise<void> {
     if (!this.#isHttps || !tls) {
       const text = 'The address is not https: cookies and tokens are sent unencrypted.';
-      if (isLoopback(this.#address)) this.#warn('TLS', `${text} This is only fine on this machine.`);
+      if (isLoopback(this.#address)) this.#warn('TLS', `${text} This is acceptable only on this machine.`);
       else this.#problem('TLS', text);
       return;
     }
@@ -104,13 +104,13 @@ class Visit {
     const foreign = Object.entries(metadata ?? {})
       .filter(([name, value]) => /(_endpoint|jwks_uri)$/.test(name) && !String(value).startsWith(this.#address.origin))
       .map(([name]) => name);
-    if (foreign.length > 0) this.#problem('issuer', `${foreign.join(', ')} are at another address than ${expected}.`);
+    if (foreign.length > 0) this.#problem('issuer', `${foreign.join(', ')}: not at ${expected}.`);
     else this.#ok('issuer', `The issuer is ${issuer}.`);
     const forged = await this.get('/.well-known/oauth-authorization-server', {
       headers: { 'x-forwarded-host': 'elsewhere.example', 'x-forwarded-proto': 'http' },
     });
     if (forged.body.includes('elsewhere.example'))
-      this.#problem('issuer', 'The issuer follows X-Forwarded-Host, so any client can change it.');
+      this.#problem('issuer', 'The issuer is taken from X-Forwarded-Host, so any client can change it.');
   }
 
   async checkHeaders(): Promise<void> {
@@ -121,7 +121,7 @@ class Visit {
       if (headers['x-content-type-options'] === undefined || csp === undefined)
         this.#problem('headers', `${path}: the proxy removes security headers of Legate.`);
       else if (headers['x-content-type-options'] !== 'nosniff' || csp.includes(", default-src 'none'"))
-        this.#warn('headers', `${path}: security headers appear twice: let the proxy add none of its own.`);
+        this.#warn('headers', `${path}: security headers appear twice: the proxy must not add its own.`);
       else if (!csp.startsWith("default-src 'none'"))
         this.#problem('headers', `${path}: the proxy replaces the Content-Security-Policy of Legate.`);
       if (this.#isHttps && !/max-age=[1-9]\d{6,}/.test(headers['strict-transport-security'] ?? ''))
@@ -138,7 +138,7 @@ class Visit {
   }
 
   async checkCookies(): Promise<void> {
-    // The choice of a language is the only cookie without a sign-in.
+    // The language cookie is the only cookie that is set without a sign-in.
     const { cookies } = await this.get('/account/sign-in?lang=en');
     if (cookies.length === 0) {
       this.#problem('cookies', 'The proxy removes Set-Cookie: nobody could stay signed in.');
@@ -176,13 +176,17 @@ class Visit {
     }
     const large = await this.get('/auth/session', { headers: { 'x-legate-check': 'x'.repeat(6000) } });
     if (large.status !== 401)
-      this.#warn('proxy', `A header of 6 KB is answered ${large.status}: tokens and cookies may need larger buffers.`);
+      this.#warn(
+        'proxy',
+        `A header of 6 KB is answered with ${large.status}: tokens and cookies may need larger buffers.`,
+      );
     const metrics = await this.get('/metrics');
-    if (metrics.status === 200) this.#problem('proxy', '/metrics is open to everybody.');
-    if (this.findings.length === before) this.#ok('proxy', 'Methods, headers and error answers pass the proxy.');
+    if (metrics.status === 200) this.#problem('proxy', '/metrics is accessible without credentials.');
+    if (this.findings.length === before)
+      this.#ok('proxy', 'Methods, headers and error answers pass through the proxy.');
   }
 
-  /** Compares what is left of a rate limit with and without an invented X-Forwarded-For. */
+  /** Compares the remaining rate limit with and without an invented X-Forwarded-For. */
   async checkClientAddress(): Promise<void> {
     const left = async (headers: Record<string, string> = {}): Promise<number | undefined> => {
       const seen = await this.get('/oauth/introspect', {

@@ -7,7 +7,7 @@ const MAX_BYTES = 200_000;
 
 export interface Seen {
   readonly status: number;
-  /** Names in lower case. Several values of one header are joined by a comma, as in what a client reads. */
+  /** Names in lower case. Several values of one header are joined by a comma, as clients read them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly cookies: readonly string[];
   readonly body: string;
@@ -22,7 +22,7 @@ export interface Ask {
   readonly maxVersion?: 'TLSv1.1';
 }
 
-/** Sends a request on a connection of its own, and follows no redirect. Rejects with the error of the connection. */
+/** Sends a request on a separate connection, without following redirects. Rejects with the error of the connection. */
 export function request(url: URL, { method = 'GET', headers = {}, body, maxVersion }: Ask = {}): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const options = {

@@ -29,10 +29,13 @@ export interface Seed {
   readonly delegations: readonly SeedDelegation[];
 }
 
-/** Tests of a file for `legate test` have no effect here. */
+/** Ignored: tests for `legate test`. */
 const SeedFile = Policy.extend({ now: z.unknown(), tests: z.unknown() }).partial({ now: true, tests: true });
 
-/** Reads agents and delegations: CSV if the name ends so, otherwise YAML or JSON. Throws UsageError with the line. */
+/**
+ * Reads agents and delegations: CSV if the name ends with .csv, otherwise YAML or JSON. Throws UsageError with the
+ * line.
+ */
 export function readSeed(path: string): Seed {
   if (/\.csv$/i.test(path)) return { agents: readCsv(path), delegations: [] };
   const source = new SourceFile(path);
@@ -64,7 +67,10 @@ const time = (ms: number | undefined): string | undefined => (ms === undefined ?
 const HEADER = ['name', 'type', 'owner', 'resource', 'actions'];
 const Agents = Policy.shape.agents;
 
-/** Reads one permission for each row. Rows of the same name and owner are one agent; an empty resource has none. */
+/**
+ * Reads one permission for each row. Rows with the same name and owner form one agent; a row without a resource has no
+ * permission.
+ */
 function readCsv(path: string): SeedAgent[] {
   let text: string;
   try {

@@ -4,7 +4,7 @@ import type { Seed, SeedAgent, SeedDelegation } from './file.ts';
 
 /** The target of seeding: a service over HTTP or in this process. */
 export interface SeedTarget {
-  /** Returns id and name of an owner; without an address or id, of the default one. Throws UsageError. */
+  /** Returns id and name of an owner, or of the default owner if no address or id is given. Throws UsageError. */
   owner(named: string | undefined): Promise<{ readonly id: string; readonly name: string }>;
   /** The active agents of an owner. */
   agents(ownerId: string): Promise<readonly KnownAgent[]>;
@@ -39,9 +39,9 @@ export interface PlannedAgent {
   readonly agent: SeedAgent;
   readonly ownerId: string;
   readonly ownerName: string;
-  /** undefined: it is created. */
+  /** undefined: the agent is created. */
   readonly known: KnownAgent | undefined;
-  /** The change of an existing agent; undefined: it stays as it is. */
+  /** The change of an existing agent; undefined if it does not change. */
   readonly change: { permissions?: object; expiresAt?: string } | undefined;
 }
 export interface PlannedDelegation {
@@ -50,11 +50,11 @@ export interface PlannedDelegation {
 }
 export interface Plan {
   readonly agents: readonly PlannedAgent[];
-  /** Those that others are made from come first. */
+  /** Delegations on which others are based come first. */
   readonly delegations: readonly PlannedDelegation[];
 }
 
-/** Compares the file with what there is. Writes nothing. Throws UsageError. */
+/** Compares the file with the existing agents and delegations. Writes nothing. Throws UsageError. */
 export async function planSeed(seed: Seed, target: SeedTarget): Promise<Plan> {
   const agents: PlannedAgent[] = [];
   for (const agent of seed.agents) {
@@ -95,7 +95,7 @@ function changeOf(known: KnownAgent, agent: SeedAgent): PlannedAgent['change'] {
 const samePermissions = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
-/** Puts a delegation after those that give its agent something. */
+/** Puts a delegation after the delegations to its source agent. */
 function inOrder(delegations: readonly SeedDelegation[]): SeedDelegation[] {
   const left = [...delegations];
   const ordered: SeedDelegation[] = [];
@@ -130,7 +130,8 @@ export function renderPlan({ agents, delegations }: Plan): string {
   const same = agents.length - created - changed + delegations.length - made;
   lines.push(
     '',
-    `${count(created, 'agent')} to create, ${changed} to change, ${count(made, 'delegation')} to make, ${same} as they are.`,
+    `${count(created, 'agent')} to create, ${changed} to change, ${count(made, 'delegation')} to create, ` +
+      `${same} unchanged.`,
   );
   return lines.join('\n');
 }
@@ -142,7 +143,7 @@ export interface SeededToken {
   readonly token: string;
 }
 
-/** Carries a plan out and returns the tokens of new agents. If a step fails, takes back the steps before it. */
+/** Carries out a plan and returns the tokens of new agents. If a step fails, reverses the steps before it. */
 export async function applyPlan({ agents, delegations }: Plan, { api }: SeedTarget): Promise<SeededToken[]> {
   const undo: (() => Promise<unknown>)[] = [];
   const ids = new Map<string, string>();
@@ -188,9 +189,7 @@ export async function applyPlan({ agents, delegations }: Plan, { api }: SeedTarg
     for (const back of undo.reverse()) await back().catch((failure) => left.push(messageOf(failure)));
     throw new UsageError(
       `${step}: ${messageOf(error)}\n${
-        left.length === 0
-          ? 'Everything before it was taken back.'
-          : `Not everything could be taken back: ${left.join('; ')}`
+        left.length === 0 ? 'All earlier steps were reversed.' : `Some steps could not be reversed: ${left.join('; ')}`
       }`,
     );
   }

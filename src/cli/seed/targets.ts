@@ -20,7 +20,7 @@ export function remoteTarget(url: string, token: string): SeedTarget {
   };
 }
 
-/** Returns the person in an access token of `legate login`, with which a session cannot be read. */
+/** Returns the person in an access token of `legate login`, which cannot read the session. */
 function ownerInAccessToken(token: string): { readonly id: string; readonly email?: string } | undefined {
   const [, payload] = token.split('.');
   if (payload === undefined) return undefined;
@@ -59,7 +59,7 @@ async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
   return items;
 }
 
-/** Asks once for each argument. */
+/** Caches the result for each argument. */
 function remember<A, T>(ask: (argument: A) => Promise<T>): (argument: A) => Promise<T> {
   const answers = new Map<A, Promise<T>>();
   return (argument) => {

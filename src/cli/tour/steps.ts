@@ -28,7 +28,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'Create an agent that may read from one MCP server, twice an hour',
-    explanation: 'The answer contains the agent token. It is shown only this once.',
+    explanation: 'The answer contains the agent token, which is shown only once.',
     method: 'POST',
     path: '/agents',
     body: {
@@ -43,7 +43,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'The agent asks: may I read issues?',
-    explanation: 'Allowed. The decision was recorded durably before this answer; auditId names its entry.',
+    explanation: 'Allowed. The decision was recorded durably before this answer; auditId is the id of its entry.',
     method: 'POST',
     path: '/authorize',
     body: { action: 'read', resource: issues, arguments: { repository: 'octocat/hello-world' } },
@@ -52,7 +52,7 @@ export const TOUR: readonly TourStep[] = [
   },
   {
     title: 'May I write there? And why not?',
-    explanation: 'A refusal is a 200 with a reason. The trace lists each permission and why it did not fit.',
+    explanation: 'A refusal is a 200 with a reason. The trace lists each permission and why it did not match.',
     method: 'POST',
     path: '/authorize',
     body: { action: 'write', resource: 'mcp:github:create_issue', explain: true },
@@ -81,7 +81,7 @@ export const TOUR: readonly TourStep[] = [
     expect: { status: 200, contains: ['"allowed":false', '"reason":"RATE_LIMITED"', '"retryAfter":'] },
   },
   {
-    title: 'Read it all in the audit log',
+    title: 'Read all decisions in the audit log',
     explanation: 'Four decisions, four entries, newest first.',
     method: 'GET',
     path: '/audit?agentId=$AGENT',
