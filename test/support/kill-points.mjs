@@ -56,7 +56,7 @@ if (builtIn) patch(builtIn.DatabaseSync);
 
 /** Descriptors of the anchor, and of the folder while it is made durable. */
 const open = new Map();
-const { openSync, fsyncSync, renameSync, closeSync } = fs;
+const { openSync, fsync, renameSync, closeSync } = fs;
 let isReplaced = false;
 fs.openSync = (path, ...rest) => {
   const isAnchor = String(path).includes('ledger-anchor');
@@ -70,9 +70,9 @@ fs.writeSync = (file, ...rest) => {
   if (open.get(file) === 'file') step('anchor: write');
   return write(file, ...rest);
 };
-fs.fsyncSync = (file) => {
+fs.fsync = (file, done) => {
   if (open.has(file)) step(`anchor: fsync ${open.get(file)}`);
-  return fsyncSync(file);
+  return fsync(file, done);
 };
 fs.renameSync = (from, to) => {
   if (String(to).includes('ledger-anchor')) step('anchor: rename');

@@ -1,7 +1,13 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 const FILE = 'ledger-anchor';
+
+const sync = promisify(fsync);
+
+/** Two services of one process may have one folder. */
+let written = 0;
 
 const pathOf = (dataDir: string): string => join(dataDir, FILE);
 
@@ -18,24 +24,24 @@ export function readAnchor(dataDir: string): string | undefined {
   }
 }
 
-/** Replaces the anchor atomically. It is durable on return. */
-export const writeAnchor = (dataDir: string, note: string): void => replaceFile(dataDir, FILE, note);
+/** Replaces the anchor atomically. It is durable when this resolves. Calls must not overlap. */
+export const writeAnchor = (dataDir: string, note: string): Promise<void> => replaceFile(dataDir, FILE, note);
 
-/** Replaces a file of a folder atomically. It is durable on return. */
-export function replaceFile(dir: string, name: string, text: string, mode = 0o600): void {
+/** Replaces a file of a folder atomically. It is durable when this resolves. Calls for one file must not overlap. */
+export async function replaceFile(dir: string, name: string, text: string, mode = 0o600): Promise<void> {
   const path = join(dir, name);
-  const temporary = `${path}.${process.pid}`;
+  const temporary = `${path}.${process.pid}.${++written}`;
   const file = openSync(temporary, 'w', mode);
   try {
     writeSync(file, text);
-    fsyncSync(file);
+    await sync(file);
   } finally {
     closeSync(file);
   }
   renameSync(temporary, path);
   const folder = openSync(dir, 'r');
   try {
-    fsyncSync(folder);
+    await sync(folder);
   } finally {
     closeSync(folder);
   }

@@ -121,7 +121,7 @@ const appended =
 async function recordAhead(type: 'audit.erased' | 'ledger.pruned', dataOf: (seq: number) => object): Promise<number> {
   const by = (await db().selectFrom('head').select('seq').executeTakeFirstOrThrow()).seq + 1;
   await edit((rows) => appended(1)(appended(1, { type, data: JSON.stringify(dataOf(by + 1)) })(rows)));
-  writeAnchor(dir(), await rebuild());
+  await writeAnchor(dir(), await rebuild());
   return by;
 }
 
@@ -207,7 +207,7 @@ const ATTACKS: Record<string, Attack> = {
   'rolled-back': () => restore(earlier),
   machine: async () => {
     await restore(earlier);
-    writeAnchor(dir(), earlierAnchor);
+    await writeAnchor(dir(), earlierAnchor);
   },
   rewritten: async () => {
     await edit(altered);
@@ -215,17 +215,17 @@ const ATTACKS: Record<string, Attack> = {
   },
   'rewritten-all': async () => {
     await edit(altered);
-    writeAnchor(dir(), await rebuild());
+    await writeAnchor(dir(), await rebuild());
   },
   unseen: async () => {
     await edit(altered);
-    writeAnchor(dir(), await rebuild());
+    await writeAnchor(dir(), await rebuild());
     return { unseen: true };
   },
   forked: async () => {
     // The data folder goes on with the history that is in the database; the auditor has seen the other one.
     await edit((rows) => rows.map((row) => (row.seq === seqAt(4) ? { ...row, resource: 'db:other' } : row)));
-    writeAnchor(dir(), await rebuild());
+    await writeAnchor(dir(), await rebuild());
   },
   key: async () => {
     const { origin } = (await readLog(db())) as { origin: string };
@@ -238,11 +238,11 @@ const ATTACKS: Record<string, Attack> = {
   },
   'back-dated': async () => {
     await edit(appended(-1));
-    writeAnchor(dir(), await rebuild());
+    await writeAnchor(dir(), await rebuild());
   },
   invented: async () => {
     await edit(appended(1));
-    writeAnchor(dir(), await rebuild());
+    await writeAnchor(dir(), await rebuild());
   },
   'left-out': async () => ({
     export: (text) => text.replace(/^\{"leaf":"legate-entry-v1\\u0000audit.*\n/m, ''),
@@ -265,7 +265,7 @@ const ATTACKS: Record<string, Attack> = {
     await edit(appended(1, { type: 'audit.erased', data }));
     const { seq } = await db().selectFrom('head').select('seq').executeTakeFirstOrThrow();
     await erase(seqAt(3), true, { erased_by: seq });
-    writeAnchor(dir(), await rebuild());
+    await writeAnchor(dir(), await rebuild());
   },
   'erased-ahead': async () => {
     const by = await recordAhead('audit.erased', (seq) => ({ what: 'entry', seqs: `${seq}`, erased: 1, of: 1 }));
@@ -281,7 +281,7 @@ const ATTACKS: Record<string, Attack> = {
   },
   'dropped-unsealed': async () => {
     await edit((rows) => appended(1)(appended(1)(rows)).filter((_, i) => i !== rows.length));
-    writeAnchor(dir(), await rebuild());
+    await writeAnchor(dir(), await rebuild());
   },
   'pruned-secretly': async () => {
     await db().deleteFrom('stream_events').where('seq', '<=', seqAt(0)).execute();
@@ -393,6 +393,6 @@ it.each(TABLE)('$name: $attack', async ({ name, found }) => {
   } finally {
     await restore(now);
     for (const name of [PRUNING, 'audit/retention/recorded']) await setPosition(db(), name, 0);
-    writeAnchor(dir(), keptNote);
+    await writeAnchor(dir(), keptNote);
   }
 });

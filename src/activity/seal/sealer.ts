@@ -16,11 +16,11 @@ const SLICE = 500;
 const PAUSE_MS = 5;
 /** Number of committed rows that are kept in memory while earlier ones are read. */
 const MAX_HELD_ROWS = 20_000;
-/**
- * Rows are stored at the latest this long after they were added to the tree in memory, or after this many full tiles.
- */
-const STORE_MS = 250;
-const MAX_TILES = 16;
+/** Interval at which the sealer checks whether the tree must be stored or signed. */
+const LOOK_MS = 250;
+/** The tree is stored when a checkpoint is due, and otherwise after this time or this many full tiles. */
+const STORE_MS = 1000;
+const MAX_TILES = 64;
 /** Pause after a failure. */
 const RETRY_MS = 5000;
 /** Shortest time between two checkpoints that are signed on request. */
@@ -64,6 +64,7 @@ export class Sealer {
   #edge: TreeEdge | undefined;
   /** Size of the tree that is stored, on which `#edge` builds. */
   #stored = 0;
+  #storedAt = Number.NEGATIVE_INFINITY;
   /** Size of the stored tree when this instance last looked whether another one seals. */
   #sizeSeen = 0;
   /** Newest checkpoint that this instance has signed or read. */
@@ -73,6 +74,8 @@ export class Sealer {
   #onDemand: Promise<void> | undefined;
   /** Size of the newest checkpoint in this instance's data folder. */
   #anchoredSize = 0;
+  /** Checkpoints are written to the data folder one after the other. */
+  #anchored: Promise<void> = Promise.resolve();
   #keptAt = Number.NEGATIVE_INFINITY;
 
   constructor(platform: Platform) {
@@ -90,7 +93,7 @@ export class Sealer {
       pause: () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS)),
       background: {
         run: () => this.#follower.exclusively(() => this.#runForAWhile()),
-        delayMs: STORE_MS,
+        delayMs: LOOK_MS,
         onError: (error) => {
           platform.log.warn({ err: error }, 'the ledger could not be sealed; sealing is tried again');
           this.#follower.runSoon(RETRY_MS);
@@ -170,7 +173,8 @@ export class Sealer {
         await this.#follower.catchUp(deadline);
         const sinceSigned = performance.now() - this.#signedAt;
         const isDue = now || sinceSigned >= this.#platform.config.ledger.sealIntervalMs;
-        await this.#store(isDue);
+        const isFull = (this.#edge?.waiting ?? 0) >= MAX_TILES;
+        if (isDue || isFull || performance.now() - this.#storedAt >= STORE_MS) await this.#store(isDue);
         break;
       } catch (error) {
         this.#reset();
@@ -269,6 +273,7 @@ export class Sealer {
       });
       edge.stored(size);
       this.#stored = size;
+      this.#storedAt = performance.now();
     }
     if (root) await this.#sign(log, size, root);
   }
@@ -301,14 +306,18 @@ export class Sealer {
     this.#signedSize = row.signed_size;
     if (row.signed_size !== size) return;
     if (isKept) this.#keptAt = now;
-    this.#anchor(note, size);
+    await this.#anchor(note, size);
   }
 
-  /** Makes a checkpoint durable in the data folder before it is given out. */
-  #anchor(note: string, size: number): void {
-    if (size <= this.#anchoredSize) return;
-    writeAnchor(this.#platform.config.dataDir, note);
-    this.#anchoredSize = size;
+  /** Makes a checkpoint durable in the data folder, before anybody gets it. */
+  #anchor(note: string, size: number): Promise<void> {
+    const write = async (): Promise<void> => {
+      if (size <= this.#anchoredSize) return;
+      await writeAnchor(this.#platform.config.dataDir, note);
+      this.#anchoredSize = size;
+    };
+    this.#anchored = this.#anchored.then(write, write);
+    return this.#anchored;
   }
 
   /** Stops sealing on every instance, until the log is ended with `legate ledger recover`. */
@@ -346,7 +355,7 @@ export class Sealer {
     const log = await readLog(this.#platform.database.read);
     if (log?.checkpoint === null || !log) return undefined;
     if (log.log_id !== this.#log?.id || !openCheckpoint(log.checkpoint, this.signers)) return undefined;
-    this.#anchor(log.checkpoint, log.signed_size);
+    await this.#anchor(log.checkpoint, log.signed_size);
     return { ...log, checkpoint: log.checkpoint };
   }
 }

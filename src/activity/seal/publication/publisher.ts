@@ -26,12 +26,20 @@ export class Publisher {
   // The operator configured the addresses, so they may be private.
   readonly #fetch = createGuardedFetch({ allowPrivateNetworks: true });
 
+  #last: Promise<void> = Promise.resolve();
+
   constructor(platform: Platform) {
     this.#platform = platform;
   }
 
-  /** Publishes and stamps if that is due. Throws the first failure after trying both. */
-  async run(): Promise<void> {
+  /** Publishes and stamps if that is due, after earlier calls. Throws the first failure after trying both. */
+  run(): Promise<void> {
+    const run = (): Promise<void> => this.#run();
+    this.#last = this.#last.then(run, run);
+    return this.#last;
+  }
+
+  async #run(): Promise<void> {
     const { publish, tsaUrl } = this.#platform.config.ledger;
     if (!this.#platform.stateOf(sealer).isOpen) return;
     const done = await Promise.allSettled([
@@ -49,7 +57,7 @@ export class Publisher {
     if (!(await this.#takeTurn('published_at', now - config.ledger.publishIntervalMs, now))) return;
     const served = await currentLog(this.#platform);
     if (served.size <= log.published_size) return;
-    if (target.startsWith('dir:')) writeInto(target.slice('dir:'.length), served, now);
+    if (target.startsWith('dir:')) await writeInto(target.slice('dir:'.length), served, now);
     else await this.#send(target, served, now);
     await this.#platform.ledger.maintain((db) =>
       db.updateTable('seal').set({ published_size: served.size }).where('log_id', '=', served.id).execute(),
@@ -123,10 +131,10 @@ export class Publisher {
 export const publisher = defineState((platform) => new Publisher(platform));
 
 /** Writes the newest checkpoint, and the first one of each hour under its hour. */
-function writeInto(folder: string, { id, checkpoint }: ServedLog, now: number): void {
+async function writeInto(folder: string, { id, checkpoint }: ServedLog, now: number): Promise<void> {
   const dir = join(folder, id);
   mkdirSync(dir, { recursive: true });
   const hour = `${isoTime(now).slice(0, 13)}Z.txt`;
-  if (!existsSync(join(dir, hour))) replaceFile(dir, hour, checkpoint, READABLE);
-  replaceFile(dir, 'checkpoint', checkpoint, READABLE);
+  if (!existsSync(join(dir, hour))) await replaceFile(dir, hour, checkpoint, READABLE);
+  await replaceFile(dir, 'checkpoint', checkpoint, READABLE);
 }
