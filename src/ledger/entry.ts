@@ -91,7 +91,8 @@ export interface BatchStore {
   kept(scopes: readonly string[], now: number): IdempotencyKeyRow[] | Promise<IdempotencyKeyRow[]>;
   /** Queries inside the open batch's transaction. */
   db(): Db;
-  commit(batch: Batch): void | Promise<void>;
+  /** Resolves when the batch is durable. */
+  commit(batch: Batch): undefined | Promise<void>;
   rollback(): void | Promise<void>;
 }
 

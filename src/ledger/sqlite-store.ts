@@ -59,7 +59,8 @@ export class SqliteBatchStore implements BatchStore {
   }
 
   begin(): Head {
-    const { writer } = this.#db;
+    const { writer, deferredSync } = this.#db;
+    deferredSync.defer();
     writer.prepare(this.#sql.begin).run([]);
     const row = writer.prepare(this.#sql.head).raw([])[0];
     if (!row) throw new Error('The head row of the ledger is missing.');
@@ -75,8 +76,8 @@ export class SqliteBatchStore implements BatchStore {
     return rows as unknown as IdempotencyKeyRow[];
   }
 
-  commit(batch: Batch): void {
-    const { writer } = this.#db;
+  commit(batch: Batch): Promise<void> | undefined {
+    const { writer, deferredSync } = this.#db;
     const { records, timestamp } = batch;
     const many = writer.prepare(this.#sql.many);
     let seq = batch.firstSeq;
@@ -99,6 +100,8 @@ export class SqliteBatchStore implements BatchStore {
     if (batch.kept.length > 0) this.#keep(batch.kept);
     writer.prepare(this.#sql.advance).run([batch.lastSeq, timestamp, batch.writer]);
     writer.prepare(this.#sql.commit).run([]);
+    deferredSync.restore();
+    return deferredSync.durable(records.length === 1);
   }
 
   #keep(rows: readonly IdempotencyKeyRow[]): void {
@@ -124,9 +127,14 @@ export class SqliteBatchStore implements BatchStore {
   }
 
   rollback(): void {
+    const { writer, deferredSync } = this.#db;
     // After an I/O error SQLite has already rolled back; a second rollback fails and changes nothing.
     try {
-      this.#db.writer.prepare(this.#sql.rollback).run([]);
+      writer.prepare(this.#sql.rollback).run([]);
+    } catch {}
+    // After a failed sync the connection is closed.
+    try {
+      deferredSync.restore();
     } catch {}
   }
 }

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { Kysely, type PostgresPool as KyselyPool, PostgresDialect } from 'kysely';
 import { createFolder } from '../kernel/data-folder.ts';
 import { DatabaseError } from './database-error.ts';
+import { DeferredSync } from './deferred-sync.ts';
 import {
   openPools,
   type Pools,
@@ -21,8 +22,7 @@ export type Db = Kysely<Tables>;
 
 interface Common {
   /**
-   * For queries outside a change. Sees every commit whose caller has received its answer, but not necessarily a commit
-   * in progress.
+   * For queries outside a change. Sees every commit whose caller has received its answer. May see a commit in progress.
    */
   readonly read: Db;
   /** For changes. Only the ledger opens transactions on it. */
@@ -45,6 +45,8 @@ export interface SqliteDatabase extends Common {
   /** The connections of `write` and `read`, for the two hot paths (append, export). */
   readonly writer: SqliteHandle;
   readonly reader: SqliteHandle;
+  /** For commits of `writer` that do not block this thread. */
+  readonly deferredSync: DeferredSync;
 }
 
 export interface PostgresDatabase extends Common {
@@ -87,6 +89,7 @@ export async function openDatabase(
     assertWritable(path);
     restrict(path);
     const reader = openSqlite(path, { readOnly: true });
+    const deferredSync = new DeferredSync(writer, path);
     const write = new Kysely<Tables>({ dialect: new SqliteHandleDialect(writer), plugins });
     const read = new Kysely<Tables>({ dialect: new SqliteHandleDialect(reader), plugins });
     return {
@@ -98,11 +101,13 @@ export async function openDatabase(
       prefix,
       writer,
       reader,
+      deferredSync,
       description: `SQLite (${writer.driver}) at ${path}`,
       close: async () => {
         await read.destroy();
         // Kysely does not close a connection that it never used.
         reader.close();
+        deferredSync.close();
         foldLog(writer);
         await write.destroy();
         writer.close();

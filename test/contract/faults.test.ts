@@ -1,5 +1,7 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openSqlite } from '../../src/storage/sqlite-handle.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres-server.ts';
 import { createTestService, dialect } from '../support/service.ts';
@@ -40,7 +42,63 @@ async function recovers(w: World, allowedBefore: number): Promise<void> {
   expect(counter.used).toBe(allowed);
 }
 
+type Sync = (file: number, done: (error: Error | null) => void) => void;
+
+/** Has the disk write as `sync` does, until the test ends. */
+function syncWith(sync: Sync, syncNow: () => void): void {
+  const { fdatasync, fdatasyncSync } = fs;
+  const use = (one: unknown, now: unknown): void => {
+    Object.assign(fs, { fdatasync: one, fdatasyncSync: now });
+    syncBuiltinESMExports();
+  };
+  use(sync, syncNow);
+  onTestFinished(() => use(fdatasync, fdatasyncSync));
+}
+
 const onSqlite = (): void => {
+  it('answers only when the disk has written, and serves others meanwhile', async () => {
+    const w = await world();
+    const waiting: (() => void)[] = [];
+    let atOnce = 0;
+    syncWith(
+      (_, done) => waiting.push(() => done(null)),
+      () => void atOnce++,
+    );
+    expect((await ask(w)).body.allowed).toBe(true);
+    expect(atOnce).toBe(1);
+    let answers = 0;
+    const asked = [ask(w), ask(w)].map(async (answer) => {
+      expect((await answer).body.allowed).toBe(true);
+      answers++;
+    });
+    await expect.poll(() => waiting.length).toBe(1);
+    expect((await w.t.call('GET', '/agents', { as: w.owner })).status).toBe(200);
+    // Decisions and changes come one after the other, so these wait too.
+    const later = [ask(w), w.t.call('POST', `/agents/${w.agent.id}/rotate`, { as: w.owner })];
+    expect((await w.t.call('GET', '/audit', { as: w.owner })).status).toBe(200);
+    expect([answers, waiting.length]).toEqual([0, 1]);
+    waiting.shift()?.();
+    await Promise.all(asked);
+    await Promise.all(later);
+    expect(answers).toBe(2);
+  });
+
+  it('503 for ever once the disk has failed to write, since nobody knows what is on it', async () => {
+    const w = await world();
+    let fails = true;
+    const error = new Error('EIO: i/o error, fdatasync');
+    syncWith(
+      (_, done) => setImmediate(done, fails ? error : null),
+      () => {},
+    );
+    for (const r of await Promise.all([ask(w), ask(w)]))
+      expect([r.status, r.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
+    fails = false;
+    await refusesEverything(w);
+    const ready = await w.t.call('GET', '/health/ready');
+    expect(ready.status, ready.text).toBe(503);
+  });
+
   it('503 while the disk is full, nothing is allowed; recovers by itself', async () => {
     const w = await world();
     for (let i = 0; i < 3; i++) expect((await ask(w)).body.allowed).toBe(true);

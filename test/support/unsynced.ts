@@ -1,4 +1,5 @@
-import { createRequire } from 'node:module';
+import fs from 'node:fs';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 
 interface Executes {
   exec(this: unknown, sql: string): unknown;
@@ -23,4 +24,7 @@ export function commitUnsynced(): void {
       return exec.call(this, sql.replace('pragma synchronous = full', 'pragma synchronous = off'));
     };
   }
+  fs.fdatasync = ((_file: number, done: () => void) => void setImmediate(done)) as unknown as typeof fs.fdatasync;
+  fs.fdatasyncSync = () => {};
+  syncBuiltinESMExports();
 }

@@ -1,0 +1,72 @@
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs';
+import type { SqliteHandle } from './sqlite-handle.ts';
+
+/** A disk that syncs as fast is waited for on this thread, which is cheaper than a thread of the pool. */
+const QUICK_MS = 0.5;
+
+const failed = (cause: unknown): Error =>
+  new Error('The disk failed to write. Nothing more is written until the service is started again.', { cause });
+
+/**
+ * Commits of SQLite that do not block this thread while the disk writes. Between `defer` and `restore` a commit only
+ * appends to the log (synchronous=NORMAL); `durable` then syncs the log, as synchronous=FULL does within the commit.
+ * Nobody may learn of such a commit before. Every other commit syncs itself, and those before it.
+ *
+ * After a failed sync nobody can say what is on the disk, not even after a later one succeeds: the connection is
+ * closed, and nothing can be written until the service starts again.
+ */
+export class DeferredSync {
+  readonly #writer: SqliteHandle;
+  readonly #path: string;
+  #log: number | undefined;
+  #lastMs = 0;
+
+  /** @param path of the database file. */
+  constructor(writer: SqliteHandle, path: string) {
+    this.#writer = writer;
+    this.#path = path;
+  }
+
+  /** Called before a transaction begins. */
+  defer(): void {
+    this.#writer.exec('pragma synchronous = normal');
+  }
+
+  /** Called when the transaction has ended. */
+  restore(): void {
+    this.#writer.exec('pragma synchronous = full');
+  }
+
+  /** Resolves when every commit is on the disk. @param alone whether nothing else waits for it. */
+  durable(alone: boolean): Promise<void> | undefined {
+    // The log keeps its file as long as the writer is open. A descriptor of it has no locks that closing it would drop.
+    this.#log ??= openSync(`${this.#path}-wal`, 'r+');
+    const file = this.#log;
+    const start = performance.now();
+    const ended = (error: unknown): void => {
+      this.#lastMs = performance.now() - start;
+      if (error) this.#writer.close();
+    };
+    if (!alone || this.#lastMs > QUICK_MS)
+      return new Promise((resolve, reject) => {
+        fdatasync(file, (error) => {
+          ended(error);
+          if (error) reject(failed(error));
+          else resolve();
+        });
+      });
+    try {
+      fdatasyncSync(file);
+      ended(undefined);
+      return undefined;
+    } catch (error) {
+      ended(error);
+      throw failed(error);
+    }
+  }
+
+  close(): void {
+    if (this.#log !== undefined) closeSync(this.#log);
+    this.#log = undefined;
+  }
+}
