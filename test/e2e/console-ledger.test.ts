@@ -72,7 +72,7 @@ describe.skipIf(chromiumPath === undefined)('the sealed ledger in the console', 
     await page.press('#password', 'Enter');
     await page.getByRole('link', { name: 'Proof' }).click();
     await page.waitForURL(`**/console/audit/${auditId}/proof`);
-    await page.getByText('this decision is in the sealed ledger, unchanged').waitFor();
+    await page.getByText('the sealed ledger contains this decision unchanged').waitFor();
     expect(await page.getByText('Holds', { exact: true }).count()).toBe(4);
     await page.getByText(key as string, { exact: true }).waitFor();
     const download = page.waitForEvent('download');

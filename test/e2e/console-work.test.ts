@@ -232,7 +232,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
       },
     };
     await page.getByRole('button', { name: 'Review changes' }).click();
-    await entry.getByText('An address is not one').waitFor();
+    await entry.getByText('An entry is neither an address').waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
     await entry.getByRole('button', { name: 'Remove nonsense' }).click();
     expect(JSON.parse(await json.inputValue())[1]).toEqual(wanted);

@@ -25,7 +25,7 @@ describe('legate demo', () => {
       const link = new URL(found(/Sign in \(works once\): +(\S+)\n/) as string);
       expect(link.hostname).toBe('localhost');
       const page = await (await fetch(link)).text();
-      expect(page).toContain('Demo: everything here is made up');
+      expect(page).toContain('Demo: all data is fictitious');
 
       const client = new LegateClient({ baseUrl: link.origin });
       const token = link.searchParams.get('token') as string;

@@ -39,7 +39,7 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
   for (const snippet of snippets) expect(printed).toContain(`  ${snippet}\n`);
 
   expect(printed).toContain('http://localhost:3000/console\n');
-  expect(printed).toContain('which calls need your approval');
+  expect(printed).toContain('the calls that need your approval');
 
   const link = service.output().match(/\S+\/setup\?token=\S+/)?.[0] as string;
   const send = async (method: string, path: string, body: object | undefined, as?: string): Promise<Json> => {

@@ -88,13 +88,13 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
     const read = { path: join(cwd, 'notes/todo.md') };
     expect(await client.call('read_text_file', read)).toEqual([{ type: 'text', text: NOTE }]);
 
-    // Console, as it is printed: "Agents: which tools a client may call, and which calls need your approval."
+    // Console, as it is printed: "Agents: the tools that a client may call, and the calls that need your approval."
     const console = printed(/^ *Console +(\S+)$/m);
     const screen = async (name: string): Promise<void> => {
       await page.getByRole('navigation').first().getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { level: 1 }).waitFor();
     };
-    expect(printed(/^ *(Agents: .*)$/m)).toContain('which calls need your approval');
+    expect(printed(/^ *(Agents: .*)$/m)).toContain('the calls that need your approval');
     await visit(page, console);
     await screen('Agents');
     await page.getByRole('link', { name: 'Note taker' }).first().click();
@@ -133,8 +133,8 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
     expect((await client.result('write_file', write)) as object).not.toMatchObject({ isError: true });
     expect(readFileSync(written, 'utf8')).toBe('Rest');
 
-    // "Audit: each call, and its decision."
-    expect(printed(/^ *(Audit: .*)$/m)).toContain('each call, and its decision');
+    // "Audit: each call and its decision."
+    expect(printed(/^ *(Audit: .*)$/m)).toContain('each call and its decision');
     await screen('Audit');
     const rows = async (): Promise<string[]> =>
       (await page.locator('main tbody tr').allInnerTexts()).filter((row) => row.includes('mcp:filesystem:'));

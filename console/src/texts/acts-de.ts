@@ -7,7 +7,7 @@ export const actsDe: typeof actsEn = {
   decidedElsewhere: 'Ihre Antwort kam zu spät. Über die Anfrage war schon entschieden, oder sie ist abgelaufen:',
   allowFromNow: 'Ab jetzt erlauben',
   saveTest: 'Als Test sichern',
-  noTest: 'Die Bedingungen einer Kette von Delegationen passen nicht in eine Testdatei.',
+  noTest: 'Die Bedingungen einer Kette von Delegationen lassen sich in einer Testdatei nicht ausdrücken.',
   print: 'Drucken',
   may: (actions, resource) => `Darf ${actions} auf ${resource}`,
   nothingChanges: 'Die Berechtigungen bleiben, wie sie sind.',
@@ -60,7 +60,7 @@ export const actsDe: typeof actsEn = {
   reachedAt: (time) => `Grenze erreicht: etwa ${time}`,
   aboutAtEnd: (n) => `Etwa ${n} am Ende des Zeitraums`,
   budgetOf: (name) => `das Budget von ${name}`,
-  setBudget: 'Budget setzen',
+  setBudget: 'Budget festlegen',
   limit: 'Grenze',
   agentIdOnly: 'Kennung des Agenten',
   tighten: 'Berechtigungen einschränken',
@@ -98,7 +98,9 @@ export const actsDe: typeof actsEn = {
     'timestamp-old':
       'Die Signatur stimmt, aber der Zeitstempel weicht um mehr als 5 Minuten ab. Prüfen Sie die Uhr des Empfängers.',
     id: 'Die Kennung ist falsch: Signiert wurde die Nachricht mit einer anderen.',
-    body: 'Der Inhalt wurde nach dem Empfang verändert, etwa geparst und neu serialisiert. Prüfen Sie die empfangenen Bytes.',
+    body:
+      'Der Inhalt wurde nach dem Empfang verändert, etwa geparst und neu serialisiert. Prüfen Sie die empfangenen ' +
+      'Bytes.',
     secret: 'Das Geheimnis ist falsch, oder der Zeitstempel ist ein anderer als der gesendete.',
   },
   preview: {

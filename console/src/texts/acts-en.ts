@@ -5,7 +5,7 @@ export const actsEn = {
   decidedElsewhere: 'Your answer came too late. The request was already decided or has expired:',
   allowFromNow: 'Allow from now on',
   saveTest: 'Save as test',
-  noTest: 'The conditions of a chain of delegations do not fit into a test file.',
+  noTest: 'The conditions of a chain of delegations cannot be expressed in a test file.',
   print: 'Print',
   may: (actions: string, resource: string) => `May ${actions} on ${resource}`,
   nothingChanges: 'The permissions stay as they are.',

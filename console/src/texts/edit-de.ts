@@ -16,24 +16,26 @@ export const editDe: typeof editEn = {
   draftProblems: (n) =>
     n === 1 ? 'Der Dienst würde diesen Entwurf ablehnen.' : `Der Dienst würde diesen Entwurf ablehnen: ${n} Fehler.`,
   asJson: 'Alle Berechtigungen als JSON',
-  asJsonHint: 'Felder und JSON zeigen dasselbe, gleich wo Sie ändern.',
+  asJsonHint: 'Die Felder und das JSON zeigen immer dieselben Berechtigungen.',
   argPatterns: 'Erlaubte Argumente',
   argPatternsHint:
-    'Muster wie /srv/notes/**, jedes mit der Eingabetaste. Jeder Text der Argumente muss auf eines passen.',
+    'Muster wie /srv/notes/**, jeweils mit der Eingabetaste bestätigt. Jeder Text in den Argumenten muss zu einem ' +
+    'passen.',
   onlyAtTimes: 'Nur zu bestimmten Zeiten',
   windowStart: 'Von',
   windowEnd: 'Bis',
   timeZone: 'Zeitzone',
-  onDays: 'An diesen Tagen; keiner: an jedem',
+  onDays: 'An diesen Tagen (ohne Auswahl: an jedem Tag)',
   dayNames: { mon: 'Mo', tue: 'Di', wed: 'Mi', thu: 'Do', fri: 'Fr', sat: 'Sa', sun: 'So' },
   fieldProblems: {
     resource:
-      'Die Ressource besteht aus Abschnitten mit Doppelpunkten. Ein Stern steht nur für einen ganzen Abschnitt.',
-    actions: 'Mindestens eine Aktion muss da sein.',
-    maxCallsPerHour: 'Die Aufrufe pro Stunde sind eine ganze Zahl ab 0.',
-    ipAllowlist: 'Eine Adresse ist keine, oder kein Bereich wie 192.0.2.0/24.',
+      'Die Ressource besteht aus Abschnitten, getrennt durch Doppelpunkte. Ein Stern ersetzt immer einen ganzen ' +
+      'Abschnitt.',
+    actions: 'Geben Sie mindestens eine Aktion ein.',
+    maxCallsPerHour: 'Die Zahl der Aufrufe pro Stunde muss eine ganze Zahl ab 0 sein.',
+    ipAllowlist: 'Ein Eintrag ist weder eine Adresse noch ein Bereich wie 192.0.2.0/24.',
     allowedArgPatterns: 'Ein Muster für Argumente ist leer oder zu lang.',
-    timeWindow: 'Die Zeiten brauchen Anfang, Ende und eine Zeitzone, die es gibt.',
+    timeWindow: 'Das Zeitfenster braucht Beginn, Ende und eine gültige Zeitzone.',
   },
   writtenBy: 'geschrieben von',
 };

@@ -85,7 +85,7 @@ export const en = {
   activity: 'Activity',
   history: 'History',
   rotateToken: 'Rotate token',
-  rotateText: 'The old token stops working at once.',
+  rotateText: 'The old token stops working immediately.',
   revoke: 'Revoke',
   effective: 'What the agent may do now',
   noPermissions: 'No permissions. Every call is refused.',

@@ -4,8 +4,8 @@ export const federationDe: typeof federationEn = {
   issuers: 'Identitätsanbieter',
   issuer: 'Identitätsanbieter',
   noIssuers:
-    'Noch ist kein Identitätsanbieter eingerichtet. Mit einem melden sich Personen an, und Workloads handeln ohne ' +
-    'Geheimnis.',
+    'Noch ist kein Identitätsanbieter eingerichtet. Über ihn können sich Personen anmelden und Workloads ohne ' +
+    'Geheimnis handeln.',
   addIssuer: 'Anbieter hinzufügen',
   editIssuer: (name) => `${name} ändern`,
   edit: 'Ändern',
@@ -31,21 +31,22 @@ export const federationDe: typeof federationEn = {
   },
   issuerDomains: 'Domains',
   issuerDomainsHint:
-    'Domains, für deren Adressen er spricht, etwa example.com. Seine Personen gelangen dort zu bestehenden Konten.',
+    'Domains, deren Adressen er bestätigen darf, etwa example.com. Personen mit einer solchen Adresse erhalten ihr ' +
+    'bestehendes Konto.',
   inConfiguration: 'In der Konfiguration',
   issuerOfConfiguration: 'Dieser Anbieter steht in der Konfiguration und wird dort geändert.',
   removeIssuerText:
-    'Danach wird nichts mehr akzeptiert, was er signiert, und die über ihn ausgestellten Zugriffstoken enden.',
+    'Seine Token werden nicht mehr akzeptiert, und die über ihn ausgestellten Zugriffstoken enden sofort.',
   audience: 'Empfänger (aud)',
   ownAddress: 'Dieser Dienst',
   algorithms: 'Algorithmen',
   publicKeys: 'Öffentliche Schlüssel',
-  fromItsDocument: 'Wie in seinem OpenID-Dokument',
+  fromItsDocument: 'Aus seinem OpenID-Dokument',
   clientId: 'Client-ID',
   clientIdHint: 'Dieser Dienst, wie er beim Anbieter registriert ist.',
   clientSecret: 'Client-Geheimnis',
   clientSecretText:
-    'Ein Geheimnis wird auf der Kommandozeile gesetzt, damit kein Skript im Browser es je zu sehen bekommt.',
+    'Ein Geheimnis legen Sie auf der Kommandozeile fest, damit kein Skript im Browser darauf zugreifen kann.',
   applications: 'Anwendungen',
   enterpriseRequired: 'Nur dieser Anbieter darf Anwendungen für seine Personen handeln lassen',
   enterpriseOptional: 'Dieser Anbieter oder die Person darf Anwendungen handeln lassen',
@@ -67,7 +68,7 @@ export const federationDe: typeof federationEn = {
   trustWorkload: 'Workload vertrauen',
   workloadSubject: 'Subjekt',
   workloadSubjectHint:
-    'Claim sub seines Tokens, etwa repo:acme/shop:ref:refs/heads/main. * steht für einen ganzen Abschnitt.',
+    'Claim sub seines Tokens, etwa repo:acme/shop:ref:refs/heads/main. * ersetzt einen ganzen Abschnitt.',
   furtherClaims: 'Weitere Claims',
   furtherClaimsHint: 'Einer pro Zeile, etwa environment=production.',
   endTrust: 'Vertrauen beenden',

@@ -2,7 +2,7 @@
 export const federationEn = {
   issuers: 'Identity providers',
   issuer: 'Identity provider',
-  noIssuers: 'No identity provider is set up yet. With one, people sign in, and workloads act without a secret.',
+  noIssuers: 'No identity provider is set up yet. With one, people can sign in and workloads can act without a secret.',
   addIssuer: 'Add provider',
   editIssuer: (name: string) => `Change ${name}`,
   edit: 'Change',
@@ -28,15 +28,16 @@ export const federationEn = {
   },
   issuerDomains: 'Domains',
   issuerDomainsHint:
-    'Domains for whose addresses it speaks, such as example.com. Its people join existing accounts there.',
+    'Domains for which it is trusted to confirm addresses, such as example.com. People with such an address join ' +
+    'their existing account.',
   inConfiguration: 'In the configuration',
   issuerOfConfiguration: 'This provider is declared in the configuration, where it can be changed.',
-  removeIssuerText: 'From then on, nothing that it signs is accepted, and the access tokens issued through it end.',
+  removeIssuerText: 'Its tokens are no longer accepted, and the access tokens issued through it end immediately.',
   audience: 'Audience',
   ownAddress: 'This service',
   algorithms: 'Algorithms',
   publicKeys: 'Public keys',
-  fromItsDocument: 'As its OpenID document says',
+  fromItsDocument: 'From its OpenID document',
   clientId: 'Client ID',
   clientIdHint: 'This service, as it is registered with the provider.',
   clientSecret: 'Client secret',
@@ -52,8 +53,8 @@ export const federationEn = {
   tenant: 'Tenant',
   directory: 'Directory (SCIM 2.0)',
   directoryText:
-    'At this address, your directory creates, changes and suspends people and groups. It needs an administrator’s API ' +
-    'token that has the scope scim.',
+    'At this address, your directory creates, changes and suspends people and groups. It needs an administrator’s ' +
+    'API token that has the scope scim.',
   directoryAddress: 'Address for the directory',
   workloads: 'Workloads',
   workloadsText: 'A workload acts as this agent, without a secret, if the token from its platform matches a row.',
@@ -66,5 +67,5 @@ export const federationEn = {
   furtherClaimsHint: 'One per line, such as environment=production.',
   endTrust: 'End trust',
   endTrustQuestion: (subject: string) => `End the trust in ${subject}?`,
-  endTrustText: 'Access tokens issued through it end at once.',
+  endTrustText: 'Access tokens issued through it end immediately.',
 };

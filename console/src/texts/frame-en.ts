@@ -6,7 +6,7 @@ export const frameEn = {
   densities: { comfortable: 'Comfortable', compact: 'Compact' },
   search: 'Search',
   searchHint: 'A screen, the name of an agent, or any id',
-  searchNothing: 'Nothing has this name.',
+  searchNothing: 'Nothing found with this name.',
   keysTitle: 'Keyboard shortcuts',
   keysOn: 'Single-key shortcuts are on',
   keysClose: 'Close',

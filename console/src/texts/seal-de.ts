@@ -6,12 +6,13 @@ export const sealDe: SealTexts = {
   downloadProof: 'Beweis herunterladen',
   proofHolds: 'Der Beweis stimmt: Diese Entscheidung steht unverändert im versiegelten Protokoll.',
   proofHalf:
-    'Was dieser Browser prüfen kann, stimmt. Ed25519 kennt er nicht; prüfen Sie die Signatur auf einem anderen Rechner.',
+    'Alles, was dieser Browser prüfen kann, stimmt. Ed25519 unterstützt er nicht; prüfen Sie die Signatur auf einem ' +
+    'anderen Rechner.',
   proofRefuted:
     'Der Beweis stimmt nicht. Bewahren Sie die Datei auf, und wenden Sie sich an die Prüfer dieses Dienstes.',
   noWebCrypto:
-    'Diese Seite kann Beweise nur über https oder auf localhost prüfen. Laden Sie den Beweis herunter und prüfen Sie ihn ' +
-    'mit npx legate verify.',
+    'Diese Seite kann Beweise nur über https oder auf localhost prüfen. Laden Sie den Beweis herunter und prüfen Sie ' +
+    'ihn mit npx legate verify.',
   claims: {
     entry: () => 'Der Beweis gilt für diese Entscheidung.',
     private: () => 'Parameter, Adresse und User-Agent sind dieselben wie bei der Versiegelung.',
@@ -26,9 +27,9 @@ export const sealDe: SealTexts = {
   witnesses: 'Zeugen',
   noWitnesses: 'Kein Zeuge hat mitsigniert.',
   proofTrust:
-    'Diese Seite kommt von dem Dienst, den sie prüft, und der Schlüssel auch. Um ohne Vertrauen in den Dienst zu ' +
-    'prüfen, vergleichen Sie den Schlüssel mit dem, den der Betreiber an anderer Stelle veröffentlicht hat, und prüfen ' +
-    'die Datei auf einem anderen Rechner. Signaturen von Zeugen werden hier nicht geprüft.',
+    'Diese Seite und der Schlüssel kommen von dem Dienst, der hier geprüft wird. Um ohne Vertrauen in den Dienst zu ' +
+    'prüfen, vergleichen Sie den Schlüssel mit dem, den der Betreiber an anderer Stelle veröffentlicht hat, und ' +
+    'prüfen die Datei auf einem anderen Rechner. Signaturen von Zeugen werden hier nicht geprüft.',
   copyCommand: 'Befehl kopieren',
   sealing: 'Versiegelung',
   sealStates: { on: 'An', off: 'Aus' },

@@ -2,11 +2,14 @@
 export const sealEn = {
   proof: 'Proof',
   downloadProof: 'Download the proof',
-  proofHolds: 'The proof holds: this decision is in the sealed ledger, unchanged.',
-  proofHalf: 'What this browser can check holds. It does not know Ed25519, so check the signature on another machine.',
+  proofHolds: 'The proof holds: the sealed ledger contains this decision unchanged.',
+  proofHalf:
+    'All checks that this browser can do hold. It does not support Ed25519, so check the signature on another ' +
+    'machine.',
   proofRefuted: 'The proof does not hold. Keep the file, and contact the auditors of this service.',
   noWebCrypto:
-    'This page can only check proofs over https or on localhost. Download the proof and check it with npx legate verify.',
+    'This page can only check proofs over https or on localhost. Download the proof and check it with npx legate ' +
+    'verify.',
   claims: {
     entry: (_row: string, _size: string) => 'The proof is about this decision.',
     private: (_row: string, _size: string) =>
@@ -22,9 +25,9 @@ export const sealEn = {
   witnesses: 'Witnesses',
   noWitnesses: 'No witness has cosigned.',
   proofTrust:
-    'This page was served by the service that it checks, and so was the key. To check without relying on the service, ' +
-    'compare the key with the one that its owner published elsewhere, and verify the file on another machine. ' +
-    'Signatures of witnesses are not checked here.',
+    'This page was served by the service that it checks, and so was the key. To check without relying on the ' +
+    'service, compare the key with the one that its owner published elsewhere, and verify the file on another ' +
+    'machine. Signatures of witnesses are not checked here.',
   copyCommand: 'Copy the command',
   sealing: 'Sealing',
   sealStates: { on: 'On', off: 'Off' },

@@ -47,7 +47,8 @@ export const deSecurity: typeof enSecurity = {
     cancel: 'Abbrechen',
     offTitle: 'Zweiten Faktor ausschalten',
     offText:
-      'Danach reicht Ihr Passwort zum Anmelden. Ihre Ersatzcodes gelten nicht mehr, und kein Gerät ist mehr vertrauenswürdig.',
+      'Danach reicht Ihr Passwort zum Anmelden. Ihre Ersatzcodes gelten nicht mehr, und kein Gerät ist mehr ' +
+      'vertrauenswürdig.',
     off: 'Ausschalten',
     offDone: 'Der zweite Faktor ist ausgeschaltet.',
     trustedTitle: 'Vertrauenswürdige Geräte',
@@ -65,8 +66,8 @@ export const deSecurity: typeof enSecurity = {
     title: 'Passkeys',
     purpose: 'Mit Fingerabdruck, Gesicht oder Sicherheitsschlüssel anmelden, ohne Passwort und Code.',
     intro:
-      'Mit einem Passkey melden Sie sich an, indem Sie Ihr Gerät entsperren oder einen Sicherheitsschlüssel verwenden. ' +
-      'Er ersetzt Ihr Passwort und Ihren zweiten Faktor und gilt nur für diese Website.',
+      'Mit einem Passkey melden Sie sich an, indem Sie Ihr Gerät entsperren oder einen Sicherheitsschlüssel ' +
+      'verwenden. Er ersetzt Ihr Passwort und Ihren zweiten Faktor und gilt nur für diese Website.',
     none: 'Sie haben keine Passkeys.',
     external: 'Sie melden sich über eine andere Anwendung an. Verwalten Sie Ihre Passkeys dort.',
     addedOn: (when) => `Hinzugefügt am ${when}`,
@@ -87,7 +88,7 @@ export const deSecurity: typeof enSecurity = {
     signInFirst:
       'Um Passkeys zu ändern, melden Sie sich erneut an: Ihre letzte Anmeldung liegt mehr als 15 Minuten zurück.',
     passkeyFirst:
-      'Melden Sie sich erneut mit einem Ihrer Passkeys an: Dafür muss in den letzten 15 Minuten einer benutzt worden ' +
+      'Melden Sie sich erneut mit einem Ihrer Passkeys an. Einer davon muss in den letzten 15 Minuten benutzt worden ' +
       'sein. Wenn Sie alle verloren haben, bitten Sie einen Administrator, sie zu entfernen.',
     signInAgain: 'Erneut anmelden',
     noDomain: 'Passkeys brauchen eine Adresse mit Domain und https. Fragen Sie den Betreiber dieses Dienstes.',
@@ -175,7 +176,7 @@ export const deSecurity: typeof enSecurity = {
       'keinen benutzt.',
     submit: 'Token erstellen',
     needsScope: 'Wählen Sie aus, was das Token darf, oder geben Sie ihm alle Ihre Rechte.',
-    allOrSome: 'Sie haben alle Rechte gewählt und auch einzelne. Entscheiden Sie sich für eines.',
+    allOrSome: 'Sie haben sowohl alle als auch einzelne Rechte gewählt. Entscheiden Sie sich für eines von beiden.',
     newTitle: 'Ihr neues Token',
     newText: (name) => `„${name}“ wurde erstellt. Kopieren Sie das Token jetzt: Es wird nicht noch einmal gezeigt.`,
     token: 'Token',
@@ -202,7 +203,8 @@ export const deSecurity: typeof enSecurity = {
       `Sie melden sich bei ${host} an und entscheiden dort, was Sie erlauben. Danach kommen Sie hierher zurück.`,
     continue: 'Weiter',
     failed:
-      'Die Anmeldung bei diesem Server ist gerade nicht möglich. Versuchen Sie es später, oder fragen Sie den Betreiber.',
+      'Die Anmeldung bei diesem Server ist gerade nicht möglich. Versuchen Sie es später, oder fragen Sie den ' +
+      'Betreiber.',
     connect: 'Verbinden',
     change: 'Ändern',
     disconnect: 'Trennen',

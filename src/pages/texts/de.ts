@@ -51,8 +51,8 @@ export const de: Texts = {
     FORBIDDEN: 'Ihr Konto darf das nicht.',
     CONNECTION_NOT_FOUND: 'Es gibt keinen Server mit diesem Namen, mit dem Sie sich verbinden können.',
     CONNECTION_SIGN_IN_INVALID:
-      'Diese Anmeldung wurde nicht in diesem Browser begonnen, wurde schon verwendet oder ist abgelaufen. Beginnen Sie ' +
-      'von vorn.',
+      'Diese Anmeldung wurde in einem anderen Browser begonnen, wurde schon verwendet oder ist abgelaufen. Beginnen ' +
+      'Sie von vorn.',
     CONNECTION_UPSTREAM_FAILED:
       'Die Anmeldung bei diesem Server ist gerade nicht möglich. Versuchen Sie es später erneut.',
     SECOND_FACTOR_REQUIRED: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie zuerst einen ein.',
@@ -70,8 +70,8 @@ export const de: Texts = {
     EMAIL_IN_USE: 'Zu dieser E-Mail-Adresse gibt es schon ein Konto.',
     INVALID_EMAIL_OR_PASSWORD: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
     ISSUER_NOT_FOUND:
-      'Hier ist kein Identitätsanbieter mit diesem Namen eingerichtet. Prüfen Sie die Adresse, oder melden Sie sich auf ' +
-      'einem anderen Weg an.',
+      'Hier ist kein Identitätsanbieter mit diesem Namen eingerichtet. Prüfen Sie die Adresse, oder melden Sie sich ' +
+      'auf einem anderen Weg an.',
     PASSWORDS_OFF: 'Die Anmeldung mit Passwort ist hier ausgeschaltet. Melden Sie sich auf einem anderen Weg an.',
     IDENTITY_NOT_FOUND: 'Diese Verbindung gibt es nicht.',
     IDENTITY_IN_USE: 'Diese Identität ist schon mit einem anderen Konto verbunden.',
@@ -86,8 +86,8 @@ export const de: Texts = {
     PROVIDER_UNAVAILABLE:
       'Der Identitätsanbieter ist gerade nicht erreichbar. Versuchen Sie es in einer Minute erneut.',
     INVALID_PASSKEY:
-      'Dieser Passkey wird hier nicht akzeptiert. Versuchen Sie es noch einmal, oder melden Sie sich auf einem anderen ' +
-      'Weg an.',
+      'Dieser Passkey wird hier nicht akzeptiert. Versuchen Sie es noch einmal, oder melden Sie sich auf einem ' +
+      'anderen Weg an.',
     PASSKEY_NOT_FOUND: 'Diesen Passkey gibt es nicht.',
     PASSKEY_EXISTS: 'Dieser Passkey ist schon registriert.',
     PASSKEY_REJECTED: 'Der Passkey konnte nicht hinzugefügt werden. Bitte versuchen Sie es noch einmal.',
@@ -362,7 +362,7 @@ export const de: Texts = {
   },
   forgotPassword: {
     title: 'Passwort vergessen?',
-    text: 'Wir schicken Ihnen einen Link, mit dem Sie ein neues setzen können.',
+    text: 'Wir schicken Ihnen einen Link, mit dem Sie ein neues festlegen können.',
     submit: 'Link senden',
     sent: (email) =>
       `Wenn es ein Konto für ${email} gibt, ist ein Link für ein neues Passwort unterwegs. Er gilt eine Stunde ` +
@@ -388,14 +388,14 @@ export const de: Texts = {
     done: 'Ihre E-Mail-Adresse ist bestätigt',
     doneText: 'Vielen Dank.',
     noPassword:
-      'Alles, was vorher in diesem Konto eingerichtet war, wurde entfernt, auch das Passwort. Setzen Sie ein neues, ' +
-      'oder melden Sie sich mit einem Link per E-Mail an.',
-    setPassword: 'Passwort setzen',
+      'Alles, was vorher in diesem Konto eingerichtet war, wurde entfernt, auch das Passwort. Legen Sie ein neues ' +
+      'fest oder melden Sie sich mit einem Link per E-Mail an.',
+    setPassword: 'Passwort festlegen',
   },
   passwordReset: {
-    title: 'Neues Passwort setzen',
+    title: 'Neues Passwort festlegen',
     newPassword: 'Neues Passwort',
-    submit: 'Passwort setzen',
+    submit: 'Passwort festlegen',
     done: 'Ihr Passwort ist geändert',
     doneText:
       'Sie wurden überall abgemeldet, Ihre API-Token gelten nicht mehr, und verbundene Anwendungen haben keinen ' +

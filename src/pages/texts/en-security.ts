@@ -81,7 +81,7 @@ export const enSecurity = {
     confirm: 'Continue',
     signInFirst: 'To change passkeys, sign in again: your last sign-in was more than 15 minutes ago.',
     passkeyFirst:
-      'Sign in again with one of your passkeys: this needs one that was used within the last 15 minutes. If you have ' +
+      'Sign in again with one of your passkeys. One must have been used within the last 15 minutes. If you have ' +
       'lost them all, ask an administrator to remove them.',
     signInAgain: 'Sign in again',
     noDomain: 'Passkeys need an address with a domain and https. Ask the operator of this service.',
@@ -165,7 +165,7 @@ export const enSecurity = {
     signInFirst: 'To create a token, sign in again with a passkey: you have not used one within the last 15 minutes.',
     submit: 'Create token',
     needsScope: 'Choose what the token may do, or give it all of your rights.',
-    allOrSome: 'You chose all of your rights and also some of them. Choose one.',
+    allOrSome: 'You chose all of your rights and also single ones. Choose one of the two.',
     newTitle: 'Your new token',
     newText: (name: string) => `“${name}” was created. Copy the token now: it is not shown again.`,
     token: 'Token',
@@ -189,7 +189,7 @@ export const enSecurity = {
     leave: (host: string) => `You sign in at ${host} and decide there what to allow. Then you come back here.`,
     continue: 'Continue',
     failed:
-      'Signing in at this server is not possible right now. Try again later, or ask the operator of this service.',
+      'Signing in to this server is not possible right now. Try again later, or ask the operator of this service.',
     connect: 'Connect',
     change: 'Change',
     disconnect: 'Disconnect',

@@ -51,8 +51,9 @@ export const en = {
     NOT_FOUND: 'There is no page at this address.',
     FORBIDDEN: 'Your account is not allowed to do this.',
     CONNECTION_NOT_FOUND: 'There is no server with this name that you can connect to.',
-    CONNECTION_SIGN_IN_INVALID: 'This sign-in was not begun in this browser, was used, or has expired. Begin again.',
-    CONNECTION_UPSTREAM_FAILED: 'Signing in at this server is not possible right now. Try again later.',
+    CONNECTION_SIGN_IN_INVALID:
+      'This sign-in was started in another browser, was already used, or has expired. Start again.',
+    CONNECTION_UPSTREAM_FAILED: 'Signing in to this server is not possible right now. Try again later.',
     SECOND_FACTOR_REQUIRED: 'Your account needs a second factor. Set one up first.',
     TOTP_NOT_SET_UP: 'There is no second factor. Set one up first.',
     TOTP_ALREADY_ENABLED: 'The second factor is already on.',

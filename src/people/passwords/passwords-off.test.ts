@@ -78,6 +78,6 @@ describe.each(['off', 'adminsOnly'] as const)('users.passwords = %s', (passwords
     expect(text.includes('name="password"')).toBe(passwords === 'adminsOnly');
     expect(text).not.toContain('/account/sign-up');
     const page = await new FormClient(t).post('/account/sign-in', { email: 'user@example.com', password: PASSWORD });
-    expect([page.status, page.text.includes('Passwords are switched off here.')]).toEqual([403, true]);
+    expect([page.status, page.text.includes('Sign-in with a password is switched off.')]).toEqual([403, true]);
   });
 });

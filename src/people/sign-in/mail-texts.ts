@@ -159,7 +159,7 @@ const de: MailTexts = {
     mail(
       `Ihr Passwort für ${brand} wurde geändert`,
       `Das Passwort Ihres Kontos bei ${brand} wurde geändert, und andere Geräte wurden abgemeldet. Falls Sie das ` +
-        'nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
+        'nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
     ),
   passwordReset: (brand) =>
     mail(
@@ -167,33 +167,34 @@ const de: MailTexts = {
       `Für Ihr Konto bei ${brand} wurde über einen Link in einer E-Mail an diese Adresse ein neues Passwort gesetzt.`,
       'Alle Geräte wurden abgemeldet, Ihre API-Token gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
         'Zugriff mehr. Ihre Agenten und deren Token sind unverändert, und Ihre Passkeys gelten weiter.',
-      'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
+      'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
     ),
   passkeyAdded: (brand, name) =>
     mail(
       `Neuer Passkey für Ihr Konto bei ${brand}`,
-      `Zu Ihrem Konto bei ${brand} wurde der Passkey „${name}“ hinzugefügt. Mit ihm ist eine Anmeldung ohne Ihr Passwort möglich.`,
+      `Zu Ihrem Konto bei ${brand} wurde der Passkey „${name}“ hinzugefügt. Mit ihm ist eine Anmeldung ohne Ihr ` +
+        `Passwort möglich.`,
       'Falls Sie das nicht waren, entfernen Sie ihn auf der Seite Ihrer Passkeys, beenden Sie unbekannte Sitzungen, ' +
-        'setzen Sie ein neues Passwort, und wenden Sie sich an Ihre Administration.',
+        'legen Sie ein neues Passwort fest, und wenden Sie sich an Ihre Administration.',
     ),
   passkeyRemoved: (brand, name) =>
     mail(
       `Passkey aus Ihrem Konto bei ${brand} entfernt`,
       `Der Passkey „${name}“ wurde aus Ihrem Konto bei ${brand} entfernt. Mit ihm ist keine Anmeldung mehr möglich.`,
-      'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
+      'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
     ),
   connectionAdded: (brand, name) =>
     mail(
       `Ihr Konto bei ${brand} ist mit ${name} verbunden`,
       `Ihr Konto bei ${brand} wurde mit ${name} verbunden. Sie können sich jetzt mit ${name} anmelden.`,
       'Falls Sie das nicht waren, entfernen Sie die Verbindung auf der Seite Ihrer Verbindungen, beenden Sie ' +
-        'unbekannte Sitzungen, setzen Sie ein neues Passwort, und wenden Sie sich an Ihre Administration.',
+        'unbekannte Sitzungen, legen Sie ein neues Passwort fest, und wenden Sie sich an Ihre Administration.',
     ),
   connectionRemoved: (brand, name) =>
     mail(
       `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden`,
       `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden. Mit ${name} können Sie sich nicht mehr anmelden.`,
-      'Falls Sie das nicht waren, setzen Sie sofort ein neues Passwort und wenden Sie sich an Ihre Administration.',
+      'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
     ),
   invite: (brand, link) =>
     mail(

@@ -297,7 +297,7 @@ describe('ledger.policy', () => {
       [undefined, /cannot be read \(ENOENT\)/],
       ['quorum', /The policy is not valid/],
       [`witness w1 ${key} ftp://w.example\nquorum w1\n`, /not an http or https address/],
-      [`witness w1 ${key}\nquorum w1\n`, /too few for the quorum/],
+      [`witness w1 ${key}\nquorum w1\n`, /too few witnesses/],
     ] as const) {
       const file = join(folder, 'policy');
       rmSync(file, { force: true });
