@@ -18,6 +18,7 @@ import type { Fetch } from './http/app.ts';
 import { preview } from './http/preview/preview.ts';
 import type { Preview } from './http/preview/schema.ts';
 import { ReasonText } from './http/reason.ts';
+import { idOf } from './kernel/id-schema.ts';
 import { parseWith, text } from './kernel/json.ts';
 import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
 import { validateToken } from './oauth/index.ts';
@@ -113,7 +114,7 @@ export function createApi(platform: Platform, actor: Actor, fetch: Fetch): Legat
 }
 
 /** Argument of `as`. */
-const ActingFor = z.strictObject({ userId: text(128).optional(), reason: ReasonText.optional() });
+const ActingFor = z.strictObject({ userId: idOf('user', text(128)).optional(), reason: ReasonText.optional() });
 
 /** The application on behalf of one of its users, with a reason. Throws 400 VALIDATION_FAILED. */
 export function applicationFor(by: unknown): Actor {

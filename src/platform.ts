@@ -59,12 +59,12 @@ export type AccessTokenState =
   | { readonly valid: false }
   | {
       readonly valid: true;
-      readonly agentId: Id<'agent'>;
-      readonly userId: Id<'user'>;
+      readonly agentId: string;
+      readonly userId: string;
       readonly scopes: readonly string[];
       readonly expiresAt: Date;
       readonly clientId?: string;
-      readonly actorId?: Id<'agent'>;
+      readonly actorId?: string;
     };
 
 /** What every use case gets. Created once, in service.ts. */

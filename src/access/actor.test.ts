@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { register, signUp, tokens } from '../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../test/support/service.ts';
+import { asId } from '../kernel/ids.ts';
 
 const ip = '203.0.113.7';
 
@@ -61,13 +62,15 @@ describe('the actor of an event', () => {
     const owner = await t.user();
     const agent = await t.legate.agents.create({ ownerId: owner.id, name: 'a', type: 'service' });
     expect((await newestOf(t, 'agent.created')).actor).toEqual({ kind: 'application', id: 'application' });
-    await t.legate.as({ userId: 'somebody' }).agents.revoke(agent.id);
+    await t.legate.as({ userId: asId('user', 'somebody') }).agents.revoke(agent.id);
     expect((await newestOf(t, 'agent.revoked')).actor).toEqual({
       kind: 'application',
       id: 'application',
       userId: 'somebody',
     });
-    expect(() => t.legate.as({ userId: '' })).toThrow(expect.objectContaining({ code: 'VALIDATION_FAILED' }));
+    expect(() => t.legate.as({ userId: asId('user', '') })).toThrow(
+      expect.objectContaining({ code: 'VALIDATION_FAILED' }),
+    );
   });
 
   it('is the system where time alone changes something', async () => {

@@ -1,5 +1,6 @@
 import { SECOND_MS } from '../kernel/clock.ts';
 import { invalidCredential } from '../kernel/errors.ts';
+import { asId } from '../kernel/ids.ts';
 import { text } from '../kernel/json.ts';
 import { secretHash, secretKind, secretKindByPrefix } from '../kernel/secrets.ts';
 import type { Credential, CredentialKind, Platform } from '../platform.ts';
@@ -229,9 +230,9 @@ function externalPrincipal({ userId, role, tenantId }: ExternalUser): Principal 
     throw new Error(`authenticate gave a role that is not one of ${ROLES.join(', ')}`);
   return {
     kind: 'user',
-    userId,
+    userId: asId('user', userId),
     role: role ?? 'user',
-    tenantId: tenantId ?? null,
+    tenantId: tenantId == null ? null : asId('tenant', tenantId),
     via: 'external',
     credentialId: null,
     scopes: undefined,

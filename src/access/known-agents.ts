@@ -6,5 +6,5 @@ export interface KnownAgents {
   /** Returns the agent with this token if it is in memory. */
   peekByTokenHash(
     tokenHash: string,
-  ): { readonly id: string; readonly ownerId: Id<'user'>; readonly tenantId: Id<'tenant'> | null } | undefined;
+  ): { readonly id: Id<'agent'>; readonly ownerId: Id<'user'>; readonly tenantId: Id<'tenant'> | null } | undefined;
 }

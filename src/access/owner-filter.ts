@@ -1,3 +1,5 @@
+import { idOf } from '../kernel/id-schema.ts';
+import type { Id } from '../kernel/ids.ts';
 import { text } from '../kernel/json.ts';
 
 /**
@@ -5,10 +7,10 @@ import { text } from '../kernel/json.ts';
  * empty.
  */
 export const OwnerFilter = {
-  ownerId: text(128).optional(),
-  tenantId: text(128).optional(),
+  ownerId: idOf('user', text(128)).optional(),
+  tenantId: idOf('tenant', text(128)).optional(),
 } as const;
 export interface OwnerFilter {
-  readonly ownerId?: string | undefined;
-  readonly tenantId?: string | undefined;
+  readonly ownerId?: Id<'user'> | undefined;
+  readonly tenantId?: Id<'tenant'> | undefined;
 }

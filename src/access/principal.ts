@@ -62,7 +62,7 @@ export function asUser(principal: Principal): UserPrincipal {
 /**
  * The agent that decisions are about if the caller names none. For an exchanged token it is the actor, not the subject.
  */
-export function actingAgent(principal: Principal | null): string | undefined {
+export function actingAgent(principal: Principal | null): Id<'agent'> | undefined {
   if (principal?.kind === 'agent') return principal.agentId;
   return principal?.kind === 'accessToken' ? (principal.actorId ?? principal.agentId) : undefined;
 }

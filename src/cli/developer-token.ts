@@ -2,13 +2,14 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SYSTEM } from '../access/actor.ts';
 import { HOUR_MS, isoTime, MINUTE_MS } from '../kernel/clock.ts';
+import { asId } from '../kernel/ids.ts';
 import { secretHash } from '../kernel/secrets.ts';
 import { ensureExternalUser } from '../people/users/index.ts';
 import type { Platform } from '../platform.ts';
 import { type Command, UsageError } from './command.ts';
 import { readSettings, type Settings, useDataFolder, useExistingData, withLegate } from './settings.ts';
 
-const USER_ID = 'developer';
+const USER_ID = asId('user', 'developer');
 const LIFETIME_MS = HOUR_MS;
 /** A token with less time left is replaced. */
 const ENOUGH_MS = 10 * MINUTE_MS;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { validationFailed } from '../kernel/errors.ts';
+import type { Id, IdKind } from '../kernel/ids.ts';
 import { text } from '../kernel/json.ts';
 
 const MAX_LIMIT = 1000;
@@ -17,14 +18,18 @@ export const PageQuery = z.strictObject({
 });
 export type PageQuery = z.output<typeof PageQuery>;
 
-/** Returns the id of the last item on the previous page. Throws 400 VALIDATION_FAILED for an invalid cursor. */
-export function afterCursor(cursor: string | undefined): string | undefined {
+/** Returns what a cursor of {@link cutPage} encodes. Throws 400 VALIDATION_FAILED for an invalid cursor. */
+export function textOfCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, 'base64url').toString();
   if (!text(384).safeParse(id).success || Buffer.from(id).toString('base64url') !== cursor)
     throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
   return id;
 }
+
+/** Returns the id of the last item on the previous page. Throws 400 VALIDATION_FAILED for an invalid cursor. */
+export const afterCursor = <K extends IdKind>(_kind: K, cursor: string | undefined): Id<K> | undefined =>
+  textOfCursor(cursor) as Id<K> | undefined;
 
 /** Cuts a page from up to `limit` + 1 rows and returns the cursor of the next page, if any. */
 export function cutPage<T extends { id: string }>(

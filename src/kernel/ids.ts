@@ -35,10 +35,16 @@ export type IdKind = keyof typeof ID_PREFIXES;
 declare const idKind: unique symbol;
 
 /**
- * An id of a kind. An id of another kind does not type-check; any other text does, since ids also come from clients and
- * from applications, which have their own for their users.
+ * An id of a kind. Neither an id of another kind nor any other text type-checks. Ids come from {@link newId}, from the
+ * columns of the tables, and from requests through the schemas of `id-schema.ts`.
  */
-export type Id<K extends IdKind> = string & { readonly [idKind]?: K };
+export type Id<K extends IdKind> = string & { readonly [idKind]: K };
+
+/**
+ * The id that a text is said to be, where it comes from outside the schemas of requests: from the application in
+ * process, or from the claims of a token.
+ */
+export const asId = <K extends IdKind>(_kind: K, text: string): Id<K> => text as Id<K>;
 
 /** Crockford base 32 in lower case. Sorts like the bits that it encodes. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -99,10 +105,8 @@ const randomCount = (): number => (random10Bits() << 9) | (random10Bits() & 511)
  * bits are random and cannot be guessed.
  */
 export function newId<K extends IdKind>(kind: K, now: number): Id<K> {
-  return (
-    `${ID_PREFIXES[kind]}_${timePart(now)}${countPart(kind, now)}` +
-    `${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}`
-  );
+  return (`${ID_PREFIXES[kind]}_${timePart(now)}${countPart(kind, now)}` +
+    `${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}${randomPair()}`) as Id<K>;
 }
 
 /** The last 12 characters of the request ids of this process. */
@@ -115,17 +119,17 @@ const processPart = Array.from({ length: 6 }, randomPair).join('');
 export const newRequestId = (now: number): string =>
   `${ID_PREFIXES.request}_${timePart(now)}${countPart('request', now)}${processPart}`;
 
-/** Whether a text has the form of an id of this kind. Anything else is not looked up in the database. */
 /** Returns an id of a kind whose part after the prefix follows from at least 26 bytes. It has no time. */
-export const idFrom = (kind: IdKind, bytes: Uint8Array): string =>
-  `${ID_PREFIXES[kind]}_${Array.from(bytes.subarray(0, 26), (byte) => CHARS[byte % 32]).join('')}`;
+export const idFrom = <K extends IdKind>(kind: K, bytes: Uint8Array): Id<K> =>
+  `${ID_PREFIXES[kind]}_${Array.from(bytes.subarray(0, 26), (byte) => CHARS[byte % 32]).join('')}` as Id<K>;
 
-export const isId = (kind: IdKind, text: string): boolean =>
+/** Whether a text has the form of an id of this kind. Anything else is not looked up in the database. */
+export const isId = <K extends IdKind>(kind: K, text: string): text is Id<K> =>
   text.startsWith(`${ID_PREFIXES[kind]}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(ID_PREFIXES[kind].length + 1));
 
 /** Lower bound of the ids of a kind created at or after a millisecond, for range queries. It is not a valid id. */
-export const firstIdFrom = (kind: IdKind, ms: number): string =>
-  `${ID_PREFIXES[kind]}_${timePart(Math.min(Math.max(0, ms), 32 ** 10 - 1))}`;
+export const firstIdFrom = <K extends IdKind>(kind: K, ms: number): Id<K> =>
+  `${ID_PREFIXES[kind]}_${timePart(Math.min(Math.max(0, ms), 32 ** 10 - 1))}` as Id<K>;
 
 /** The millisecond in which an id was created. */
 export function timeOfId(id: string): number {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../test/support/service.ts';
+import { asId } from '../kernel/ids.ts';
 import type { AuditRecord, Need, PendingDecision } from './index.ts';
 
 const MORE_THAN_FIT = 100_001;
@@ -7,9 +8,9 @@ const KEY = 'counter-under-test';
 const HOUR = 1;
 
 const record: AuditRecord = {
-  id: 'aud_test',
-  agentId: 'agt_test',
-  userId: 'usr_test',
+  id: asId('audit', 'aud_test'),
+  agentId: asId('agent', 'agt_test'),
+  userId: asId('user', 'usr_test'),
   action: 'read',
   resource: 'file:test',
   result: 'allowed',

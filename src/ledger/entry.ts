@@ -10,8 +10,7 @@ export type DecisionResult = 'allowed' | 'denied' | 'rate_limited';
  * stream event.
  */
 export interface AuditRecord {
-  /** `aud_...` */
-  readonly id: string;
+  readonly id: Id<'audit'>;
   readonly agentId: Id<'agent'>;
   /** Owner of the agent. */
   readonly userId: Id<'user'>;

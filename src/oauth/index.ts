@@ -14,7 +14,9 @@
  * The registered resources and the metadata of protected resources are in src/mcp; sign-in is in src/people; the pages'
  * texts and components are in src/pages.
  */
+
 import { chunk } from '../kernel/chunk.ts';
+import type { Id } from '../kernel/ids.ts';
 import type { NewEvent } from '../ledger/index.ts';
 import { defineModule } from '../platform.ts';
 import { AgentKeysErrors } from './agent-keys/errors.ts';
@@ -36,8 +38,8 @@ import { endTrustOfUser } from './workloads/trust.ts';
 
 export { validateToken } from './tokens/validate-token.ts';
 
-const usersOf = (events: readonly NewEvent[]): string[] => events.flatMap(({ userId }) => userId ?? []);
-const agentsOf = (events: readonly NewEvent[]): string[] => events.flatMap(({ agentId }) => agentId ?? []);
+const usersOf = (events: readonly NewEvent[]): Id<'user'>[] => events.flatMap(({ userId }) => userId ?? []);
+const agentsOf = (events: readonly NewEvent[]): Id<'agent'>[] => events.flatMap(({ agentId }) => agentId ?? []);
 
 export const oauth = defineModule({
   name: 'oauth',

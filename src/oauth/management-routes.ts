@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentErrors } from '../authorization/agents/index.ts';
 import { afterCursor, cutPage, nextPage, PageQuery } from '../http/page.ts';
+import { idParams } from '../kernel/id-schema.ts';
 import { isoTimestamp } from '../kernel/json.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { RedirectedError, readAuthorizationRequest } from './authorize/authorization-request.ts';
@@ -22,7 +23,6 @@ import { ClientErrors, OAuthErrors } from './errors.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
 const BODY_LIMIT = 65_536;
-const idParams = z.object({ id: z.string() });
 const authorizeErrors = [ClientErrors.AUTHORIZATION_REQUEST_INVALID];
 
 const RefusedRequest = z
@@ -139,7 +139,7 @@ export const managementRoutes = [
       const { limit, cursor } = call.query;
       const { rows, next } = cutPage(
         await findGrants(platform.database.read, call.visibility, platform.clock.now(), {
-          after: afterCursor(cursor),
+          after: afterCursor('grant', cursor),
           limit: limit + 1,
         }),
         limit,
@@ -156,7 +156,7 @@ export const managementRoutes = [
       'revoked with its last grant. An agent that the person chose is kept.',
     access: 'user',
     preview: true,
-    params: idParams,
+    params: idParams('grant'),
     responses: { 204: null },
     errors: [ClientErrors.GRANT_NOT_FOUND],
     handle: async (call, platform) => {
@@ -193,7 +193,7 @@ export const managementRoutes = [
     handle: async (call, platform) => {
       const { limit, cursor } = call.query;
       const { rows, next } = cutPage(
-        await listClients(platform, { after: afterCursor(cursor), limit: limit + 1 }),
+        await listClients(platform, { after: afterCursor('client', cursor), limit: limit + 1 }),
         limit,
       );
       return { status: 200, body: rows.map(toClientRecord), ...nextPage(call.url, next) };
@@ -205,7 +205,7 @@ export const managementRoutes = [
     summary: 'Get a client',
     access: 'admin',
     versioned: true,
-    params: idParams,
+    params: idParams('client'),
     responses: { 200: Registered },
     errors: [ClientErrors.CLIENT_NOT_FOUND],
     handle: async (call, platform) => ({
@@ -221,7 +221,7 @@ export const managementRoutes = [
     access: 'admin',
     preview: true,
     versioned: true,
-    params: idParams,
+    params: idParams('client'),
     responses: { 204: null },
     errors: [ClientErrors.CLIENT_NOT_FOUND],
     handle: async (call, platform) => {

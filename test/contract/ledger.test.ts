@@ -6,7 +6,7 @@ import {
   authorize,
   type Permission,
 } from '../../src/authorization/permissions/index.ts';
-import { newId } from '../../src/kernel/ids.ts';
+import { asId, type Id, newId } from '../../src/kernel/ids.ts';
 import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 
@@ -21,14 +21,16 @@ const asker = {
 const ask = (t: TestService, input: AuthorizeInput): Promise<AuthorizeAnswer> =>
   authorize(t.legate.platform, asker, input);
 
-async function putAgent(t: TestService, permissions: Permission[]): Promise<string> {
+const OWNER = asId('user', 'usr_x');
+
+async function putAgent(t: TestService, permissions: Permission[]): Promise<Id<'agent'>> {
   return t.legate.platform.ledger.change(SYSTEM, async (change) => {
     const id = newId('agent', change.now);
     await change.db
       .insertInto('agents')
       .values({
         id,
-        owner_id: 'usr_x',
+        owner_id: OWNER,
         tenant_id: null,
         name: 'a',
         type: 'autonomous',
@@ -43,12 +45,12 @@ async function putAgent(t: TestService, permissions: Permission[]): Promise<stri
       })
       .execute();
     change.invalidate();
-    change.emit({ type: 'agent.created', agentId: id, userId: 'usr_x', data: { agentId: id } });
+    change.emit({ type: 'agent.created', agentId: id, userId: OWNER, data: { agentId: id } });
     return id;
   });
 }
 
-const revoke = (t: TestService, id: string): Promise<void> =>
+const revoke = (t: TestService, id: Id<'agent'>): Promise<void> =>
   t.legate.platform.ledger.change(SYSTEM, async (change) => {
     await change.db
       .updateTable('agents')
@@ -56,7 +58,7 @@ const revoke = (t: TestService, id: string): Promise<void> =>
       .where('id', '=', id)
       .execute();
     change.invalidate();
-    change.emit({ type: 'agent.revoked', agentId: id, userId: 'usr_x', data: { agentId: id, reason: 'revoked' } });
+    change.emit({ type: 'agent.revoked', agentId: id, userId: OWNER, data: { agentId: id, reason: 'revoked' } });
   });
 
 const rows = (t: TestService) =>
@@ -68,7 +70,7 @@ describe('the ledger', () => {
     const id = await putAgent(t, [{ resource: 'db:*', actions: ['read'] }]);
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, i) =>
-        ask(t, { agentId: id, action: i % 2 ? 'read' : 'write', resource: 'db:x' }),
+        ask(t, { agentId: asId('agent', id), action: i % 2 ? 'read' : 'write', resource: 'db:x' }),
       ),
     );
     await revoke(t, id);
@@ -84,7 +86,9 @@ describe('the ledger', () => {
   it('commits many waiting decisions in few transactions', async () => {
     const t = await createTestService();
     const id = await putAgent(t, [{ resource: '*', actions: ['*'] }]);
-    await Promise.all(Array.from({ length: 200 }, () => ask(t, { agentId: id, action: 'read', resource: 'db:x' })));
+    await Promise.all(
+      Array.from({ length: 200 }, () => ask(t, { agentId: asId('agent', id), action: 'read', resource: 'db:x' })),
+    );
     expect(t.legate.platform.ledger.stats.records).toBe(200);
     expect(t.legate.platform.ledger.stats.batches).toBeLessThan(10);
   });
@@ -92,9 +96,9 @@ describe('the ledger', () => {
   it('never decreases timestamps along the sequence', async () => {
     const t = await createTestService();
     const id = await putAgent(t, [{ resource: '*', actions: ['*'] }]);
-    await ask(t, { agentId: id, action: 'read', resource: 'a' });
+    await ask(t, { agentId: asId('agent', id), action: 'read', resource: 'a' });
     t.clock.advance(-3_600_000);
-    await ask(t, { agentId: id, action: 'read', resource: 'b' });
+    await ask(t, { agentId: asId('agent', id), action: 'read', resource: 'b' });
     await revoke(t, id);
     const times = (await rows(t)).map((r) => r.timestamp);
     expect(times).toEqual([...times].sort((a, b) => a - b));
@@ -104,7 +108,10 @@ describe('the ledger', () => {
     const t = await createTestService();
     await expect(
       t.legate.platform.ledger.change(SYSTEM, async (change) => {
-        await change.db.insertInto('tenants').values({ id: 'tnt_1', name: 'n', slug: 's', created_at: 1 }).execute();
+        await change.db
+          .insertInto('tenants')
+          .values({ id: asId('tenant', 'tnt_1'), name: 'n', slug: 's', created_at: 1 })
+          .execute();
         change.emit({ type: 'agent.updated', data: {} });
         change.invalidate();
         throw new Error('no');
@@ -136,7 +143,9 @@ describe('a listener that throws', () => {
     const before = ledger.stats.changes;
     const id = await putAgent(t, [{ resource: 'db:*', actions: ['read'] }]);
     expect(ledger.stats.changes).toBe(before + 1);
-    expect(await ask(t, { agentId: id, action: 'read', resource: 'db:x' })).toMatchObject({ allowed: true });
+    expect(await ask(t, { agentId: asId('agent', id), action: 'read', resource: 'db:x' })).toMatchObject({
+      allowed: true,
+    });
     await new Promise((resolve) => setImmediate(resolve));
     expect([heard, unhandled]).toEqual([['commit 1', 'invalidated', 'commit 2'], []]);
     expect((await rows(t)).map((r) => r.type)).toEqual(['agent.created', 'audit']);
@@ -150,9 +159,9 @@ describe('two instances on one database', () => {
     const b = await createTestService({ sameDatabaseAs: a });
     const id = await putAgent(a, [{ resource: '*', actions: ['*'] }]);
     for (let round = 0; round < 5; round++)
-      expect((await ask(b, { agentId: id, action: 'read', resource: 'x' })).allowed).toBe(true);
+      expect((await ask(b, { agentId: asId('agent', id), action: 'read', resource: 'x' })).allowed).toBe(true);
     await revoke(a, id);
-    expect(await ask(b, { agentId: id, action: 'read', resource: 'x' })).toMatchObject({
+    expect(await ask(b, { agentId: asId('agent', id), action: 'read', resource: 'x' })).toMatchObject({
       allowed: false,
       reason: 'AGENT_REVOKED',
     });
@@ -171,7 +180,7 @@ describe('two instances on one database', () => {
           const began = revoked;
           if (began) late++;
           const answers = await Promise.all(
-            Array.from({ length: 8 }, () => ask(t, { agentId: id, action: 'read', resource: 'x' })),
+            Array.from({ length: 8 }, () => ask(t, { agentId: asId('agent', id), action: 'read', resource: 'x' })),
           );
           for (const answer of answers) {
             if (answer.allowed) allowed++;
@@ -193,7 +202,7 @@ describe('two instances on one database', () => {
       const id = await putAgent(a, [{ resource: 'mcp:gh:*', actions: ['read'], constraints: { maxCallsPerHour: 20 } }]);
       const answers = await Promise.all(
         Array.from({ length: 200 }, (_, i) =>
-          ask(i % 2 ? a : b, { agentId: id, action: 'read', resource: `mcp:gh:${i}` }),
+          ask(i % 2 ? a : b, { agentId: asId('agent', id), action: 'read', resource: `mcp:gh:${i}` }),
         ),
       );
       expect(answers.filter((x) => x.allowed)).toHaveLength(20);

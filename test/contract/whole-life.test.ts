@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { asId } from '../../src/kernel/ids.ts';
 import { FormClient } from '../support/browser-like.ts';
 import { begin, CLIENT, openRealProvider, throughProvider } from '../support/identity-provider.ts';
 import { openIssuer } from '../support/issuer.ts';
@@ -67,7 +68,7 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
   const path = await throughProvider(t, (await begin(browser, 'company')).href);
   expect((await browser.get(path)).status).toBe(303);
   expect((await browser.get('/auth/session')).body.user).toMatchObject({ id: userId, tenantId: tenant.body.id });
-  const apiToken = await t.apiToken(userId);
+  const apiToken = await t.apiToken(asId('user', userId));
 
   // A client acts for the person by an ID-JAG, without a consent; a job of the CI system acts as an agent.
   const now = () => Math.floor(t.clock.now() / 1000);

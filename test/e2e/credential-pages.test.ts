@@ -1,6 +1,7 @@
 import { generate } from 'otplib';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { asId } from '../../src/kernel/ids.ts';
 import { chromiumPath, expectGoodPage, focusOn, PHONE, tabTo } from '../support/chromium.ts';
 import { pagesService } from '../support/pages-service.ts';
 
@@ -19,7 +20,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
     const { id } = await service.legate.users.create({ email, password });
     // The first proof of an address would remove the password.
     const { write } = service.legate.platform.database;
-    await write.updateTable('users').set({ email_verified: 1 }).where('id', '=', id).execute();
+    await write.updateTable('users').set({ email_verified: 1 }).where('id', '=', asId('user', id)).execute();
     return email;
   }
   const secretOn = (page: Page): Promise<string> => page.inputValue('input[name=secret]');

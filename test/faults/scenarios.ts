@@ -1,3 +1,4 @@
+import { asId } from '../../src/kernel/ids.ts';
 import { ask, code, exchange, type Person, register } from '../support/oauth.ts';
 import type { Random } from '../support/random.ts';
 import type { Json, TestService } from '../support/service.ts';
@@ -171,7 +172,7 @@ export class Client {
 
   async #refreshed(): Promise<void> {
     const { id, token } = this.#owner;
-    const person: Person = { id, token, email: '' };
+    const person: Person = { id: asId('user', id), token, email: '' };
     let asked: ReturnType<typeof ask>;
     let issued: string;
     try {

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { SYSTEM } from '../../src/access/actor.ts';
+import { asId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import { createTestService, type TestService, type TestUser } from '../support/service.ts';
 import { matrix, type Row } from './matrix.cases.ts';
@@ -59,7 +60,7 @@ describe('a session that ends while a request waits for the ledger', () => {
           ...(form || (body === undefined ? {} : { body })),
         });
         await vi.waitFor(() => expect(isWaiting()).toBe(true));
-        await change.db.deleteFrom('sessions').where('user_id', '=', caller.id).execute();
+        await change.db.deleteFrom('sessions').where('user_id', '=', asId('user', caller.id)).execute();
         change.invalidate();
       });
       expect((await answer)?.status).toBe(401);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { asId } from '../../src/kernel/ids.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 import { matrix } from './matrix.cases.ts';
@@ -166,8 +167,12 @@ describe('versions of resources', () => {
     const tags = () => Promise.all(paths.map((path) => etagOf(t, path, admin)));
     const before = await tags();
     await t.authorize(s.agent, { action: 'read', resource: 'db:x' });
-    await db.updateTable('oauth_clients').set({ last_used_at: 5 }).where('id', '=', clientId).execute();
-    await db.updateTable('webhooks').set({ failures: 3, paused_until: 5 }).where('id', '=', webhookId).execute();
+    await db.updateTable('oauth_clients').set({ last_used_at: 5 }).where('id', '=', asId('client', clientId)).execute();
+    await db
+      .updateTable('webhooks')
+      .set({ failures: 3, paused_until: 5 })
+      .where('id', '=', asId('webhook', webhookId))
+      .execute();
     expect((await t.call('GET', `/budgets/${budgetId}`, { as: admin })).body.used).toBe(1);
     expect(await tags()).toEqual(before);
   });

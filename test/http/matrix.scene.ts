@@ -1,6 +1,6 @@
 import { SYSTEM } from '../../src/access/actor.ts';
 import { newDelivery } from '../../src/activity/webhooks/dispatcher.ts';
-import { newId } from '../../src/kernel/ids.ts';
+import { asId, newId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import { passkeyOf } from '../support/authenticator.ts';
 import type { TestService } from '../support/service.ts';
@@ -136,7 +136,7 @@ export const scimGroup = async ({ t }: Scene): Promise<string> =>
 export const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
   const now = t.clock.now();
   const row = {
-    client_id: 'cli_x',
+    client_id: asId('client', 'cli_x'),
     user_id: owner.id,
     agent_id: agent.id,
     actor_id: null,
@@ -169,7 +169,7 @@ export const webhook = async ({ t, owner }: Scene): Promise<string> =>
 export const delivery = async (s: Scene): Promise<string> => {
   const webhookId = await webhook(s);
   const now = s.t.clock.now();
-  const row = newDelivery(now, webhookId, newId('event', now), 'audit', '{}');
+  const row = newDelivery(now, asId('webhook', webhookId), newId('event', now), 'audit', '{}');
   await s.t.legate.platform.database.write
     .insertInto('webhook_deliveries')
     .values({ ...row, status: 'dropped' })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../src/kernel/ids.ts';
+import { type Id, newId } from '../../src/kernel/ids.ts';
 import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { createTestService, type TestService } from '../support/service.ts';
@@ -32,7 +32,7 @@ const shared = (): Promise<TestService> =>
 type Send = (method: string, path: string, body: unknown) => Promise<{ status: number }>;
 
 /** A token that ends at `expiresAt`, of a session in which both factors were proved. */
-async function session(t: TestService, userId: string, expiresAt: number): Promise<string> {
+async function session(t: TestService, userId: Id<'user'>, expiresAt: number): Promise<string> {
   const now = t.clock.now();
   const token = newSecret('sessionToken');
   await t.legate.platform.database.write

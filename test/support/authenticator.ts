@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { SYSTEM } from '../../src/access/actor.ts';
+import { asId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import type { Answered, Json, TestService, TestUser } from './service.ts';
 
@@ -205,7 +206,7 @@ function cbor(value: CborValue): Buffer {
 export async function newSession(t: TestService, userId: string): Promise<string> {
   const device = { ip: '192.0.2.1', userAgent: null };
   const { token } = await t.legate.platform.ledger.change(SYSTEM, (change) =>
-    createSession(t.legate.platform, change, userId, device, 'test'),
+    createSession(t.legate.platform, change, asId('user', userId), device, 'test'),
   );
   return token;
 }

@@ -1,3 +1,4 @@
+import { asId } from '../../src/kernel/ids.ts';
 import type { Json, TestService } from './service.ts';
 
 export interface RecordedEvent {
@@ -15,7 +16,7 @@ export async function eventsOf(t: TestService, agentId?: string): Promise<Record
     .select(['type', 'agent_id', 'user_id', 'timestamp', 'data'])
     .where('type', '<>', 'audit')
     .orderBy('seq');
-  if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
+  if (agentId !== undefined) query = query.where('agent_id', '=', asId('agent', agentId));
   const rows = await query.execute();
   return rows.map((row) => ({
     type: row.type,

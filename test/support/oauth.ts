@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Id } from '../../src/kernel/ids.ts';
 import { type Answered, createTestService, type Json, type TestService } from './service.ts';
 
 const REDIRECT_URI = 'https://app.example/callback';
@@ -10,7 +11,7 @@ export const pkce = (): { verifier: string; challenge: string } => {
 
 /** A signed-in person, with the session token as Bearer. */
 export interface Person {
-  readonly id: string;
+  readonly id: Id<'user'>;
   readonly email: string;
   readonly token: string;
 }

@@ -1,5 +1,6 @@
 import { generateSync } from 'otplib';
 import { expect } from 'vitest';
+import type { Id } from '../../src/kernel/ids.ts';
 import { eventsOf } from './events.ts';
 import { codeIn, type Mailbox, openMailbox, tokenIn } from './mailbox.ts';
 import { type Answered, createTestService, type TestOptions, type TestService } from './service.ts';
@@ -9,7 +10,7 @@ export const PASSWORD = 'correct horse battery';
 export interface Person {
   readonly t: TestService;
   readonly box: Mailbox;
-  readonly id: string;
+  readonly id: Id<'user'>;
   readonly email: string;
   /** Session token of the sign-up. */
   readonly session: string;

@@ -5,7 +5,7 @@ import type { Role } from '../../src/access/principal.ts';
 import type { ConfigInput } from '../../src/config.ts';
 import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
-import { newId } from '../../src/kernel/ids.ts';
+import { asId, type Id, newId } from '../../src/kernel/ids.ts';
 import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
 import type { Log } from '../../src/platform.ts';
 import { createLegate, type Legate, type LegateOptions } from '../../src/service.ts';
@@ -40,14 +40,14 @@ export interface Answered {
 }
 
 export interface TestUser {
-  readonly id: string;
+  readonly id: Id<'user'>;
   readonly email: string;
   /** API token with all rights of the user. */
   readonly token: string;
 }
 
 export interface TestAgent {
-  readonly id: string;
+  readonly id: Id<'agent'>;
   readonly token: string;
   readonly body: Json;
 }
@@ -208,7 +208,7 @@ export class TestService {
         password_hash: null,
         email_verified: 1,
         two_factor_enabled: 0,
-        tenant_id: o.tenantId ?? null,
+        tenant_id: o.tenantId == null ? null : asId('tenant', o.tenantId),
         created_at: now,
         updated_at: now,
       })
@@ -221,7 +221,7 @@ export class TestService {
   }
 
   /** Creates an API token of a user, optionally with scopes. */
-  async apiToken(userId: string, scopes?: string[]): Promise<string> {
+  async apiToken(userId: Id<'user'>, scopes?: string[]): Promise<string> {
     const now = this.clock.now();
     const token = newSecret('apiToken');
     await this.legate.platform.database.write

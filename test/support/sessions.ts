@@ -1,4 +1,5 @@
 import { SYSTEM } from '../../src/access/actor.ts';
+import { asId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import { eventsOf } from './events.ts';
 import type { Answered, TestService } from './service.ts';
@@ -19,7 +20,7 @@ export async function signIn(
     createSession(
       platform,
       change,
-      userId,
+      asId('user', userId),
       { ip: origin.ip ?? '192.0.2.1', userAgent: origin.userAgent ?? null },
       'test',
     ),

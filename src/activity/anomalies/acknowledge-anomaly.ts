@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Anomaly } from './schema.ts';
@@ -8,7 +9,7 @@ import { findAnomaly, toAnomaly } from './store.ts';
 export async function acknowledgeAnomaly(
   platform: Platform,
   caller: Pick<Caller, 'reauthorize' | 'principal' | 'actor'>,
-  id: string,
+  id: Id<'anomaly'>,
   note: string | undefined,
 ): Promise<Anomaly> {
   return platform.ledger.change(caller.actor, async (change) => {

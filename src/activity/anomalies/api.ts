@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
@@ -31,8 +32,13 @@ export function anomaliesApi(platform: Platform, actor: Actor): AnomaliesApi {
       await detectorOf(platform).look();
       return (await findAnomalies(db, all, parsed, { after: undefined, limit: MAX })).map(toAnomaly);
     },
-    get: async (id) => toAnomaly(await findAnomaly(db, all, id)),
+    get: async (id) => toAnomaly(await findAnomaly(db, all, asId('anomaly', id))),
     acknowledge: async (id, input = {}) =>
-      acknowledgeAnomaly(platform, applicationCaller(actor), id, parseWith(Acknowledgement, input).note),
+      acknowledgeAnomaly(
+        platform,
+        applicationCaller(actor),
+        asId('anomaly', id),
+        parseWith(Acknowledgement, input).note,
+      ),
   };
 }

@@ -1,6 +1,6 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { isApprovalStep } from '../../authorization/permissions/index.ts';
-import { type Id, newId } from '../../kernel/ids.ts';
+import { asId, type Id, newId } from '../../kernel/ids.ts';
 import {
   type Commit,
   LedgerFollower,
@@ -245,7 +245,15 @@ export class AnomalyDetector {
       .filter(([, , , , , , , reason]) => !isApprovalStep(reason))
       .map(
         ([seq, agentId, userId, id, resource, result, at]) =>
-          new Row(seq, agentId ?? '', userId ?? '', id, resource ?? '', result === 'allowed', at),
+          new Row(
+            seq,
+            agentId ?? asId('agent', ''),
+            userId ?? asId('user', ''),
+            id,
+            resource ?? '',
+            result === 'allowed',
+            at,
+          ),
       );
   }
 }

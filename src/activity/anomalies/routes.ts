@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute, type Platform } from '../../platform.ts';
 import { isUnavailable } from '../../storage/index.ts';
 import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
@@ -9,7 +10,6 @@ import { Acknowledgement, Anomaly, ListAnomalies } from './schema.ts';
 import { findAnomalies, findAnomaly, toAnomaly } from './store.ts';
 
 const mayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: false } as const;
-const idParams = z.object({ id: z.string() });
 const { ANOMALY_NOT_FOUND } = AnomalyErrors;
 
 /** Runs the detector before a read. If the database is read-only, the read succeeds and the run happens later. */
@@ -37,7 +37,7 @@ export const anomalyRoutes = [
       const { limit, cursor, ...filter } = call.query;
       const { rows, next } = cutPage(
         await findAnomalies(platform.database.read, call.visibility, filter, {
-          after: afterCursor(cursor),
+          after: afterCursor('anomaly', cursor),
           limit: limit + 1,
         }),
         limit,
@@ -50,7 +50,7 @@ export const anomalyRoutes = [
     path: '/anomalies/:id',
     summary: 'Get an anomaly',
     access: mayRead,
-    params: idParams,
+    params: idParams('anomaly'),
     responses: { 200: Anomaly },
     errors: [ANOMALY_NOT_FOUND],
     handle: async (call, platform) => ({
@@ -64,7 +64,7 @@ export const anomalyRoutes = [
     summary: 'Acknowledge an anomaly',
     description: 'Later acknowledgements do not change the first one.',
     access: 'user',
-    params: idParams,
+    params: idParams('anomaly'),
     body: Acknowledgement,
     bodyOptional: true,
     responses: { 200: Anomaly },

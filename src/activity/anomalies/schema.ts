@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
+import { idOf } from '../../kernel/id-schema.ts';
 import { isoMoment, isoTimestamp, text } from '../../kernel/json.ts';
 import { KINDS, SEVERITIES } from './detect.ts';
 
@@ -27,7 +28,7 @@ export const Anomaly = z
 export type Anomaly = z.output<typeof Anomaly>;
 
 export const AnomalyFilter = z.strictObject({
-  agentId: text(64).optional(),
+  agentId: idOf('agent', text(64)).optional(),
   kind: z.enum(KINDS).optional(),
   severity: z.enum(SEVERITIES).optional(),
   status: Status.optional(),

@@ -35,7 +35,7 @@ type Run = <T>(work: (db: Db) => Promise<T>) => Promise<T>;
 export class AgentStates {
   readonly #unchanged = growingCache<string, Remembered>(MAX_UNCHANGED);
   /** In the order of the first change. */
-  readonly #changed = new Map<string, Changed>();
+  readonly #changed = new Map<Id<'agent'>, Changed>();
   #saved = -1;
 
   get(agentId: Id<'agent'>): Remembered | undefined {
@@ -50,7 +50,7 @@ export class AgentStates {
   }
 
   /** Loads the states of these agents. */
-  async load(db: Db, agentIds: Iterable<string>): Promise<void> {
+  async load(db: Db, agentIds: Iterable<Id<'agent'>>): Promise<void> {
     const missing = [...agentIds].filter((id) => !this.get(id));
     if (missing.length === 0) return;
     for (const id of missing) this.#unchanged.set(id, { state: newState(), seq: 0 });
@@ -108,8 +108,8 @@ export class AgentStates {
     this.#saved = saved;
   }
 
-  #due(now: number, all: boolean): [string, Changed][] {
-    const due: [string, Changed][] = [];
+  #due(now: number, all: boolean): [Id<'agent'>, Changed][] {
+    const due: [Id<'agent'>, Changed][] = [];
     for (const entry of this.#changed) {
       if (due.length === SLICE) break;
       if (!all && now - entry[1].at < SAVE_AFTER_MS && this.#changed.size - due.length <= MAX_CHANGED) break;

@@ -1,7 +1,7 @@
 import type { Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { AnomalyRow, Db } from '../../storage/index.ts';
 import type { Kind, Severity } from './detect.ts';
 import { AnomalyErrors } from './errors.ts';
@@ -12,7 +12,7 @@ export async function findAnomalies(
   db: Db,
   visibility: Visibility,
   filter: AnomalyFilter,
-  page: { after: string | undefined; limit: number },
+  page: { after: Id<'anomaly'> | undefined; limit: number },
 ): Promise<AnomalyRow[]> {
   let query = db
     .selectFrom('anomalies')
@@ -30,7 +30,7 @@ export async function findAnomalies(
 }
 
 /** Throws 404 ANOMALY_NOT_FOUND. */
-export async function findAnomaly(db: Db, visibility: Visibility, id: string): Promise<AnomalyRow> {
+export async function findAnomaly(db: Db, visibility: Visibility, id: Id<'anomaly'>): Promise<AnomalyRow> {
   const row = isId('anomaly', id)
     ? await db
         .selectFrom('anomalies')

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
 import { validationFailed } from '../../kernel/errors.ts';
-import { isId } from '../../kernel/ids.ts';
+import { idOf } from '../../kernel/id-schema.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import { parseIp } from '../../kernel/ip.ts';
 import { isoMoment, repeated, text } from '../../kernel/json.ts';
 import { type Condition, type EntryFilter, MAX_PREFIX_SEGMENTS, prefixOf } from '../../ledger/index.ts';
@@ -33,16 +34,19 @@ const IdList = text(MAX_IDS * (MAX_ID_CHARS + 2))
 const anyOf = <T extends z.ZodType>(item: T, description: string) => repeated(item, MAX_VALUES, description);
 
 const positive = {
-  agentId: anyOf(text(64), 'Repeated: any of them.'),
-  userId: anyOf(text(128), 'Owner of the agent. Repeated: any of them.'),
-  ownerId: anyOf(text(128), 'As userId.'),
-  tenantId: anyOf(text(128), 'Tenant of the owner. Repeated: any of them.'),
+  agentId: anyOf(idOf('agent', text(64)), 'Repeated: any of them.'),
+  userId: anyOf(idOf('user', text(128)), 'Owner of the agent. Repeated: any of them.'),
+  ownerId: anyOf(idOf('user', text(128)), 'As userId.'),
+  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner. Repeated: any of them.'),
   action: anyOf(text(128), 'Repeated: any of them.'),
   resource: anyOf(ResourceFilter, '`prefix:*` matches everything below the prefix. Repeated: any of them.'),
   result: anyOf(z.enum(['allowed', 'denied', 'rate_limited']), 'Repeated: any of them.'),
   reason: anyOf(text(64), 'Repeated: any of them.'),
-  delegationId: anyOf(text(64), 'A delegation of the chain. Repeated: any of them.'),
-  clientId: anyOf(text(2048), 'OAuth client through which it was asked or changed. Repeated: any of them.'),
+  delegationId: anyOf(idOf('delegation', text(64)), 'A delegation of the chain. Repeated: any of them.'),
+  clientId: anyOf(
+    idOf('client', text(2048)),
+    'OAuth client through which it was asked or changed. Repeated: any of them.',
+  ),
   ip: anyOf(IpFilter, 'Repeated: any of them.'),
 } as const;
 
@@ -97,14 +101,14 @@ export async function conditionsOf(db: Db, query: RowQuery): Promise<Condition[]
       if (values === undefined) continue;
       where.push(
         name === 'tenantId'
-          ? { field: 'userId', values: await usersOf(db, values), not }
+          ? { field: 'userId', values: await usersOf(db, values as readonly Id<'tenant'>[]), not }
           : { field: FIELDS[name], values, not },
       );
     }
   return where;
 }
 
-async function usersOf(db: Db, tenantIds: readonly string[]): Promise<string[]> {
+async function usersOf(db: Db, tenantIds: readonly Id<'tenant'>[]): Promise<string[]> {
   const users = await db.selectFrom('users').select('id').where('tenant_id', 'in', tenantIds).execute();
   return users.map(({ id }) => id);
 }

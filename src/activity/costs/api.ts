@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type ChangeOptions, expecting, type InProcess } from '../../access/in-process.ts';
+import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { createBudget, deleteBudget, updateBudget } from './budgets.ts';
@@ -69,8 +70,14 @@ export const budgetsApi = (platform: Platform, actor: Actor): BudgetsApi => ({
     const rows = await findBudgets(platform.database.read, all, parseWith(BudgetFilter, filter), page);
     return rows.map((row) => toBudget(row, platform.clock.now()));
   },
-  get: async (id) => toBudget(await getBudget(platform.database.read, all, id), platform.clock.now()),
+  get: async (id) => toBudget(await getBudget(platform.database.read, all, asId('budget', id)), platform.clock.now()),
   update: async (id, input, options) =>
-    updateBudget(platform, expecting(applicationCaller(actor), options), id, parseWith(UpdateBudget, input)),
-  delete: async (id, options) => deleteBudget(platform, expecting(applicationCaller(actor), options), id),
+    updateBudget(
+      platform,
+      expecting(applicationCaller(actor), options),
+      asId('budget', id),
+      parseWith(UpdateBudget, input),
+    ),
+  delete: async (id, options) =>
+    deleteBudget(platform, expecting(applicationCaller(actor), options), asId('budget', id)),
 });

@@ -73,7 +73,7 @@ export class BudgetGate implements Gate {
 
 /** The budgets of a batch. Those of all its agents are read together. */
 interface BatchBudgets {
-  readonly wanted: Set<string>;
+  readonly wanted: Set<Id<'agent'>>;
   readonly accounts: Map<string, readonly Account[]>;
 }
 const SHARED_KEY = 'budgets';

@@ -84,7 +84,7 @@ async function spentSince(
 export async function updateBudget(
   platform: Platform,
   caller: Caller,
-  id: string,
+  id: Id<'budget'>,
   input: UpdateBudget,
 ): Promise<Budget> {
   return platform.ledger.change(caller.actor, async (change) => {
@@ -117,7 +117,7 @@ export async function updateBudget(
 }
 
 /** Throws 403 FORBIDDEN for a budget of the calling agent, and 404 BUDGET_NOT_FOUND. */
-export async function deleteBudget(platform: Platform, caller: Caller, id: string): Promise<void> {
+export async function deleteBudget(platform: Platform, caller: Caller, id: Id<'budget'>): Promise<void> {
   return platform.ledger.change(caller.actor, async (change) => {
     const row = await getBudget(change.db, await caller.reauthorize(change.db), id);
     assertNotItself(caller.principal, row.agent_id);

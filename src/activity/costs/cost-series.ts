@@ -2,6 +2,7 @@ import type { Visibility } from '../../access/principal.ts';
 import { restrictTo } from '../../access/where-visible.ts';
 import { DAY_MS, isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
+import { firstIdFrom, type Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { selectArrays } from '../../storage/index.ts';
 import type { CostFilter, CostSeries } from './schema.ts';
@@ -32,13 +33,13 @@ export async function costSeries(
     totals: new Map<string, number>(),
   }));
   const reach = await restrictTo(database.read, visibility, filter);
-  for (let after = ''; ; ) {
+  for (let after = firstIdFrom('cost', 0); ; ) {
     const query = costsMatching(database.read, reach, { ...filter, since, until })
       .select(['id', 'created_at', 'currency', 'amount', 'tokens'])
       .where('id', '>', after)
       .orderBy('id')
       .limit(SLICE);
-    const rows = await selectArrays<[string, number, string, number, number | null]>(database, query);
+    const rows = await selectArrays<[Id<'cost'>, number, string, number, number | null]>(database, query);
     for (const [, at, currency, amount, tokens] of rows) {
       const bucket = buckets[Math.floor((at - since) / width)] as (typeof buckets)[number];
       bucket.count++;

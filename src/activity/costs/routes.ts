@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentErrors } from '../../authorization/agents/index.ts';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { createBudget, deleteBudget, updateBudget } from './budgets.ts';
 import { costSeries } from './cost-series.ts';
@@ -26,7 +27,6 @@ const CostsRead = { resource: 'legate:costs', action: 'read', self: true } as co
 const CostsWrite = { resource: 'legate:costs', action: 'write', self: true } as const;
 const BudgetsRead = { resource: 'legate:budgets', action: 'read', self: false } as const;
 const BudgetsWrite = { resource: 'legate:budgets', action: 'write', self: false } as const;
-const idParams = z.object({ id: z.string() });
 const { AUDIT_ENTRY_UNKNOWN, BUDGET_LIMIT_EXCEEDED, BUDGET_NOT_FOUND } = CostErrors;
 const { AGENT_NOT_FOUND } = AgentErrors;
 
@@ -56,7 +56,7 @@ export const costRoutes = [
       const { limit, cursor, ...filter } = call.query;
       const { rows, next } = cutPage(
         await findCosts(platform.database.read, call.visibility, filter, {
-          after: afterCursor(cursor),
+          after: afterCursor('cost', cursor),
           limit: limit + 1,
         }),
         limit,
@@ -109,7 +109,7 @@ export const costRoutes = [
       const { limit, cursor, ...filter } = call.query;
       const { rows, next } = cutPage(
         await findBudgets(platform.database.read, call.visibility, filter, {
-          after: afterCursor(cursor),
+          after: afterCursor('budget', cursor),
           limit: limit + 1,
         }),
         limit,
@@ -124,7 +124,7 @@ export const costRoutes = [
     summary: 'Get a budget and its usage',
     access: BudgetsRead,
     versioned: true,
-    params: idParams,
+    params: idParams('budget'),
     responses: { 200: Budget },
     errors: [BUDGET_NOT_FOUND],
     handle: async (call, platform) => ({
@@ -139,7 +139,7 @@ export const costRoutes = [
     description: 'A new window starts like that of a new budget: with the costs recorded in it so far.',
     access: BudgetsWrite,
     versioned: true,
-    params: idParams,
+    params: idParams('budget'),
     body: UpdateBudget,
     responses: { 200: Budget },
     errors: [BUDGET_NOT_FOUND],
@@ -154,7 +154,7 @@ export const costRoutes = [
     summary: 'Delete a budget',
     access: BudgetsWrite,
     versioned: true,
-    params: idParams,
+    params: idParams('budget'),
     responses: { 204: null },
     errors: [BUDGET_NOT_FOUND],
     handle: async (call, platform) => {

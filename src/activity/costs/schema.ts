@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
+import { idOf } from '../../kernel/id-schema.ts';
 import { isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { wholeNumber } from '../../kernel/whole-number.ts';
 
@@ -9,7 +10,7 @@ const MAX_AMOUNT = 1e12;
 const MAX_TOKENS = 1e15;
 
 const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 currency code, such as USD');
-const AgentId = text(64);
+const AgentId = idOf('agent', text(64));
 
 /** Contract 14. */
 export const RecordCost = z
@@ -18,7 +19,7 @@ export const RecordCost = z
     amount: z.number().min(0).max(MAX_AMOUNT),
     currency: Currency.default('USD'),
     tokens: wholeNumber(0, MAX_TOKENS).optional(),
-    auditId: text(64)
+    auditId: idOf('audit', text(64))
       .optional()
       .meta({ description: 'The decision that caused the cost: an audit entry of the same agent.' }),
     metadata: jsonObject(MAX_METADATA_BYTES).optional(),

@@ -3,14 +3,14 @@ import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
-import { firstIdFrom, isId } from '../../kernel/ids.ts';
+import { firstIdFrom, type Id, isId } from '../../kernel/ids.ts';
 import type { BudgetRow, CostRow, Db } from '../../storage/index.ts';
 import { CostErrors } from './errors.ts';
 import type { Budget, BudgetFilter, Cost, CostFilter } from './schema.ts';
 import { usageAt, windowEnd } from './usage.ts';
 
-interface Page {
-  readonly after: string | undefined;
+interface Page<K extends 'cost' | 'budget'> {
+  readonly after: Id<K> | undefined;
   readonly limit: number;
 }
 
@@ -31,7 +31,12 @@ export const total = (column: 'amount' | 'tokens') =>
   sql<number | null>`sum(cast(${sql.ref(column)} as numeric) * 1.0)`;
 
 /** Newest first. */
-export async function findCosts(db: Db, visibility: Visibility, filter: CostFilter, page: Page): Promise<CostRow[]> {
+export async function findCosts(
+  db: Db,
+  visibility: Visibility,
+  filter: CostFilter,
+  page: Page<'cost'>,
+): Promise<CostRow[]> {
   let query = costsMatching(db, await restrictTo(db, visibility, filter), filter).selectAll();
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
@@ -42,7 +47,7 @@ export async function findBudgets(
   db: Db,
   visibility: Visibility,
   filter: BudgetFilter,
-  page: Page,
+  page: Page<'budget'>,
 ): Promise<BudgetRow[]> {
   let query = db
     .selectFrom('budgets')
@@ -54,7 +59,7 @@ export async function findBudgets(
 }
 
 /** Throws 404 BUDGET_NOT_FOUND. */
-export async function getBudget(db: Db, visibility: Visibility, id: string): Promise<BudgetRow> {
+export async function getBudget(db: Db, visibility: Visibility, id: Id<'budget'>): Promise<BudgetRow> {
   const row = isId('budget', id)
     ? await db.selectFrom('budgets').selectAll().where(whereVisible(visibility)).where('id', '=', id).executeTakeFirst()
     : undefined;

@@ -1,5 +1,6 @@
 import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { restrictTo } from '../../access/where-visible.ts';
+import { firstIdFrom, type Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import type { CostFilter, CostSummary } from './schema.ts';
@@ -12,12 +13,12 @@ type Sum = { count: number; tokens: number; totals: { currency: string; amount: 
 const emptySum = (): Sum => ({ count: 0, tokens: 0, totals: [] });
 
 interface Row {
-  readonly agent_id: string;
+  readonly agent_id: Id<'agent'>;
   readonly currency: string;
   readonly count: number;
   readonly tokens: number | null;
   readonly amount: number | null;
-  readonly last: string;
+  readonly last: Id<'cost'>;
 }
 
 /** Sums by agent and currency. */
@@ -31,7 +32,7 @@ const sumsOf = (db: Db, costs: ReturnType<typeof costsMatching>): Promise<Row[]>
       eb.fn.countAll<number>().as('count'),
       total('tokens').as('tokens'),
       total('amount').as('amount'),
-      eb.fn.max<string>('id').as('last'),
+      eb.fn.max<Id<'cost'>>('id').as('last'),
     ])
     .execute();
 
@@ -44,7 +45,7 @@ async function* sums(
   filter: CostFilter,
 ): AsyncGenerator<Row[]> {
   if (dialect === 'postgres') return yield await sumsOf(read, costsMatching(read, visibility, filter));
-  for (let after = ''; ; ) {
+  for (let after = firstIdFrom('cost', 0); ; ) {
     const rows = await sumsOf(
       read,
       costsMatching(read, visibility, filter).where('id', '>', after).orderBy('id').limit(SLICE),
@@ -64,7 +65,7 @@ export async function summariseCosts(
 ): Promise<CostSummary> {
   const db = platform.database.read;
   const all = emptySum();
-  const byAgent = new Map<string, Sum>();
+  const byAgent = new Map<Id<'agent'>, Sum>();
   for await (const rows of sums(platform.database, await restrictTo(db, visibility, filter), filter)) {
     for (const row of rows) {
       const one = byAgent.get(row.agent_id) ?? emptySum();

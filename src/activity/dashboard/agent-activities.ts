@@ -1,5 +1,6 @@
 import type { Activity } from '../../access/agent-activity.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 import type { Counted } from './ledger-counts.ts';
 
@@ -16,7 +17,7 @@ interface Entry {
 }
 
 export interface ActivityRow {
-  readonly agent_id: string;
+  readonly agent_id: Id<'agent'>;
   readonly last_at: number;
   readonly hours: string;
 }
@@ -29,8 +30,8 @@ const byHour = (hours: readonly Hour[], first: number): { calls: number; refused
 
 /** Decisions of each agent in the last clock hours, and the time of its newest one. */
 export class AgentActivities {
-  readonly #entries = new Map<string, Entry>();
-  #changed = new Set<string>();
+  readonly #entries = new Map<Id<'agent'>, Entry>();
+  #changed = new Set<Id<'agent'>>();
 
   add({ agentId, timestamp, result }: Counted): void {
     const hour = Math.floor(timestamp / HOUR_MS);
@@ -48,7 +49,7 @@ export class AgentActivities {
     this.#changed.add(agentId);
   }
 
-  of(agentId: string, now: number): Activity {
+  of(agentId: Id<'agent'>, now: number): Activity {
     const { hours, lastAt } = this.#entries.get(agentId) ?? { hours: [], lastAt: null };
     const first = Math.floor(now / HOUR_MS) - HOURS;
     let calls = 0;
@@ -65,7 +66,7 @@ export class AgentActivities {
     this.#entries.clear();
     this.#changed.clear();
     const query = database.read.selectFrom('agent_activity').select(['agent_id', 'last_at', 'hours']);
-    for (const [agentId, lastAt, hours] of await selectArrays<[string, number, string]>(database, query))
+    for (const [agentId, lastAt, hours] of await selectArrays<[Id<'agent'>, number, string]>(database, query))
       this.#entries.set(agentId, { lastAt, hours: JSON.parse(hours) as Hour[] });
   }
 

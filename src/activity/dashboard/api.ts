@@ -27,7 +27,7 @@ export interface DashboardApi {
 }
 
 export function dashboardApi(platform: Platform): DashboardApi {
-  const seen = (owners: OfOwners) => restrictTo(platform.database.read, { kind: 'all' }, owners);
+  const seen = (owners: OwnerFilter) => restrictTo(platform.database.read, { kind: 'all' }, owners);
   return {
     stats: async (query = {}) => {
       const { window, ...owners } = parseWith(Stats, query);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { anomaly, approval, budget, newScene } from '../../../test/http/matrix.scene.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+import { asId } from '../../kernel/ids.ts';
 
 const DAY = 86_400_000;
 
@@ -39,10 +40,22 @@ describe('GET /dashboard/attention', () => {
     await quietWebhook();
     const now = t.clock.now();
     const hour = Math.floor(now / DAY) * DAY;
-    await db.updateTable('budgets').set({ used: 801, window_start: hour }).where('id', '=', full).execute();
-    await db.updateTable('budgets').set({ used: 800, window_start: hour }).where('id', '=', half).execute();
-    await db.updateTable('webhooks').set({ failures: 1 }).where('id', '=', failing).execute();
-    await db.updateTable('webhooks').set({ enabled: 0, disabled_reason: 'gone' }).where('id', '=', gone).execute();
+    await db
+      .updateTable('budgets')
+      .set({ used: 801, window_start: hour })
+      .where('id', '=', asId('budget', full))
+      .execute();
+    await db
+      .updateTable('budgets')
+      .set({ used: 800, window_start: hour })
+      .where('id', '=', asId('budget', half))
+      .execute();
+    await db.updateTable('webhooks').set({ failures: 1 }).where('id', '=', asId('webhook', failing)).execute();
+    await db
+      .updateTable('webhooks')
+      .set({ enabled: 0, disabled_reason: 'gone' })
+      .where('id', '=', asId('webhook', gone))
+      .execute();
     const inDays = (days: number): string => new Date(now + days * DAY).toISOString();
     const soon = await t.agent(s.owner, { expiresAt: inDays(6) });
     const sooner = await t.agent(s.owner, { expiresAt: inDays(1) });

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { ListVisibility } from '../../access/principal.ts';
 import { whereVisible } from '../../access/where-visible.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
 import { ALL_TIME, type Calls, countersOf, countSlice, wholeDay } from './counters.ts';
@@ -12,7 +13,7 @@ const SLICE = 2000;
 /** Hours or days summed in one query. On SQLite, a query blocks decisions. */
 const STEP = { sqlite: 1, postgres: 1000 };
 
-export type CallsByAgent = Map<string, Omit<Calls, 'steps'>>;
+export type CallsByAgent = Map<Id<'agent'>, Omit<Calls, 'steps'>>;
 
 /**
  * Counts visible entries of the audit log, and decisions by agent since each of the given times (inclusive; null: all
@@ -60,7 +61,7 @@ export async function callsSince(platform: Platform, since: number): Promise<Rea
   return calls;
 }
 
-type Sees = (userId: string) => boolean;
+type Sees = (userId: Id<'user'>) => boolean;
 
 /** The same as `within`, for rows in memory. */
 async function ownersSeen(db: Db, visibility: ListVisibility): Promise<Sees> {
@@ -147,12 +148,12 @@ async function addRange(
     .where('hour', '>=', from)
     .where('hour', '<', before)
     .where(whereVisible(visibility));
-  for (const [agentId, calls, denied] of await selectArrays<[string, number, number]>(platform.database, query))
+  for (const [agentId, calls, denied] of await selectArrays<[Id<'agent'>, number, number]>(platform.database, query))
     add(sums, agentId, calls, denied);
   await setImmediate();
 }
 
-function add(sums: CallsByAgent, agentId: string, calls: number, denied: number): void {
+function add(sums: CallsByAgent, agentId: Id<'agent'>, calls: number, denied: number): void {
   if (calls === 0) return;
   const sum = sums.get(agentId);
   if (sum) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { countersOf } from './index.ts';
 
 const DAY = 86_400_000;
@@ -66,7 +66,7 @@ async function expectExact(
 }
 
 /** Decisions of 300 agents of `owner` over the last 35 days, straight into the ledger. */
-async function longPast(t: TestService, owner: { id: string }): Promise<void> {
+async function longPast(t: TestService, owner: { id: Id<'user'> }): Promise<void> {
   const agents = Array.from({ length: 300 }, () => newId('agent', t.clock.now()));
   const db = t.legate.platform.database.write;
   const { seq } = await db.selectFrom('head').select('seq').executeTakeFirstOrThrow();
@@ -81,7 +81,7 @@ async function longPast(t: TestService, owner: { id: string }): Promise<void> {
           id: newId('audit', begin),
           type: 'audit',
           timestamp: begin + Math.floor((35 * DAY * (at + i)) / rows),
-          agent_id: agents[((at + i) * 7) % 300] as string,
+          agent_id: agents[((at + i) * 7) % 300] as Id<'agent'>,
           user_id: owner.id,
           action: 'read',
           resource: 'db:x',

@@ -27,7 +27,7 @@ interface Cell extends Calls {
 
 interface Part {
   /** By agent. Older hours are linked. */
-  readonly newest: Map<string, Cell>;
+  readonly newest: Map<Id<'agent'>, Cell>;
   /** Cells, not agents. */
   size: number;
 }

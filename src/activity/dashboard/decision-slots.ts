@@ -1,5 +1,6 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 import type { Counted } from './ledger-counts.ts';
 
@@ -8,7 +9,7 @@ export const SLOT_MS = 15 * MINUTE_MS;
 const KEPT_MS = 32 * DAY_MS;
 const ROWS_AT_ONCE = 100;
 /** `user_id` of the sums over all owners. No owner has this id. */
-const EVERYONE = '';
+const EVERYONE = asId('user', '');
 
 export const slotOf = (ms: number): number => Math.floor(ms / SLOT_MS);
 /** Days are below zero, before every quarter of an hour. */
@@ -54,13 +55,13 @@ export function quantile({ durations }: SlotSums, q: number): number | null {
 }
 
 interface Row {
-  readonly userId: string;
+  readonly userId: Id<'user'>;
   readonly slot: number;
   readonly sums: SlotSums;
 }
 
 export interface SlotRow {
-  readonly user_id: string;
+  readonly user_id: Id<'user'>;
   readonly slot: number;
   readonly allowed: number;
   readonly denied: number;
@@ -81,7 +82,7 @@ export class DecisionSlots {
   /** By slot, then by owner. */
   readonly #rows = new Map<number, Map<string, Row>>();
   #changed = new Set<Row>();
-  #current = new Map<string, Current>();
+  #current = new Map<Id<'user'>, Current>();
   #currentSlot = -1;
   #everyone: Current | undefined;
 
@@ -102,11 +103,11 @@ export class DecisionSlots {
     this.#count(everyone.day, result, bucket);
   }
 
-  #begin(userId: string, timestamp: number): Current {
+  #begin(userId: Id<'user'>, timestamp: number): Current {
     return { slot: this.#row(userId, slotOf(timestamp)), day: this.#row(userId, daySlotOf(timestamp)) };
   }
 
-  #row(userId: string, slot: number, sums = empty): Row {
+  #row(userId: Id<'user'>, slot: number, sums = empty): Row {
     let owners = this.#rows.get(slot);
     if (!owners) this.#rows.set(slot, (owners = new Map()));
     let row = owners.get(userId);
@@ -141,7 +142,7 @@ export class DecisionSlots {
   /** Returns the sums by slot. Slots in memory are complete; the table has the others. */
   async read(
     database: Database,
-    owners: readonly string[] | undefined,
+    owners: readonly Id<'user'>[] | undefined,
     from: number,
     before: number,
   ): Promise<Map<number, SlotSums>> {
@@ -164,7 +165,7 @@ export class DecisionSlots {
         .where('slot', '>=', from)
         .where('slot', '<', before);
       for (const [user_id, slot, allowed, denied, rate_limited, durations] of await selectArrays<
-        [string, number, number, number, number, string]
+        [Id<'user'>, number, number, number, number, string]
       >(database, query))
         if (!this.#rows.get(slot)?.has(user_id))
           add(slot, sumsOf({ user_id, slot, allowed, denied, rate_limited, durations }));

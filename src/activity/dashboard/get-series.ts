@@ -1,5 +1,6 @@
 import type { ListVisibility } from '../../access/principal.ts';
 import { DAY_MS, isoTime } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { addSums, daySlotOf, noSums, quantile, SLOT_MS, type SlotSums, slotOf } from './decision-slots.ts';
 import { ledgerCountsOf } from './ledger-counts.ts';
@@ -49,13 +50,13 @@ interface Units {
   readonly sums: ReadonlyMap<number, SlotSums>;
 }
 
-async function ofWindow(platform: Platform, owners: readonly string[] | undefined, ms: number): Promise<Units> {
+async function ofWindow(platform: Platform, owners: readonly Id<'user'>[] | undefined, ms: number): Promise<Units> {
   const now = platform.clock.now();
   const [first, last] = [slotOf(now - ms) + 1, slotOf(now)];
   return { unit: SLOT_MS, first, last, sums: await ledgerCountsOf(platform).slots(owners, first, last + 1) };
 }
 
-async function allTime(platform: Platform, owners: readonly string[] | undefined): Promise<Units> {
+async function allTime(platform: Platform, owners: readonly Id<'user'>[] | undefined): Promise<Units> {
   const last = -daySlotOf(platform.clock.now());
   const found = await ledgerCountsOf(platform).slots(owners, -last, 0);
   const sums = new Map([...found].map(([slot, sum]) => [-slot, sum]));

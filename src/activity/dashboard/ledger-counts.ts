@@ -1,5 +1,6 @@
 import type { Activity } from '../../access/agent-activity.ts';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type Commit, LedgerFollower, readPosition } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
@@ -8,8 +9,8 @@ import { DecisionSlots, type SlotSums } from './decision-slots.ts';
 
 /** A decision as it is counted. */
 export interface Counted {
-  readonly agentId: string;
-  readonly userId: string;
+  readonly agentId: Id<'agent'>;
+  readonly userId: Id<'user'>;
   readonly timestamp: number;
   readonly result: string;
   readonly durationMs: number;
@@ -65,14 +66,14 @@ export class LedgerCounts {
   }
 
   /** Returns the activity of agents, up to date with the ledger. */
-  async activity(): Promise<(agentId: string) => Activity> {
+  async activity(): Promise<(agentId: Id<'agent'>) => Activity> {
     await this.#caughtUp();
     const now = this.#platform.clock.now();
     return (agentId) => this.#agents.of(agentId, now);
   }
 
   /** Returns the sums of these owners' decisions (undefined: everyone's) for slots from `from` to before `before`. */
-  async slots(owners: readonly string[] | undefined, from: number, before: number): Promise<Map<number, SlotSums>> {
+  async slots(owners: readonly Id<'user'>[] | undefined, from: number, before: number): Promise<Map<number, SlotSums>> {
     await this.#caughtUp();
     return this.#slots.read(this.#platform.database, owners, from, before);
   }
@@ -135,7 +136,7 @@ export class LedgerCounts {
       .where('seq', '>=', from)
       .where('seq', '<=', upto)
       .orderBy('seq');
-    const rows = await selectArrays<[string, string, number, string, number | null]>(database, query);
+    const rows = await selectArrays<[Id<'agent'>, Id<'user'>, number, string, number | null]>(database, query);
     return rows.map(([agentId, userId, timestamp, result, durationMs]) => ({
       agentId,
       userId,

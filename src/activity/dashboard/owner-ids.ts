@@ -1,8 +1,9 @@
 import type { ListVisibility } from '../../access/principal.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Db } from '../../storage/index.ts';
 
 /** Returns the owners whose rows are visible; undefined: all of them. */
-export async function ownerIds(db: Db, visibility: ListVisibility): Promise<readonly string[] | undefined> {
+export async function ownerIds(db: Db, visibility: ListVisibility): Promise<readonly Id<'user'>[] | undefined> {
   switch (visibility.kind) {
     case 'all':
       return undefined;

@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import { isNarrowed, type Principal, type Visibility } from '../../access/principal.ts';
-import { type IdKind, isId, timeOfId } from '../../kernel/ids.ts';
+import { asId, type Id, type IdKind, isId, timeOfId } from '../../kernel/ids.ts';
 import { parseDevice } from '../../people/sessions/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -14,9 +14,9 @@ interface Seeing {
 
 type Found = { readonly id: string; readonly name: string | null };
 /** Finds the names of those of these ids that the caller may see. */
-type Find = (db: Db, ids: readonly string[], seeing: Seeing, platform: Platform) => Promise<Found[]>;
+type Find<K extends IdKind> = (db: Db, ids: readonly Id<K>[], seeing: Seeing, platform: Platform) => Promise<Found[]>;
 
-const agents: Find = (db, ids, { visibility }) => {
+const agents: Find<'agent'> = (db, ids, { visibility }) => {
   let query = db.selectFrom('agents').select(['id', 'name']).where('id', 'in', ids);
   if (visibility.kind === 'owner') query = query.where('owner_id', '=', visibility.userId);
   if (visibility.kind === 'agent') query = query.where('id', '=', visibility.agentId);
@@ -24,20 +24,22 @@ const agents: Find = (db, ids, { visibility }) => {
 };
 
 /** People see their own account. Callers that see everything see every account. */
-const users: Find = (db, ids, { visibility }) => {
+const users: Find<'user'> = (db, ids, { visibility }) => {
   let query = db.selectFrom('users').select(['id', 'name', 'email']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('id', '=', visibility.userId);
   return query.execute().then((rows) => rows.map(({ id, name, email }) => ({ id, name: name ?? email })));
 };
 
-const tenants: Find = (db, ids, { visibility, principal }) => {
+const NO_TENANT = asId('tenant', '');
+
+const tenants: Find<'tenant'> = (db, ids, { visibility, principal }) => {
   let query = db.selectFrom('tenants').select(['id', 'name']).where('id', 'in', ids);
   if (visibility.kind !== 'all')
-    query = query.where('id', '=', principal.kind === 'user' ? (principal.tenantId ?? '') : '');
+    query = query.where('id', '=', principal.kind === 'user' ? (principal.tenantId ?? NO_TENANT) : NO_TENANT);
   return query.execute();
 };
 
-const delegations: Find = async (db, ids, { visibility }) => {
+const delegations: Find<'delegation'> = async (db, ids, { visibility }) => {
   let query = db
     .selectFrom('delegations')
     .innerJoin('agents as source', 'source.id', 'delegations.from_agent')
@@ -51,7 +53,7 @@ const delegations: Find = async (db, ids, { visibility }) => {
   return (await query.execute()).map(({ id, source, target }) => ({ id, name: `${source} → ${target}` }));
 };
 
-const clients: Find = (db, ids, { visibility }) => {
+const clients: Find<'client'> = (db, ids, { visibility }) => {
   let query = db.selectFrom('oauth_clients').select(['id', 'name']).where('id', 'in', ids);
   if (visibility.kind !== 'all')
     query = query.where('id', 'in', (eb) =>
@@ -60,7 +62,7 @@ const clients: Find = (db, ids, { visibility }) => {
   return query.execute();
 };
 
-const grants: Find = (db, ids, { visibility }) => {
+const grants: Find<'grant'> = (db, ids, { visibility }) => {
   let query = db
     .selectFrom('oauth_grants')
     .innerJoin('oauth_clients', 'oauth_clients.id', 'oauth_grants.client_id')
@@ -71,53 +73,53 @@ const grants: Find = (db, ids, { visibility }) => {
 };
 
 /** Only for callers that see everything. */
-const servers: Find = async (db, ids, { visibility }) =>
+const servers: Find<'mcpServer'> = async (db, ids, { visibility }) =>
   visibility.kind === 'all' ? db.selectFrom('mcp_servers').select(['id', 'name']).where('id', 'in', ids).execute() : [];
 
 /** Only for callers that see everything. */
-const invites: Find = async (db, ids, { visibility }) =>
+const invites: Find<'invite'> = async (db, ids, { visibility }) =>
   visibility.kind === 'all'
     ? db.selectFrom('invites').select(['id', 'email as name']).where('id', 'in', ids).execute()
     : [];
 
-const apiTokens: Find = (db, ids, { visibility }) => {
+const apiTokens: Find<'apiToken'> = (db, ids, { visibility }) => {
   let query = db.selectFrom('api_tokens').select(['id', 'name']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
   return query.execute();
 };
 
 /** Shows only the origin of the URL, because paths can be secrets. */
-const webhooks: Find = async (db, ids, { visibility }) => {
+const webhooks: Find<'webhook'> = async (db, ids, { visibility }) => {
   let query = db.selectFrom('webhooks').select(['id', 'url']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
   return (await query.execute()).map(({ id, url }) => ({ id, name: new URL(url).origin }));
 };
 
-const approvals: Find = async (db, ids, { visibility }) => {
+const approvals: Find<'approval'> = async (db, ids, { visibility }) => {
   let query = db.selectFrom('approvals').select(['id', 'action', 'resource']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
   return (await query.execute()).map(({ id, action, resource }) => ({ id, name: `${action} ${resource}` }));
 };
 
-const budgets: Find = async (db, ids, { visibility }) => {
+const budgets: Find<'budget'> = async (db, ids, { visibility }) => {
   let query = db.selectFrom('budgets').select(['id', 'metric', 'window_kind']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
   return (await query.execute()).map(({ id, metric, window_kind }) => ({ id, name: `${metric} per ${window_kind}` }));
 };
 
-const costs: Find = async (db, ids, { visibility }) => {
+const costs: Find<'cost'> = async (db, ids, { visibility }) => {
   let query = db.selectFrom('costs').select(['id', 'amount', 'currency']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
   return (await query.execute()).map(({ id, amount, currency }) => ({ id, name: `${amount} ${currency}` }));
 };
 
-const anomalies: Find = (db, ids, { visibility }) => {
+const anomalies: Find<'anomaly'> = (db, ids, { visibility }) => {
   let query = db.selectFrom('anomalies').select(['id', 'kind as name']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
   return query.execute();
 };
 
-const deliveries: Find = (db, ids, { visibility }) => {
+const deliveries: Find<'delivery'> = (db, ids, { visibility }) => {
   let query = db
     .selectFrom('webhook_deliveries')
     .innerJoin('webhooks', 'webhooks.id', 'webhook_deliveries.webhook_id')
@@ -127,14 +129,14 @@ const deliveries: Find = (db, ids, { visibility }) => {
   return query.execute();
 };
 
-const passkeys: Find = (db, ids, { visibility }) => {
+const passkeys: Find<'passkey'> = (db, ids, { visibility }) => {
   let query = db.selectFrom('passkeys').select(['id', 'name']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
   return query.execute();
 };
 
 /** Browser and system; only with `multiSession.trackDevice` are they known. */
-const sessions: Find = async (db, ids, { visibility }) => {
+const sessions: Find<'session'> = async (db, ids, { visibility }) => {
   let query = db.selectFrom('sessions').select(['id', 'user_agent']).where('id', 'in', ids);
   if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
   return (await query.execute()).map(({ id, user_agent }) => {
@@ -143,7 +145,7 @@ const sessions: Find = async (db, ids, { visibility }) => {
   });
 };
 
-const trust: Find = (db, ids, { visibility }) => {
+const trust: Find<'trust'> = (db, ids, { visibility }) => {
   let query = db
     .selectFrom('agent_trust')
     .innerJoin('agents', 'agents.id', 'agent_trust.agent_id')
@@ -154,17 +156,17 @@ const trust: Find = (db, ids, { visibility }) => {
 };
 
 /** Only for callers that see everything. */
-const issuers: Find = async (db, ids, { visibility }) =>
+const issuers: Find<'issuer'> = async (db, ids, { visibility }) =>
   visibility.kind === 'all' ? db.selectFrom('issuers').select(['id', 'name']).where('id', 'in', ids).execute() : [];
 
 /** Only for callers that see everything. */
-const scimGroups: Find = async (db, ids, { visibility }) =>
+const scimGroups: Find<'scimGroup'> = async (db, ids, { visibility }) =>
   visibility.kind === 'all'
     ? db.selectFrom('scim_groups').select(['id', 'display_name as name']).where('id', 'in', ids).execute()
     : [];
 
 /** Decisions are named by action and resource, other events by their type. */
-const ledgerRows: Find = async (_, ids, { visibility }, { reader }) => {
+const ledgerRows: Find<'audit' | 'event'> = async (_, ids, { visibility }, { reader }) => {
   const found: Found[] = [];
   for (const id of ids)
     for (const rowId of rowIds(id)) {
@@ -175,7 +177,9 @@ const ledgerRows: Find = async (_, ids, { visibility }, { reader }) => {
   return found;
 };
 
-const FIND: Readonly<Record<Exclude<IdKind, 'request'>, Find>> = {
+type NamedKind = Exclude<IdKind, 'request'>;
+
+const FIND: { readonly [K in NamedKind]: Find<K> } = {
   agent: agents,
   user: users,
   tenant: tenants,
@@ -209,13 +213,14 @@ export async function findNames(
   seeing: Pick<Caller, 'visibility' | 'principal'>,
   ids: readonly string[],
 ): Promise<Named[]> {
-  const kinds = isNarrowed(seeing.principal) ? (['agent'] as const) : (Object.keys(FIND) as (keyof typeof FIND)[]);
+  const kinds = isNarrowed(seeing.principal) ? (['agent'] as const) : (Object.keys(FIND) as NamedKind[]);
   const found = new Map<string, Named>();
-  for (const kind of kinds) {
-    const some = ids.filter((id) => isId(kind, id));
-    if (some.length === 0) continue;
+  const findOfKind = async <K extends NamedKind>(kind: K): Promise<void> => {
+    const some = ids.filter((id): id is Id<K> => isId(kind, id));
+    if (some.length === 0) return;
     for (const { id, name } of await FIND[kind](platform.database.read, some, seeing, platform))
       if (name !== null) found.set(id, { id, kind, name });
-  }
+  };
+  for (const kind of kinds) await findOfKind(kind);
   return ids.flatMap((id) => found.get(id) ?? []);
 }

@@ -20,7 +20,7 @@ import {
   webhook,
 } from '../../../test/http/matrix.scene.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
-import { ID_PREFIXES } from '../../kernel/ids.ts';
+import { asId, ID_PREFIXES } from '../../kernel/ids.ts';
 
 let service: Promise<TestService> | undefined;
 const shared = (): Promise<TestService> =>
@@ -35,13 +35,13 @@ describe('GET /names', () => {
     const grantId = await grant(s);
     await t.legate.platform.database.write
       .updateTable('oauth_grants')
-      .set({ client_id: clientId })
-      .where('id', '=', grantId)
+      .set({ client_id: asId('client', clientId) })
+      .where('id', '=', asId('grant', grantId))
       .execute();
     await t.legate.platform.database.write
       .updateTable('oauth_clients')
       .set({ name: 'An app' })
-      .where('id', '=', clientId)
+      .where('id', '=', asId('client', clientId))
       .execute();
     const tenant = await t.tenant();
     const auditId = await decided(s);
@@ -50,7 +50,7 @@ describe('GET /names', () => {
     await t.legate.platform.database.write
       .updateTable('sessions')
       .set({ user_agent: 'curl/8.5.0' })
-      .where('id', '=', sessionId)
+      .where('id', '=', asId('session', sessionId))
       .execute();
     const cost = (await t.call('POST', '/costs', { as: s.owner, body: { agentId: s.agent.id, amount: 1.5 } })).body;
     const own = [

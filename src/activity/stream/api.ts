@@ -37,7 +37,7 @@ export interface EventsApi {
   close(): void;
 }
 
-const ownerOf = async (db: Db, agentId: Id<'agent'>): Promise<string | undefined> =>
+const ownerOf = async (db: Db, agentId: Id<'agent'>): Promise<Id<'user'> | undefined> =>
   isId('agent', agentId)
     ? (await db.selectFrom('agents').select('owner_id').where('id', '=', agentId).executeTakeFirst())?.owner_id
     : undefined;

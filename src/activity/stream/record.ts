@@ -1,9 +1,10 @@
 import { isoTime } from '../../kernel/clock.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { toJsonText } from '../audit/index.ts';
 
 /** On the stream every id is `evt_...`, that of an audit entry too. */
-export const eventId = (id: string): string => (id.startsWith('aud_') ? `evt_${id.slice(4)}` : id);
+export const eventId = (id: string): Id<'event'> => asId('event', id.startsWith('aud_') ? `evt_${id.slice(4)}` : id);
 
 const text = (value: string): string => JSON.stringify(value);
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { SYSTEM } from '../../access/actor.ts';
+import { asId } from '../../kernel/ids.ts';
 import { rowAt } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { frameText } from './record.ts';
@@ -17,7 +18,7 @@ const rowOf = (seq: number, text: string): StreamEventRow =>
         {
           id: `evt_${String(seq).padStart(26, '0')}`,
           type: 'agent.created',
-          agentId: 'agt_1',
+          agentId: asId('agent', 'agt_1'),
           data: { text },
           actor: SYSTEM,
         },

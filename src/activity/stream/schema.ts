@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ActorSchema } from '../../access/actor-schema.ts';
 import { PageQuery } from '../../http/page.ts';
+import { idOf } from '../../kernel/id-schema.ts';
 import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { EVENT_TYPES, type EventType } from '../../ledger/index.ts';
 import { ListFilters, PlaceQuery, RowFilters } from '../audit/index.ts';
@@ -100,6 +101,6 @@ export const EmittedEvent = z.strictObject({
   id: z.unknown().optional(),
   timestamp: z.unknown().optional(),
   data: jsonObject(MAX_DATA_BYTES),
-  agentId: text(64).optional(),
-  userId: text(128).optional(),
+  agentId: idOf('agent', text(64)).optional(),
+  userId: idOf('user', text(128)).optional(),
 });

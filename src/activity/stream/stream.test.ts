@@ -7,6 +7,7 @@ import {
   type TestUser,
 } from '../../../test/support/service.ts';
 import { openStream, type Stream } from '../../../test/support/stream.ts';
+import { asId } from '../../kernel/ids.ts';
 
 let t: TestService;
 let owner: TestUser;
@@ -98,7 +99,7 @@ describe('GET /api/legate/events/stream', () => {
       const ids = new Set([mine.id, other.id, theirs.id]);
       await replayed.until(() => replayed.seen.filter((s) => ids.has(s.data.agentId)).length >= wanted.length);
       expect(
-        replayed.seen.map((s) => s.data.agentId).filter((id: string) => ids.has(id)),
+        replayed.seen.map((s) => s.data.agentId).filter((id: string) => ids.has(asId('agent', id))),
         name,
       ).toEqual(wanted);
     }

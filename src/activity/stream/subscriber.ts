@@ -2,6 +2,7 @@ import { type Role, slotHolderOf, type Visibility } from '../../access/principal
 import type { Call } from '../../http/route.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import type { SlotHolder } from '../../kernel/slots.ts';
 import { findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -80,7 +81,7 @@ export async function subscriberOf(
   return proved(query.token);
 }
 
-async function isSuspended(platform: Platform, userId: string): Promise<boolean> {
+async function isSuspended(platform: Platform, userId: Id<'user'>): Promise<boolean> {
   return ((await findUser(platform.database.read, userId))?.suspended_at ?? null) !== null;
 }
 
@@ -104,13 +105,15 @@ async function byOwnFunction(platform: Platform, token: string): Promise<Subscri
     if (!id) return undefined;
     const db = platform.database.read;
     if (id.startsWith('agt_')) {
-      const agent = await db.selectFrom('agents').select('owner_id').where('id', '=', id).executeTakeFirst();
+      const agentId = asId('agent', id);
+      const agent = await db.selectFrom('agents').select('owner_id').where('id', '=', agentId).executeTakeFirst();
       if (agent && (await isSuspended(platform, agent.owner_id))) return undefined;
-      return { kind: 'agent', agentId: id, userId: agent?.owner_id ?? '' };
+      return { kind: 'agent', agentId, userId: agent?.owner_id ?? asId('user', '') };
     }
-    const user = await findUser(db, id);
+    const userId = asId('user', id);
+    const user = await findUser(db, userId);
     if (user && user.suspended_at !== null) return undefined;
-    return user && seesAll(user.role) ? ALL : { kind: 'owner', userId: id };
+    return user && seesAll(user.role) ? ALL : { kind: 'owner', userId };
   };
   const first = await visibility();
   if (!first) return undefined;

@@ -2,6 +2,8 @@ import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type ChangeOptions, expecting, type InProcess } from '../../access/in-process.ts';
+import { idOf } from '../../kernel/id-schema.ts';
+import { asId } from '../../kernel/ids.ts';
 import { parseWith, text } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { getDelivery, redeliver, testWebhook } from './deliveries.ts';
@@ -18,7 +20,7 @@ import {
 } from './schema.ts';
 import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
 
-const ForOwner = CreateWebhook.extend({ ownerId: text(128) });
+const ForOwner = CreateWebhook.extend({ ownerId: idOf('user', text(128)) });
 const MAX = 1000;
 
 /**
@@ -53,16 +55,17 @@ export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
       return createWebhook(platform, caller, ownerId, webhook);
     },
     list: async () => (await findWebhooks(db, all, {}, page)).map(toWebhook),
-    get: async (id) => toWebhook(await findWebhook(db, all, id)),
+    get: async (id) => toWebhook(await findWebhook(db, all, asId('webhook', id))),
     update: async (id, input, options) =>
-      updateWebhook(platform, expecting(caller, options), id, parseWith(UpdateWebhook, input)),
-    delete: async (id, options) => deleteWebhook(platform, expecting(caller, options), id),
-    test: (id) => testWebhook(platform, all, id),
-    rotate: async (id, options) => rotateWebhook(platform, expecting(caller, options), id),
+      updateWebhook(platform, expecting(caller, options), asId('webhook', id), parseWith(UpdateWebhook, input)),
+    delete: async (id, options) => deleteWebhook(platform, expecting(caller, options), asId('webhook', id)),
+    test: (id) => testWebhook(platform, all, asId('webhook', id)),
+    rotate: async (id, options) => rotateWebhook(platform, expecting(caller, options), asId('webhook', id)),
     deliveries: async (id) =>
-      (await findDeliveries(db, (await findWebhook(db, all, id)).id, undefined, page)).map(toDelivery),
-    delivery: (id) => getDelivery(db, all, id),
-    recover: async (id, span) => recoverWebhook(platform, caller, id, parseWith(Recover, asOverHttp(span))),
-    redeliver: (id) => redeliver(platform, caller, id),
+      (await findDeliveries(db, (await findWebhook(db, all, asId('webhook', id))).id, undefined, page)).map(toDelivery),
+    delivery: (id) => getDelivery(db, all, asId('delivery', id)),
+    recover: async (id, span) =>
+      recoverWebhook(platform, caller, asId('webhook', id), parseWith(Recover, asOverHttp(span))),
+    redeliver: (id) => redeliver(platform, caller, asId('delivery', id)),
   };
 }

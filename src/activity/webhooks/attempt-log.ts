@@ -1,5 +1,5 @@
 import { isoTime } from '../../kernel/clock.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import type { Db, WebhookAttemptRow } from '../../storage/index.ts';
 import type { Attempt } from './schema.ts';
 
@@ -21,7 +21,7 @@ const textOf = (body: Uint8Array): string =>
 
 export async function recordAttempt(
   db: Db,
-  deliveryId: string,
+  deliveryId: Id<'delivery'>,
   { status, error, body }: Answered,
   time: { readonly at: number; readonly durationMs: number },
 ): Promise<void> {
@@ -40,7 +40,7 @@ export async function recordAttempt(
 }
 
 /** Oldest first, of the newest hundred. */
-export async function findAttempts(db: Db, deliveryId: string): Promise<Attempt[]> {
+export async function findAttempts(db: Db, deliveryId: Id<'delivery'>): Promise<Attempt[]> {
   const rows = await db
     .selectFrom('webhook_attempts')
     .selectAll()

@@ -12,7 +12,7 @@ import type { Delivery, DeliveryWithAttempts } from './schema.ts';
 import { findDelivery, findWebhook, toDelivery } from './store.ts';
 
 /** Returns a delivery with its payload and its attempts. Throws 404 DELIVERY_NOT_FOUND. */
-export async function getDelivery(db: Db, visibility: Visibility, id: string): Promise<DeliveryWithAttempts> {
+export async function getDelivery(db: Db, visibility: Visibility, id: Id<'delivery'>): Promise<DeliveryWithAttempts> {
   const row = await findDelivery(db, visibility, id);
   return { ...toDelivery(row), payload: row.body, log: await findAttempts(db, row.id) };
 }
@@ -26,7 +26,7 @@ export const testsUnderWay = defineState(() => new Map<string, number>());
  * Sends one message of type `webhook.test` immediately, without retries. Throws 404 WEBHOOK_NOT_FOUND, 409
  * WEBHOOK_BUSY.
  */
-export async function testWebhook(platform: Platform, visibility: Visibility, id: string): Promise<Delivery> {
+export async function testWebhook(platform: Platform, visibility: Visibility, id: Id<'webhook'>): Promise<Delivery> {
   const { user_id, format } = await findWebhook(platform.database.read, visibility, id);
   const underWay = platform.stateOf(testsUnderWay);
   const count = underWay.get(user_id) ?? 0;
@@ -59,7 +59,7 @@ async function sendTest(platform: Platform, id: Id<'webhook'>, format: ChatForma
  * Starts a delivery again, with the same `webhook-id`. A failure of a current attempt no longer counts. Throws 404
  * DELIVERY_NOT_FOUND.
  */
-export async function redeliver(platform: Platform, caller: Changer, id: string): Promise<Delivery> {
+export async function redeliver(platform: Platform, caller: Changer, id: Id<'delivery'>): Promise<Delivery> {
   const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     const found = await findDelivery(db, await caller.reauthorize(db), id);
     const set = { status: 'pending' as const, attempts: 0, next_at: now, lease_until: 0, delivered_at: null };

@@ -55,7 +55,7 @@ export class Dispatcher {
   /** Deliveries in progress in this process. */
   readonly #underWay = new Map<Promise<void>, UnderWay>();
   /** The leases that this process has written, by delivery in progress. */
-  readonly #leases = new Map<string, number[]>();
+  readonly #leases = new Map<Id<'delivery'>, number[]>();
   readonly #timers: NodeJS.Timeout[];
   /** More deliveries were due than there was room for. */
   #crowded = false;
@@ -273,7 +273,7 @@ export class Dispatcher {
         .returningAll()
         .execute(),
     );
-    for (const delivery of taken) this.#send(delivery, owners.get(delivery.webhook_id) as string);
+    for (const delivery of taken) this.#send(delivery, owners.get(delivery.webhook_id) as Id<'user'>);
     return taken.length;
   }
 

@@ -3,7 +3,7 @@ import { AgentErrors } from '../../authorization/agents/index.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { changedFields, readHead, setPosition } from '../../ledger/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -29,7 +29,7 @@ type By = Pick<Caller, 'reauthorize' | 'principal' | 'actor' | 'assertUnchanged'
 export async function createWebhook(
   platform: Platform,
   caller: By,
-  ownerId: string,
+  ownerId: Id<'user'>,
   input: CreateWebhook,
 ): Promise<WebhookWithSecret> {
   assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
@@ -105,7 +105,7 @@ const byAgent = ({ principal }: By): number => Number(principal.kind === 'agent'
 export async function updateWebhook(
   platform: Platform,
   caller: By,
-  id: string,
+  id: Id<'webhook'>,
   input: UpdateWebhook,
 ): Promise<Webhook> {
   if (input.url !== undefined) assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
@@ -145,7 +145,7 @@ export async function updateWebhook(
 }
 
 /** Deletes a webhook and its pending deliveries. Throws 404 WEBHOOK_NOT_FOUND. */
-export async function deleteWebhook(platform: Platform, caller: Changer, id: string): Promise<void> {
+export async function deleteWebhook(platform: Platform, caller: Changer, id: Id<'webhook'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
     const row = await findWebhook(db, await caller.reauthorize(db), id);
@@ -160,7 +160,7 @@ export async function deleteWebhook(platform: Platform, caller: Changer, id: str
  * Creates a new secret. For 24 hours, messages are also signed with the previous one; until then another rotation
  * throws 409 WEBHOOK_ROTATING.
  */
-export async function rotateWebhook(platform: Platform, caller: By, id: string): Promise<WebhookWithSecret> {
+export async function rotateWebhook(platform: Platform, caller: By, id: Id<'webhook'>): Promise<WebhookWithSecret> {
   const secret = newWebhookSecret();
   const row = await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;

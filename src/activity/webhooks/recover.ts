@@ -1,5 +1,6 @@
 import type { Changer } from '../../access/caller.ts';
 import { validationFailed } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import type { Recover } from './schema.ts';
@@ -15,7 +16,7 @@ const MAX_RECOVERED = 1000;
 export async function recoverWebhook(
   platform: Platform,
   caller: Changer,
-  id: string,
+  id: Id<'webhook'>,
   { since, until }: Recover,
 ): Promise<{ recovered: number; more: boolean }> {
   if (until !== undefined && since >= until)

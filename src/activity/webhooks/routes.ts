@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { getDelivery, redeliver, testWebhook } from './deliveries.ts';
 import { WebhookErrors } from './errors.ts';
@@ -22,7 +23,6 @@ import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from
 
 const mayRead = { resource: 'legate:webhooks', action: 'read', self: false } as const;
 const mayWrite = { resource: 'legate:webhooks', action: 'write', self: false } as const;
-const idParams = z.object({ id: z.string() });
 const {
   DELIVERY_NOT_FOUND,
   WEBHOOK_BUSY,
@@ -66,7 +66,7 @@ export const webhookRoutes = [
       const { limit, cursor, ...filter } = call.query;
       const { rows, next } = cutPage(
         await findWebhooks(platform.database.read, call.visibility, filter, {
-          after: afterCursor(cursor),
+          after: afterCursor('webhook', cursor),
           limit: limit + 1,
         }),
         limit,
@@ -80,7 +80,7 @@ export const webhookRoutes = [
     summary: 'Get a webhook',
     access: mayRead,
     versioned: true,
-    params: idParams,
+    params: idParams('webhook'),
     responses: { 200: Webhook },
     errors: [WEBHOOK_NOT_FOUND],
     handle: async (call, platform) => ({
@@ -94,7 +94,7 @@ export const webhookRoutes = [
     summary: 'Change, disable or enable a webhook',
     access: mayWrite,
     versioned: true,
-    params: idParams,
+    params: idParams('webhook'),
     body: UpdateWebhook,
     responses: { 200: Webhook },
     errors: [WEBHOOK_NOT_FOUND, WEBHOOK_TYPES_UNSUPPORTED],
@@ -110,7 +110,7 @@ export const webhookRoutes = [
     description: 'Also deletes its pending deliveries.',
     access: mayWrite,
     versioned: true,
-    params: idParams,
+    params: idParams('webhook'),
     responses: { 204: null },
     errors: [WEBHOOK_NOT_FOUND],
     handle: async (call, platform) => {
@@ -124,7 +124,7 @@ export const webhookRoutes = [
     summary: 'Send a test message',
     description: 'Makes one attempt immediately and returns its result.',
     access: mayWrite,
-    params: idParams,
+    params: idParams('webhook'),
     responses: { 200: Delivery },
     errors: [WEBHOOK_NOT_FOUND, WEBHOOK_BUSY],
     handle: async (call, platform) => ({
@@ -139,7 +139,7 @@ export const webhookRoutes = [
     description: 'For 24 hours, messages are signed with the previous secret too.',
     access: mayWrite,
     versioned: true,
-    params: idParams,
+    params: idParams('webhook'),
     responses: { 200: WebhookWithSecret },
     secrets: ['secret'],
     errors: [WEBHOOK_NOT_FOUND, WEBHOOK_ROTATING],
@@ -151,7 +151,7 @@ export const webhookRoutes = [
     summary: 'List deliveries of a webhook',
     description: 'Newest first, including dropped ones. A Link header with rel="next" points to the next page.',
     access: mayRead,
-    params: idParams,
+    params: idParams('webhook'),
     query: ListDeliveries,
     responses: { 200: z.array(Delivery) },
     errors: [WEBHOOK_NOT_FOUND],
@@ -160,7 +160,7 @@ export const webhookRoutes = [
       const db = platform.database.read;
       const { id } = await findWebhook(db, call.visibility, call.params.id);
       const { rows, next } = cutPage(
-        await findDeliveries(db, id, status, { after: afterCursor(cursor), limit: limit + 1 }),
+        await findDeliveries(db, id, status, { after: afterCursor('delivery', cursor), limit: limit + 1 }),
         limit,
       );
       return { status: 200, body: rows.map(toDelivery), ...nextPage(call.url, next) };
@@ -172,7 +172,7 @@ export const webhookRoutes = [
     summary: 'Redeliver a message',
     description: 'Starts again with the first attempt, with the same webhook-id.',
     access: mayWrite,
-    params: idParams,
+    params: idParams('delivery'),
     responses: { 200: Delivery },
     errors: [DELIVERY_NOT_FOUND],
     handle: async (call, platform) => ({ status: 200, body: await redeliver(platform, call, call.params.id) }),
@@ -184,7 +184,7 @@ export const webhookRoutes = [
     description:
       'With the message as it is sent, and for each attempt status, duration and the beginning of the answer.',
     access: mayRead,
-    params: idParams,
+    params: idParams('delivery'),
     responses: { 200: DeliveryWithAttempts },
     errors: [DELIVERY_NOT_FOUND],
     handle: async (call, platform) => {
@@ -199,7 +199,7 @@ export const webhookRoutes = [
       'The oldest 1,000 deliveries that were created in the span and were dropped or wait for another attempt, from ' +
       'the first attempt on.',
     access: mayWrite,
-    params: idParams,
+    params: idParams('webhook'),
     body: Recover,
     responses: { 200: Recovered },
     errors: [WEBHOOK_NOT_FOUND],

@@ -3,7 +3,7 @@ import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { WebhookErrors } from './errors.ts';
 import type { Delivery, Webhook } from './schema.ts';
@@ -20,7 +20,7 @@ export async function findWebhooks(
   db: Db,
   visibility: Visibility,
   filter: OwnerFilter,
-  page: { after: string | undefined; limit: number },
+  page: { after: Id<'webhook'> | undefined; limit: number },
 ): Promise<WebhookRow[]> {
   let query = visible(db, await restrictTo(db, visibility, filter));
   if (page.after !== undefined) query = query.where('id', '<', page.after);
@@ -28,7 +28,7 @@ export async function findWebhooks(
 }
 
 /** Throws 404 WEBHOOK_NOT_FOUND. */
-export async function findWebhook(db: Db, visibility: Visibility, id: string): Promise<WebhookRow> {
+export async function findWebhook(db: Db, visibility: Visibility, id: Id<'webhook'>): Promise<WebhookRow> {
   const row = isId('webhook', id) ? await visible(db, visibility).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw WebhookErrors.WEBHOOK_NOT_FOUND();
   return row;
@@ -37,9 +37,9 @@ export async function findWebhook(db: Db, visibility: Visibility, id: string): P
 /** Newest first. */
 export function findDeliveries(
   db: Db,
-  webhookId: string,
+  webhookId: Id<'webhook'>,
   status: Delivery['status'] | undefined,
-  page: { after: string | undefined; limit: number },
+  page: { after: Id<'delivery'> | undefined; limit: number },
 ): Promise<WebhookDeliveryRow[]> {
   let query = db.selectFrom('webhook_deliveries').selectAll().where('webhook_id', '=', webhookId);
   if (status !== undefined) query = query.where('status', '=', status);
@@ -83,7 +83,7 @@ export const toDelivery = (row: WebhookDeliveryRow): Delivery => ({
 });
 
 /** Deletes the deliveries of webhooks, with their attempts. */
-export async function deleteDeliveries(db: Db, webhookIds: readonly string[]): Promise<void> {
+export async function deleteDeliveries(db: Db, webhookIds: readonly Id<'webhook'>[]): Promise<void> {
   if (webhookIds.length === 0) return;
   const deliveries = db.selectFrom('webhook_deliveries').select('id').where('webhook_id', 'in', webhookIds);
   await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
@@ -91,7 +91,7 @@ export async function deleteDeliveries(db: Db, webhookIds: readonly string[]): P
 }
 
 /** Throws 404 DELIVERY_NOT_FOUND, also for a delivery of a webhook out of reach. */
-export async function findDelivery(db: Db, visibility: Visibility, id: string): Promise<WebhookDeliveryRow> {
+export async function findDelivery(db: Db, visibility: Visibility, id: Id<'delivery'>): Promise<WebhookDeliveryRow> {
   const row = isId('delivery', id)
     ? await db.selectFrom('webhook_deliveries').selectAll().where('id', '=', id).executeTakeFirst()
     : undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService } from '../../../test/support/service.ts';
+import { asId } from '../../kernel/ids.ts';
 
 describe('legate.agents', () => {
   it('does what the endpoints do, in their shapes', async () => {
@@ -77,7 +78,7 @@ describe('legate.agents', () => {
     const row = await db.selectFrom('agents').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     const copies = Array.from({ length: 1000 }, (_, i) => ({
       ...row,
-      id: `agt_${String(i).padStart(26, '0')}`,
+      id: asId('agent', `agt_${String(i).padStart(26, '0')}`),
       token_hash: `h${i}`,
     }));
     for (let at = 0; at < copies.length; at += 100)

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type ChangeOptions, expecting, type InProcess } from '../../access/in-process.ts';
+import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { listAgentVersions, type PageOf, type VersionPage } from '../history/list-versions.ts';
@@ -72,18 +73,18 @@ export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
       const parsed = parseWith(AgentFilter, asOverHttp(filter));
       return everyPage((cursor) => listAgentSummaries(platform, caller, parsed, { limit: PAGE, cursor }));
     },
-    get: (id) => getAgent(platform, caller, id),
-    permissions: async (id) => (await getEffectivePermissions(platform, caller, id)).permissions,
+    get: (id) => getAgent(platform, caller, asId('agent', id)),
+    permissions: async (id) => (await getEffectivePermissions(platform, caller, asId('agent', id))).permissions,
     update: async (id, input, options) =>
-      updateAgent(platform, expecting(caller, options), id, parseWith(UpdateAgent, asOverHttp(input))),
-    revoke: async (id, reason, options) => revokeAgent(platform, expecting(caller, options), id, reason),
+      updateAgent(platform, expecting(caller, options), asId('agent', id), parseWith(UpdateAgent, asOverHttp(input))),
+    revoke: async (id, reason, options) => revokeAgent(platform, expecting(caller, options), asId('agent', id), reason),
     replay: async (id, input) => {
       const parsed = parseWith(ReplayBody, asOverHttp(input));
-      const row = await getAgentRow(platform.database.read, caller.visibility, id);
+      const row = await getAgentRow(platform.database.read, caller.visibility, asId('agent', id));
       assertPolicyWeight(parsed.permissions);
       return replay(platform, row.id, parsed);
     },
-    history: (id, page) => listAgentVersions(platform, caller.visibility, id, { limit: PAGE, ...page }),
-    rotate: async (id, options) => rotateAgent(platform, expecting(caller, options), id),
+    history: (id, page) => listAgentVersions(platform, caller.visibility, asId('agent', id), { limit: PAGE, ...page }),
+    rotate: async (id, options) => rotateAgent(platform, expecting(caller, options), asId('agent', id)),
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService } from '../../../test/support/service.ts';
+import { asId } from '../../kernel/ids.ts';
 
 const AGENT_ID = /^agt_[0-9a-z]{26}$/;
 const TOKEN = /^lgt_[A-Za-z0-9_-]{49}$/;
@@ -112,7 +113,7 @@ describe('POST /agents', () => {
       const users = await t.legate.platform.database.read
         .selectFrom('users')
         .selectAll()
-        .where('id', '=', 'auth0|5f7c8ec7')
+        .where('id', '=', asId('user', 'auth0|5f7c8ec7'))
         .execute();
       expect(users).toMatchObject([{ email: null, password_hash: null, role: 'user', tenant_id: null }]);
       expect((await t.call('POST', '/agents', { as: alice, body })).status).toBe(403);

@@ -1,5 +1,6 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { chunk } from '../../kernel/chunk.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -12,7 +13,7 @@ const AT_ONCE = 100;
 /**
  * Revokes the agents that were registered through these grants, so that no application keeps agents beyond its access.
  */
-export async function endAgentsOfGrants(change: Change, grantIds: readonly string[]): Promise<void> {
+export async function endAgentsOfGrants(change: Change, grantIds: readonly Id<'grant'>[]): Promise<void> {
   for (const some of chunk(grantIds)) {
     const rows = await change.db
       .selectFrom('agents')

@@ -1,5 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { effectivePermissions, readChains } from '../permissions/index.ts';
 import { toAgent } from './agent.ts';
@@ -8,7 +9,7 @@ import type { Agent, EffectivePermission } from './schema.ts';
 import { getAgentRow } from './store.ts';
 
 /** 404 AGENT_NOT_FOUND if the caller may not see the agent. */
-export async function getAgent(platform: Platform, caller: Caller, id: string): Promise<Agent> {
+export async function getAgent(platform: Platform, caller: Caller, id: Id<'agent'>): Promise<Agent> {
   return toAgent(await getAgentRow(platform.database.read, caller.visibility, id), platform.clock.now());
 }
 
@@ -19,7 +20,7 @@ export async function getAgent(platform: Platform, caller: Caller, id: string): 
 export async function getEffectivePermissions(
   platform: Platform,
   caller: Caller,
-  id: string,
+  id: Id<'agent'>,
 ): Promise<{ permissions: EffectivePermission[]; complete: boolean }> {
   const db = platform.database.read;
   await getAgentRow(db, caller.visibility, id);

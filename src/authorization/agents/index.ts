@@ -8,6 +8,7 @@
  * Elsewhere: what an agent may do is decided in ../permissions, what it received is in ../delegations, its owner in
  * people/users.
  */
+import { asId } from '../../kernel/ids.ts';
 import { defineModule } from '../../platform.ts';
 import { agentToken } from './credential.ts';
 import { endAgentsOfExpiredGrants, endAgentsOfGrants } from './end-with-grant.ts';
@@ -37,7 +38,9 @@ export const agents = defineModule({
     'grant.revoked': (change, events) =>
       endAgentsOfGrants(
         change,
-        events.filter(({ data }) => data['reason'] !== 'owner-suspended').map(({ data }) => String(data['grantId'])),
+        events
+          .filter(({ data }) => data['reason'] !== 'owner-suspended')
+          .map(({ data }) => asId('grant', String(data['grantId']))),
       ),
     // Someone who set the account up before its address was verified may hold the tokens of its agents.
     'user.updated': async (change, events) => {

@@ -3,6 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import { afterCursor, cutPage } from '../../http/page.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { toAgent } from './agent.ts';
@@ -116,7 +117,7 @@ async function find(
     return { ...cut(rows, page.limit, sort, (row) => ({ value: row.name_key, id: row.id })), total: await total };
   }
   // The default order, whose cursor is the id alone.
-  const after = descending ? positionOf(sort, page.cursor)?.id : afterCursor(page.cursor);
+  const after = descending ? positionOf(sort, page.cursor)?.id : afterCursor('agent', page.cursor);
   if (after !== undefined && !isAgentId(after))
     throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list in this order' }]);
   const rows = await findAgents(db, visibility, { filter, after, limit, descending }, now, columns);
@@ -129,7 +130,7 @@ async function find(
 /** Agents ordered or filtered by their activity, which is in memory; the rest is in the database. */
 async function findByActivity(
   platform: Platform,
-  matching: readonly (readonly [id: string, nameKey?: string])[],
+  matching: readonly (readonly [id: Id<'agent'>, nameKey?: string])[],
   { sort = DEFAULT_SORT, idleSince }: AgentFilter,
   page: Page,
   columns: Columns,
@@ -185,7 +186,7 @@ function insert(list: Position[], item: Position, compare: (a: Position, b: Posi
 
 const compareKeys = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function valueBy(sort: Sort, activity: AgentActivity): (id: string, nameKey: string) => string | number {
+function valueBy(sort: Sort, activity: AgentActivity): (id: Id<'agent'>, nameKey: string) => string | number {
   switch (keyOf(sort)) {
     case 'name':
       return (_, nameKey) => nameKey;

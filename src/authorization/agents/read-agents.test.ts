@@ -6,6 +6,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 
 const ids = (body: Json): string[] => body.map((agent: Json) => agent.id);
 
@@ -65,7 +66,7 @@ describe('GET /agents', () => {
           { type: 'delegated' },
           { type: 'service' },
         ])
-      ).map((a) => a.id) as [string, string, string, string];
+      ).map((a) => a.id) as [Id<'agent'>, Id<'agent'>, Id<'agent'>, Id<'agent'>];
       await t.call('DELETE', `/agents/${revoked}`, { as: alice });
       const list = async (query: string) => ids((await t.call('GET', `/agents?${query}`, { as: alice })).body);
       t.clock.set('2030-01-15T10:59:59.999Z');
@@ -205,7 +206,7 @@ for (const path of ['', '/permissions']) {
       for (const as of [alice, admin, agent, gateway, await t.apiToken(alice.id, ['agents:read'])])
         expect((await get(as)).status).toBe(200);
 
-      const absent = await get(alice, 'agt_00000000000000000000000000');
+      const absent = await get(alice, asId('agent', 'agt_00000000000000000000000000'));
       expect(absent.status).toBe(404);
       expect(absent.body).toEqual({ error: { code: 'AGENT_NOT_FOUND', message: 'Agent not found.' } });
       for (const as of [bob, sibling, foreign, await t.apiToken(bob.id, ['agents:read'])]) {
@@ -223,7 +224,7 @@ for (const path of ['', '/permissions']) {
         '__proto__',
         agent.id.toUpperCase(),
       ])
-        expect((await get(admin, id)).status, id).toBe(404);
+        expect((await get(admin, asId('agent', id))).status, id).toBe(404);
       expect((await get(undefined)).status).toBe(401);
       expect((await get(await t.apiToken(alice.id, ['audit:read']))).status).toBe(403);
     });

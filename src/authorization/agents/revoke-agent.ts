@@ -1,5 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import { chunk } from '../../kernel/chunk.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { toAgent } from './agent.ts';
@@ -10,7 +11,12 @@ import { getAgentRow } from './store.ts';
  * Revokes an agent permanently: its token stops working and every later decision is refused. Emits `agent.revoked`.
  * Revoking again does nothing. 404 AGENT_NOT_FOUND.
  */
-export async function revokeAgent(platform: Platform, caller: Caller, id: string, reason = 'revoked'): Promise<void> {
+export async function revokeAgent(
+  platform: Platform,
+  caller: Caller,
+  id: Id<'agent'>,
+  reason = 'revoked',
+): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const row = await getAgentRow(change.db, await caller.reauthorize(change.db), id);
     caller.assertUnchanged?.(toAgent(row, change.now));
@@ -22,7 +28,7 @@ export async function revokeAgent(platform: Platform, caller: Caller, id: string
  * Revokes several agents in one change: all or none. Those that are revoked already stay as they are. 404
  * AGENT_NOT_FOUND if one of them does not exist or is out of reach.
  */
-export async function revokeManyAgents(platform: Platform, caller: Caller, ids: readonly string[]): Promise<void> {
+export async function revokeManyAgents(platform: Platform, caller: Caller, ids: readonly Id<'agent'>[]): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const visibility = await caller.reauthorize(change.db);
     for (const id of ids) await getAgentRow(change.db, visibility, id);
@@ -31,7 +37,7 @@ export async function revokeManyAgents(platform: Platform, caller: Caller, ids: 
 }
 
 /** Within a change: revokes the agents that are not revoked yet. Emits `agent.revoked` for each. */
-export async function revokeAgents(change: Change, ids: readonly string[], reason: string): Promise<void> {
+export async function revokeAgents(change: Change, ids: readonly Id<'agent'>[], reason: string): Promise<void> {
   for (const some of chunk(ids)) {
     const revoked = await change.db
       .updateTable('agents')

@@ -7,7 +7,7 @@ import {
   type TestAgent,
   type TestService,
 } from '../../../test/support/service.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 
 /** Events of changes. That of a refused request is written in the background, so it is there sooner or later. */
 const changesOf = async (t: TestService) => (await eventsOf(t)).filter(({ type }) => type !== 'auth.denied');
@@ -131,7 +131,7 @@ describe('POST /agents/revoke', () => {
       expect(r.status).toBe(200);
       return r.body.loses.map(({ agentId, left }: { agentId: string; left: number }) => [agentId, left]);
     };
-    const [one, two] = sources.map(({ id }) => id) as [string, string];
+    const [one, two] = sources.map(({ id }) => id) as [Id<'agent'>, Id<'agent'>];
     expect(Object.fromEntries(await losers([one, two]))).toEqual({ [one]: 0, [two]: 0, [target.id]: 0 });
     expect((await t.call('GET', `/agents/${one}`, { as: alice })).body.status).toBe('active');
   });

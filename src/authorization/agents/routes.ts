@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nextPage, totalCount } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { PolicyErrors } from '../permissions/errors.ts';
 import { createAgent } from './create-agent.ts';
@@ -24,7 +25,6 @@ const mayRead = { scope: 'agents:read', resource: 'legate:agents', action: 'read
 const mayWrite = { scope: 'agents:write', resource: 'legate:agents', action: 'write', self: false } as const;
 
 /** Any text: a malformed id is 404 like an unknown one. */
-const idParams = z.object({ id: z.string() });
 
 const {
   AGENT_NOT_FOUND,
@@ -80,7 +80,7 @@ export const agentRoutes = [
     summary: 'Get an agent',
     access: mayRead,
     versioned: true,
-    params: idParams,
+    params: idParams('agent'),
     responses: { 200: Agent },
     errors: [AGENT_NOT_FOUND],
     handle: async (call, platform) => ({ status: 200, body: await getAgent(platform, call, call.params.id) }),
@@ -93,7 +93,7 @@ export const agentRoutes = [
     access: mayWrite,
     preview: true,
     versioned: true,
-    params: idParams,
+    params: idParams('agent'),
     body: UpdateAgent,
     responses: { 200: Agent },
     errors: [
@@ -117,7 +117,7 @@ export const agentRoutes = [
     access: mayWrite,
     preview: true,
     versioned: true,
-    params: idParams,
+    params: idParams('agent'),
     responses: { 204: null },
     errors: [AGENT_NOT_FOUND],
     handle: async (call, platform) => {
@@ -147,7 +147,7 @@ export const agentRoutes = [
     description: 'The previous token stops working immediately.',
     access: mayWrite,
     versioned: true,
-    params: idParams,
+    params: idParams('agent'),
     responses: { 200: AgentWithToken },
     secrets: ['token'],
     errors: [AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS],
@@ -161,7 +161,7 @@ export const agentRoutes = [
       'Empty for a revoked or expired agent. At most 10,000 permissions are listed and 1,000 agents of its chains ' +
       'are read; the header `Legate-Complete` is `false` if the agent may hold more.',
     access: mayRead,
-    params: idParams,
+    params: idParams('agent'),
     responses: { 200: z.array(EffectivePermission) },
     errors: [AGENT_NOT_FOUND],
     handle: async (call, platform) => {

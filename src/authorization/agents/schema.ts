@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { idList } from '../../http/id-list.ts';
 import { PageQuery } from '../../http/page.ts';
-import { isId } from '../../kernel/ids.ts';
+import { idOf } from '../../kernel/id-schema.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import { isoInstant, isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { Constraints, Permission, PermissionSource, Permissions } from '../permissions/index.ts';
 import { SORTS } from './sort.ts';
@@ -63,7 +64,9 @@ export type AgentWithToken = z.output<typeof AgentWithToken>;
 
 export const CreateAgent = z
   .strictObject({
-    ownerId: text(MAX_OWNER_ID_CHARS).meta({ description: "The caller's own id; an admin may name any known user." }),
+    ownerId: idOf('user', text(MAX_OWNER_ID_CHARS)).meta({
+      description: "The caller's own id; an admin may name any known user.",
+    }),
     name: Name,
     type: AgentType,
     permissions: Permissions.default([]),
@@ -89,12 +92,12 @@ export type UpdateAgent = z.output<typeof UpdateAgent>;
 export const AgentFilter = z.strictObject({
   status: AgentStatusName.optional(),
   type: AgentType.optional(),
-  tenantId: text(MAX_OWNER_ID_CHARS).optional(),
-  ownerId: text(MAX_OWNER_ID_CHARS).optional(),
+  tenantId: idOf('tenant', text(MAX_OWNER_ID_CHARS)).optional(),
+  ownerId: idOf('user', text(MAX_OWNER_ID_CHARS)).optional(),
   q: text(MAX_NAME_CHARS)
     .optional()
     .meta({ description: 'Words, or beginnings of words, of the name. All must occur.' }),
-  ids: idList(MAX_IDS).optional(),
+  ids: idList<Id<'agent'>>(MAX_IDS).optional(),
   expiresBefore: isoMoment.optional().meta({ description: 'Only agents that expire before this time.' }),
   idleSince: isoMoment.optional().meta({ description: 'Only agents without a decision at or after this time.' }),
   sort: z
@@ -117,7 +120,7 @@ const MAX_ID_CHARS = 100;
 export const RevokeAgents = z
   .strictObject({
     agentIds: z
-      .array(text(MAX_ID_CHARS))
+      .array(idOf('agent', text(MAX_ID_CHARS)))
       .min(1)
       .max(MAX_REVOKED_AT_ONCE)
       .refine((ids) => new Set(ids).size === ids.length, 'must be different'),
@@ -138,4 +141,4 @@ export const EffectivePermission = Permission.extend({
 export type EffectivePermission = z.output<typeof EffectivePermission>;
 
 /** Malformed ids are never sent to the database. */
-export const isAgentId = (id: string): boolean => isId('agent', id);
+export const isAgentId = (id: string): id is Id<'agent'> => isId('agent', id);

@@ -1,4 +1,5 @@
 import { validationFailed } from '../../kernel/errors.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 
 const KEYS = ['name', 'createdAt', 'lastDecisionAt', 'calls', 'refused'] as const;
 type Key = (typeof KEYS)[number];
@@ -13,7 +14,7 @@ export const isDescending = (sort: Sort): boolean => sort.startsWith('-');
 /** The last agent of a page: where the next one begins. */
 export interface Position {
   readonly value: string | number;
-  readonly id: string;
+  readonly id: Id<'agent'>;
 }
 
 /** A cursor names its order, so that it is refused by a list in another one. */
@@ -27,7 +28,7 @@ export function positionOf(sort: Sort, cursor: string | undefined): Position | u
   if (Array.isArray(parsed) && parsed.length === 3 && parsed[0] === sort && typeof parsed[2] === 'string') {
     const [, value, id] = parsed;
     const ofSort = keyOf(sort) === 'name' ? isKey(value) : Number.isSafeInteger(value);
-    if (ofSort && isKey(id)) return { value, id };
+    if (ofSort && isKey(id)) return { value, id: asId('agent', id) };
   }
   throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list in this order' }]);
 }

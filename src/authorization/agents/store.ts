@@ -23,20 +23,20 @@ const visible = (db: Db, visibility: Visibility) => {
 };
 
 /** Throws 404 AGENT_NOT_FOUND, the same for an agent out of reach as for one that does not exist. */
-export async function getAgentRow(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
+export async function getAgentRow(db: Db, visibility: Visibility, id: Id<'agent'>): Promise<AgentRow> {
   const row = isAgentId(id) ? await visible(db, visibility).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw AgentErrors.AGENT_NOT_FOUND();
   return row;
 }
 
 /** The agent to change. Throws 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED. */
-export async function getChangeableAgent(db: Db, visibility: Visibility, id: string): Promise<AgentRow> {
+export async function getChangeableAgent(db: Db, visibility: Visibility, id: Id<'agent'>): Promise<AgentRow> {
   const row = await getAgentRow(db, visibility, id);
   if (row.revoked_at !== null) throw AgentErrors.AGENT_REVOKED();
   return row;
 }
 
-export interface Page<After = string> {
+export interface Page<After = Id<'agent'>> {
   readonly filter: AgentFilter;
   /** Last agent on the previous page. */
   readonly after: After | undefined;
@@ -139,9 +139,9 @@ export function findAgentIds(
   filter: AgentFilter,
   now: number,
   withNames: boolean,
-): Promise<(readonly [id: string, nameKey?: string])[]> {
+): Promise<(readonly [id: Id<'agent'>, nameKey?: string])[]> {
   const columns = withNames ? (['id', 'name_key'] as const) : (['id'] as const);
-  return selectTexts<readonly [id: string, nameKey?: string]>(
+  return selectTexts<readonly [id: Id<'agent'>, nameKey?: string]>(
     database,
     matching(database.read, visibility, filter, now).select(columns),
     columns,
@@ -149,7 +149,7 @@ export function findAgentIds(
 }
 
 /** In any order. */
-export async function findAgentsById(db: Db, ids: readonly string[], columns: Columns): Promise<ListedAgent[]> {
+export async function findAgentsById(db: Db, ids: readonly Id<'agent'>[], columns: Columns): Promise<ListedAgent[]> {
   const found: ListedAgent[] = [];
   const all = { kind: 'all' } as const;
   for (const some of chunk(ids))

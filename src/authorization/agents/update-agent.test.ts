@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService } from '../../../test/support/service.ts';
+import { asId } from '../../kernel/ids.ts';
 
 const SOON = '2030-01-15T11:00:00.000Z';
 
@@ -283,12 +284,12 @@ describe.each([
       expect(r.status).toBe(403);
       expect(r.body.error.code).toBe('FORBIDDEN');
     }
-    const absent = await send(alice, 'agt_00000000000000000000000000');
+    const absent = await send(alice, asId('agent', 'agt_00000000000000000000000000'));
     expect(absent.status).toBe(404);
     expect(absent.body.error.code).toBe('AGENT_NOT_FOUND');
     for (const as of [bob, foreignGateway, await t.apiToken(bob.id, ['agents:write'])])
       expect((await send(as)).text).toBe(absent.text);
-    for (const id of ['x', '%00', '%E0%A4%A']) expect((await send(alice, id)).status).toBe(404);
+    for (const id of ['x', '%00', '%E0%A4%A']) expect((await send(alice, asId('agent', id))).status).toBe(404);
 
     const { token: _, ...made } = agent.body;
     expect((await t.call('GET', `/agents/${agent.id}`, { as: agent })).body).toEqual(made);

@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
@@ -16,7 +17,12 @@ import { assertInFuture, assertRoomForAgent, getChangeableAgent } from './store.
  * credentials, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED, 422 EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, and 422
  * AGENT_LIMIT_EXCEEDED when a later expiry would revive one agent too many.
  */
-export async function updateAgent(platform: Platform, caller: Caller, id: string, input: UpdateAgent): Promise<Agent> {
+export async function updateAgent(
+  platform: Platform,
+  caller: Caller,
+  id: Id<'agent'>,
+  input: UpdateAgent,
+): Promise<Agent> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const row = await getChangeableAgent(db, await caller.reauthorize(db), id);

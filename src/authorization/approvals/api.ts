@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
+import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { resolveApproval } from './resolve-approval.ts';
@@ -28,7 +29,7 @@ export function approvalsApi(platform: Platform, actor: Actor): ApprovalsApi {
   const resolve =
     (status: 'approved' | 'denied') =>
     async (id: string, input: z.input<typeof Resolution> = {}) =>
-      resolveApproval(platform, caller, id, status, parseWith(Resolution, input).note);
+      resolveApproval(platform, caller, asId('approval', id), status, parseWith(Resolution, input).note);
   return {
     list: async (filter = {}) => {
       const now = platform.clock.now();
@@ -36,7 +37,7 @@ export function approvalsApi(platform: Platform, actor: Actor): ApprovalsApi {
         await findApprovals(db, all, parseWith(ApprovalFilter, filter), { after: undefined, limit: MAX }, now)
       ).map((row) => toApproval(row, now));
     },
-    get: async (id) => toApproval(await getApproval(db, all, id), platform.clock.now()),
+    get: async (id) => toApproval(await getApproval(db, all, asId('approval', id)), platform.clock.now()),
     approve: resolve('approved'),
     deny: resolve('denied'),
   };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LegateError } from '../../kernel/errors.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import {
   actions,
   button,
@@ -28,7 +29,7 @@ export const ApprovalForm = z.object({ decision: z.enum(['approve', 'deny']) }).
 export const approvalLink = (platform: Platform, id: string): string =>
   new URL(pathOf(platform, APPROVAL_PAGE.replace(':id', encodeURIComponent(id))), platform.baseUrl).href;
 
-type PageCall = Call<{ id: string }, unknown, unknown>;
+type PageCall = Call<{ id: Id<'approval'> }, unknown, unknown>;
 
 /** GET: shows the call that needs or needed approval, with all its arguments (contract 19). */
 export async function approvalPage(platform: Platform, call: PageCall): Promise<Response> {
@@ -61,7 +62,7 @@ async function show(platform: Platform, call: PageCall, approval: Approval, stat
   const agent = await platform.database.read
     .selectFrom('agents')
     .select('name')
-    .where('id', '=', approval.agentId)
+    .where('id', '=', asId('agent', approval.agentId))
     .executeTakeFirst();
   const waits = approval.status === 'pending';
   const intro = waits

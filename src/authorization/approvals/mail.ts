@@ -1,3 +1,4 @@
+import { asId } from '../../kernel/ids.ts';
 import { visible } from '../../kernel/visible-text.ts';
 import { brandOf } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -19,7 +20,7 @@ async function mailApproval(platform: Platform, { id, agentId, action, resource 
     .selectFrom('agents')
     .innerJoin('users', 'users.id', 'agents.owner_id')
     .select(['users.email', 'agents.name'])
-    .where('agents.id', '=', agentId)
+    .where('agents.id', '=', asId('agent', agentId))
     .executeTakeFirst();
   if (!owner?.email) return;
   const link = approvalLink(platform, id);

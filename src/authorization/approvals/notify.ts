@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Approval } from './schema.ts';
 import { getApproval, toApproval } from './store.ts';
@@ -7,7 +8,7 @@ export function notifyOfApprovals(platform: Platform, notify: (approval: Approva
   platform.ledger.onCommit(({ events }) => {
     for (const { type, data } of events) {
       if (type !== 'approval.requested') continue;
-      getApproval(platform.database.read, { kind: 'all' }, data['approvalId'] as string)
+      getApproval(platform.database.read, { kind: 'all' }, data['approvalId'] as Id<'approval'>)
         .then((row) => notify(toApproval(row, platform.clock.now())))
         .catch((error: unknown) => platform.log.error({ err: error }, 'A notification of an approval failed'));
     }

@@ -1,5 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { ApprovalErrors } from './errors.ts';
 import { recordResolution } from './record-resolution.ts';
@@ -14,7 +15,7 @@ import { getApproval, toApproval } from './store.ts';
 export async function resolveApproval(
   platform: Platform,
   caller: Caller,
-  id: string,
+  id: Id<'approval'>,
   status: 'approved' | 'denied',
   note: string | undefined,
 ): Promise<Approval> {

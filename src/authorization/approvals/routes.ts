@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { APPROVAL_PAGE, ApprovalForm, approvalForm, approvalPage } from './approval-page.ts';
 import { ApprovalErrors } from './errors.ts';
@@ -9,7 +10,6 @@ import { findApprovals, getApproval, toApproval } from './store.ts';
 
 const mayRead = { resource: 'legate:approvals', action: 'read', self: true } as const;
 const HTML = { mediaTypes: ['text/html'] } as const;
-const idParams = z.object({ id: z.string() });
 const { APPROVAL_NOT_FOUND, APPROVAL_NOT_PENDING } = ApprovalErrors;
 
 const resolution = (verb: 'approve' | 'deny', status: 'approved' | 'denied', summary: string) =>
@@ -19,7 +19,7 @@ const resolution = (verb: 'approve' | 'deny', status: 'approved' | 'denied', sum
     summary,
     description: 'For the owner of the agent and for admins. Agents cannot approve.',
     access: 'user',
-    params: idParams,
+    params: idParams('approval'),
     body: Resolution,
     bodyOptional: true,
     responses: { 200: Approval },
@@ -48,7 +48,7 @@ export const approvalRoutes = [
           platform.database.read,
           call.visibility,
           filter,
-          { after: afterCursor(cursor), limit: limit + 1 },
+          { after: afterCursor('approval', cursor), limit: limit + 1 },
           now,
         ),
         limit,
@@ -61,7 +61,7 @@ export const approvalRoutes = [
     path: '/approvals/:id',
     summary: 'Get an approval',
     access: mayRead,
-    params: idParams,
+    params: idParams('approval'),
     responses: { 200: Approval },
     errors: [APPROVAL_NOT_FOUND],
     handle: async (call, platform) => ({
@@ -81,7 +81,7 @@ export const approvalRoutes = [
     description: 'For the owner of the agent and for admins. Answers of guarded MCP servers link to it.',
     access: 'user',
     page: true,
-    params: idParams,
+    params: idParams('approval'),
     responses: { 200: HTML },
     errors: [APPROVAL_NOT_FOUND],
     handle: (call, platform) => approvalPage(platform, call),
@@ -93,7 +93,7 @@ export const approvalRoutes = [
     description: 'Approves or denies. 409 with the page if the approval was decided before or has expired.',
     access: 'user',
     page: true,
-    params: idParams,
+    params: idParams('approval'),
     body: ApprovalForm,
     form: true,
     responses: { 303: null, 409: HTML },

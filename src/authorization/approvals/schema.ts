@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
+import { idOf } from '../../kernel/id-schema.ts';
 import { isoTimestamp, storedObject, text } from '../../kernel/json.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'used', 'expired']);
@@ -31,7 +32,7 @@ export const Resolution = z.strictObject({ note: text(1000).optional() });
 
 export const ApprovalFilter = z.strictObject({
   status: ApprovalStatus.optional(),
-  agentId: text(64).optional(),
+  agentId: idOf('agent', text(64)).optional(),
   ...OwnerFilter,
 });
 export type ApprovalFilter = z.output<typeof ApprovalFilter>;

@@ -2,7 +2,7 @@ import type { ExpressionBuilder } from 'kysely';
 import type { Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { ApprovalRow, Db, Tables } from '../../storage/index.ts';
 import { ApprovalErrors } from './errors.ts';
 import type { Approval, ApprovalFilter, ApprovalStatus } from './schema.ts';
@@ -20,7 +20,7 @@ export async function findApprovals(
   db: Db,
   visibility: Visibility,
   filter: ApprovalFilter,
-  page: { after: string | undefined; limit: number },
+  page: { after: Id<'approval'> | undefined; limit: number },
   now: number,
 ): Promise<ApprovalRow[]> {
   let query = db
@@ -38,7 +38,7 @@ export async function findApprovals(
 }
 
 /** Throws 404 APPROVAL_NOT_FOUND. */
-export async function getApproval(db: Db, visibility: Visibility, id: string): Promise<ApprovalRow> {
+export async function getApproval(db: Db, visibility: Visibility, id: Id<'approval'>): Promise<ApprovalRow> {
   const row = isId('approval', id)
     ? await db
         .selectFrom('approvals')

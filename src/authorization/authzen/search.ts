@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
 import { LegateError, validationFailed } from '../../kernel/errors.ts';
-import { type Id, isId } from '../../kernel/ids.ts';
+import { asId, type Id, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { AgentErrors } from '../agents/index.ts';
 import {
@@ -105,13 +105,19 @@ export async function searchActions(
 
 /** Returns the agent's effective permissions, or undefined if it is unknown or not visible to the caller. */
 async function permissionsOf(platform: Platform, asker: Asker, subject: Evaluation['subject']) {
-  if (subject.type !== SUBJECT_TYPE || !(await isVisible(platform, asker, subject.id))) return undefined;
-  return effectivePermissions(await readChains(platform.database.read, subject.id), platform.clock.now());
+  const agentId = asId('agent', subject.id);
+  if (subject.type !== SUBJECT_TYPE || !(await isVisible(platform, asker, agentId))) return undefined;
+  return effectivePermissions(await readChains(platform.database.read, agentId), platform.clock.now());
 }
 
 async function isVisible(platform: Platform, asker: Asker, agentId: Id<'agent'>): Promise<boolean> {
   try {
-    await authorize(platform, asker, { agentId: agentId.slice(0, 64), action: 'x', resource: 'x', dryRun: true });
+    await authorize(platform, asker, {
+      agentId: asId('agent', agentId.slice(0, 64)),
+      action: 'x',
+      resource: 'x',
+      dryRun: true,
+    });
     return true;
   } catch (error) {
     if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return false;

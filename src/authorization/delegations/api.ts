@@ -3,7 +3,7 @@ import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, type InProcess } from '../../access/in-process.ts';
 import { cutPage } from '../../http/page.ts';
-import type { Id } from '../../kernel/ids.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { listDelegationVersions, type PageOf, type VersionPage } from '../history/list-versions.ts';
@@ -27,7 +27,7 @@ export interface DelegationsApi {
   /** Ends it together with all delegations that descend from it. */
   revoke(id: string): Promise<void>;
   /** The delegations around an agent, or all of them; `ended` includes those that have ended. */
-  graph(query?: { agentId?: Id<'agent'>; depth?: number; ended?: boolean }): Promise<DelegationGraph>;
+  graph(query?: { agentId?: string; depth?: number; ended?: boolean }): Promise<DelegationGraph>;
   /** Its versions, newest first; `next` is the `cursor` of the next page. */
   history(id: string, page?: Partial<PageOf>): Promise<VersionPage>;
 }
@@ -41,7 +41,7 @@ export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi
       const parsed = parseWith(DelegationFilter, filter);
       const now = platform.clock.now();
       const found: Delegation[] = [];
-      let after: string | undefined;
+      let after: Id<'delegation'> | undefined;
       do {
         const { rows, next } = cutPage(
           await findDelegations(platform.database.read, all, parsed, { after, limit: PAGE + 1 }, now),
@@ -52,8 +52,9 @@ export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi
       } while (after !== undefined);
       return found;
     },
-    get: async (id) => toDelegation(await getDelegation(platform.database.read, all, id, platform.clock.now())),
-    revoke: (id) => revokeDelegation(platform, caller, id),
+    get: async (id) =>
+      toDelegation(await getDelegation(platform.database.read, all, asId('delegation', id), platform.clock.now())),
+    revoke: (id) => revokeDelegation(platform, caller, asId('delegation', id)),
     graph: async ({ depth, ended, ...query } = {}) => {
       const written = {
         ...query,
@@ -62,6 +63,6 @@ export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi
       };
       return delegationGraph(platform, all, parseWith(GraphQuery, written));
     },
-    history: (id, page) => listDelegationVersions(platform, all, id, { limit: PAGE, ...page }),
+    history: (id, page) => listDelegationVersions(platform, all, asId('delegation', id), { limit: PAGE, ...page }),
   };
 }

@@ -3,7 +3,7 @@ import { cpuTimer } from '../../../test/support/cpu.ts';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { SYSTEM } from '../../access/actor.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 
 const LATER = 10 * 60_000;
 const db = (resource = 'db:*', constraints?: object, actions = ['read']) => [
@@ -312,8 +312,8 @@ describe('a dense graph: 9 layers of 20 agents, each delegating to all of the ne
       for (let i = 0; i <= last; i++) {
         const rows = below(i).map((to) => ({
           id: newId('delegation', now),
-          from_agent: agents[i]?.id as string,
-          to_agent: agents[to]?.id as string,
+          from_agent: agents[i]?.id as Id<'agent'>,
+          to_agent: agents[to]?.id as Id<'agent'>,
           from_owner: owner.id,
           to_owner: owner.id,
           permissions: JSON.stringify(db('db:*', undefined, ['*'])),

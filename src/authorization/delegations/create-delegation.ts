@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Caller } from '../../access/caller.ts';
 import { actingAgent, type Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { isId, newId } from '../../kernel/ids.ts';
+import { type Id, isId, newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
 import { AgentErrors, agentStatus, assertMayGrant, assertNotItself } from '../agents/index.ts';
@@ -126,7 +126,7 @@ function targetOf(visibility: Visibility, from: AgentRow, to: AgentRow | undefin
 }
 
 /** Whether `ancestor` delegates to `agent`, directly or through others. */
-async function isAncestor(db: Db, ancestor: string, agent: string, now: number): Promise<boolean> {
+async function isAncestor(db: Db, ancestor: Id<'agent'>, agent: Id<'agent'>, now: number): Promise<boolean> {
   const found = await db
     .withRecursive('up(id)', (cte) =>
       cte
@@ -172,7 +172,7 @@ function suppliesOf(
 }
 
 /** When the last of these delegations ends; null if one of them has no end. */
-async function lastEnd(db: Db, ids: readonly string[]): Promise<number | null> {
+async function lastEnd(db: Db, ids: readonly Id<'delegation'>[]): Promise<number | null> {
   const rows = await db.selectFrom('delegations').select('ends_at').where('id', 'in', ids).execute();
   return rows.reduce<number | null>((last, row) => latest(last, row.ends_at), 0);
 }

@@ -1,6 +1,7 @@
 import type { Visibility } from '../../access/principal.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { DelegationRow } from '../../storage/index.ts';
 import { agentStatus, getAgentRow } from '../agents/index.ts';
@@ -27,7 +28,7 @@ export async function delegationGraph(
   const take = (rows: readonly DelegationRow[]): void => {
     for (const row of rows) if (edges.size <= MAX_EDGES) edges.set(row.id, row);
   };
-  const agents = new Set<string>();
+  const agents = new Set<Id<'agent'>>();
   if (agentId === undefined)
     take(
       await visible()
@@ -77,7 +78,7 @@ export async function delegationGraph(
 async function nodes(
   platform: Platform,
   visibility: Visibility,
-  ids: readonly string[],
+  ids: readonly Id<'agent'>[],
   now: number,
 ): Promise<DelegationGraph['agents']> {
   const found: DelegationGraph['agents'] = [];

@@ -15,7 +15,7 @@ export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tena
  * Ends a delegation and all that descend from it, at once. Both sides may do so: an agent need not keep what it never
  * asked for. Emits `delegation.revoked` for each. Revoking again does nothing. 404 DELEGATION_NOT_FOUND.
  */
-export async function revokeDelegation(platform: Platform, caller: Caller, id: string): Promise<void> {
+export async function revokeDelegation(platform: Platform, caller: Caller, id: Id<'delegation'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
     const visibility = await caller.reauthorize(db);
@@ -72,9 +72,13 @@ export async function endDelegationsAcrossOwners(change: Change, userId: Id<'use
 }
 
 /** Ends these delegations, then their descendants, one generation at a time. Skips what has ended already. */
-export async function endDelegations(change: Change, ids: readonly string[], reason: EndReason): Promise<void> {
+export async function endDelegations(
+  change: Change,
+  ids: readonly Id<'delegation'>[],
+  reason: EndReason,
+): Promise<void> {
   let wave = [...ids];
-  let shortened: string[] = [];
+  let shortened: Id<'delegation'>[] = [];
   let why = reason;
   while (wave.length + shortened.length > 0) {
     const ended: Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'from_owner'>[] = [];
@@ -121,14 +125,14 @@ export async function endDelegations(change: Change, ids: readonly string[], rea
 }
 
 interface Dependent {
-  readonly id: string;
+  readonly id: Id<'delegation'>;
   readonly ends_at: number | null;
   /** When it ends, given the parents that it still has; 0 if it has none. */
   readonly nowEnds: number | null;
 }
 
 /** Live delegations made from these, except those whose source held part of the permissions itself. */
-async function dependents(db: Db, parents: readonly string[], now: number): Promise<Dependent[]> {
+async function dependents(db: Db, parents: readonly Id<'delegation'>[], now: number): Promise<Dependent[]> {
   const found = new Map<string, Dependent>();
   for (const some of chunk(parents)) {
     const rows = await db

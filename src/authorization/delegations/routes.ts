@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { AgentErrors } from '../agents/index.ts';
 import { PolicyErrors } from '../permissions/index.ts';
@@ -12,7 +13,6 @@ import { findDelegations, getDelegation, toDelegation } from './store.ts';
 
 const mayRead = { scope: 'delegations:read', resource: 'legate:delegations', action: 'read', self: true } as const;
 const mayWrite = { scope: 'delegations:write', resource: 'legate:delegations', action: 'write', self: true } as const;
-const idParams = z.object({ id: z.string() });
 
 const { DELEGATION_NOT_FOUND, ...rules } = DelegationErrors;
 
@@ -47,7 +47,7 @@ export const delegationRoutes = [
     responses: { 200: z.array(Delegation) },
     handle: async (call, platform) => {
       const { limit, cursor, ...filter } = call.query;
-      const page = { after: afterCursor(cursor), limit: limit + 1 };
+      const page = { after: afterCursor('delegation', cursor), limit: limit + 1 };
       const { rows, next } = cutPage(
         await findDelegations(platform.database.read, call.visibility, filter, page, platform.clock.now()),
         limit,
@@ -74,7 +74,7 @@ export const delegationRoutes = [
     path: '/delegations/:id',
     summary: 'Get an active delegation',
     access: mayRead,
-    params: idParams,
+    params: idParams('delegation'),
     responses: { 200: Delegation },
     errors: [DELEGATION_NOT_FOUND],
     handle: async (call, platform) => ({
@@ -91,7 +91,7 @@ export const delegationRoutes = [
     description: 'For the owners of both agents, both agents themselves, and admins.',
     access: mayWrite,
     preview: true,
-    params: idParams,
+    params: idParams('delegation'),
     responses: { 204: null },
     errors: [DELEGATION_NOT_FOUND],
     handle: async (call, platform) => {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
+import { idOf } from '../../kernel/id-schema.ts';
 import { isoInstant, isoTimestamp, text } from '../../kernel/json.ts';
 import { wholeNumber } from '../../kernel/whole-number.ts';
 import { Permission, Permissions } from '../permissions/index.ts';
 
-const AgentId = text(64);
+const AgentId = idOf('agent', text(64));
 
 /** Greatest depth that can be asked for. */
 export const MAX_MAX_DEPTH = 10;

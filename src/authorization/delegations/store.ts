@@ -2,7 +2,7 @@ import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { ownersOf, restrictTo } from '../../access/where-visible.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
 import { agentsOfStatus } from '../agents/index.ts';
 import { isLiveDelegation, liveDelegations, type Permission } from '../permissions/index.ts';
@@ -95,7 +95,7 @@ export async function effectiveDelegations<Row extends Node>(
   return rows.filter(isEffective);
 }
 
-async function activeAmong(db: Db, agentIds: ReadonlySet<string>, now: number): Promise<Set<string>> {
+async function activeAmong(db: Db, agentIds: ReadonlySet<Id<'agent'>>, now: number): Promise<Set<string>> {
   const active = new Set<string>();
   for (const some of chunk([...agentIds])) {
     const rows = db.selectFrom('agents').select('id').where('id', 'in', some).where(agentsOfStatus('active', now));
@@ -109,7 +109,7 @@ export async function findDelegations(
   db: Db,
   visibility: Visibility,
   filter: DelegationFilter,
-  page: { after: string | undefined; limit: number },
+  page: { after: Id<'delegation'> | undefined; limit: number },
   now: number,
 ): Promise<DelegationRow[]> {
   let query = whereVisible(selectLive(db, now), await restrictTo(db, visibility, filter));
@@ -128,7 +128,12 @@ export async function findDelegations(
 }
 
 /** Returns an active delegation. Throws 404 DELEGATION_NOT_FOUND. */
-export async function getDelegation(db: Db, visibility: Visibility, id: string, now: number): Promise<DelegationRow> {
+export async function getDelegation(
+  db: Db,
+  visibility: Visibility,
+  id: Id<'delegation'>,
+  now: number,
+): Promise<DelegationRow> {
   const row = isId('delegation', id)
     ? await whereVisible(selectLive(db, now), visibility).where('id', '=', id).executeTakeFirst()
     : undefined;

@@ -2,7 +2,7 @@ import type { Actor } from '../../access/actor.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { getAgentRow } from '../agents/store.ts';
@@ -23,7 +23,7 @@ export interface PageOf {
 export async function listAgentVersions(
   platform: Platform,
   visibility: Visibility,
-  id: string,
+  id: Id<'agent'>,
   page: PageOf,
 ): Promise<VersionPage> {
   const db = platform.database.read;
@@ -38,7 +38,7 @@ export async function listAgentVersions(
 export async function listDelegationVersions(
   platform: Platform,
   visibility: Visibility,
-  id: string,
+  id: Id<'delegation'>,
   page: PageOf,
 ): Promise<VersionPage> {
   const db = platform.database.read;

@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { slotHolderOf } from '../../access/principal.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { AgentErrors, getAgentRow } from '../agents/index.ts';
 import { assertPolicyWeight, PolicyErrors, ReplayAnswer, ReplayBody, replay } from '../permissions/index.ts';
@@ -15,7 +15,7 @@ export const replayRoutes = [
       'the recorded arguments, in which secrets are redacted. Nothing is recorded.',
     access: { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true },
     effect: 'none',
-    params: z.object({ id: z.string() }),
+    params: idParams('agent'),
     body: ReplayBody,
     responses: { 200: ReplayAnswer },
     errors: [AgentErrors.AGENT_NOT_FOUND, PolicyErrors.POLICY_TOO_LARGE, PolicyErrors.TOO_MANY_REPLAYS],

@@ -1,5 +1,6 @@
 import type { AgentLoss, Losses } from '../../http/preview/losses.ts';
 import { chunk } from '../../kernel/chunk.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type Change, Deadline } from '../../ledger/index.ts';
 import type { AgentRow, ApprovalRow, Database, Db, DelegationRow } from '../../storage/index.ts';
 import {
@@ -21,8 +22,8 @@ type Agent = Pick<
 const AGENT = ['id', 'name', 'owner_id', 'permissions', 'revoked_at', 'expires_at', 'owner_suspended'] as const;
 
 type Rows = {
-  readonly agents: Map<string, Agent>;
-  readonly delegations: Map<string, Link>;
+  readonly agents: Map<Id<'agent'>, Agent>;
+  readonly delegations: Map<Id<'delegation'>, Link>;
 };
 
 /** Agents compared in one event-loop tick. */
@@ -72,8 +73,8 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
 }
 
 function lossOf(
-  id: string,
-  [was, is]: readonly ReadonlyMap<string, Holder>[],
+  id: Id<'agent'>,
+  [was, is]: readonly ReadonlyMap<Id<'agent'>, Holder>[],
   [held, holds]: readonly Holdings[],
   { agents }: Rows,
   waiting: readonly ApprovalRow[],
@@ -93,7 +94,7 @@ function lossOf(
 }
 
 /** Returns all agents that hold something by a chain from these, these included. */
-async function below(db: Db, ids: readonly string[]): Promise<Set<string>> {
+async function below(db: Db, ids: readonly Id<'agent'>[]): Promise<Set<Id<'agent'>>> {
   const found = new Set(ids);
   for (const some of chunk([...found]))
     for (const { id } of await db
@@ -119,11 +120,11 @@ async function below(db: Db, ids: readonly string[]): Promise<Set<string>> {
 }
 
 /** Reads these agents and all from which they hold something by a chain, with the delegations that they receive. */
-async function readAbove(db: Db, ids: Iterable<string>): Promise<Rows> {
+async function readAbove(db: Db, ids: Iterable<Id<'agent'>>): Promise<Rows> {
   const rows: Rows = { agents: new Map(), delegations: new Map() };
   const found = new Set(ids);
   for (let wave = [...found]; wave.length > 0; ) {
-    const next: string[] = [];
+    const next: Id<'agent'>[] = [];
     for (const some of chunk(wave)) {
       const agents = db.selectFrom('agents').select(AGENT).where('id', 'in', some);
       for (const row of await agents.execute()) rows.agents.set(row.id, row);
@@ -146,7 +147,7 @@ async function readAbove(db: Db, ids: Iterable<string>): Promise<Rows> {
 
 async function waitingApprovals(
   db: Db,
-  agentIds: ReadonlySet<string>,
+  agentIds: ReadonlySet<Id<'agent'>>,
   now: number,
 ): Promise<Map<string, ApprovalRow[]>> {
   const found = new Map<string, ApprovalRow[]>();
@@ -166,8 +167,8 @@ async function waitingApprovals(
 function holdersOf(
   holders: Holders,
   { agents, delegations }: Rows,
-  from?: { readonly agents: ReadonlyMap<string, Holder>; readonly changed: Rows },
-): Map<string, Holder> {
+  from?: { readonly agents: ReadonlyMap<Id<'agent'>, Holder>; readonly changed: Rows },
+): Map<Id<'agent'>, Holder> {
   const isChanged = new Set<string>();
   if (from) {
     for (const id of from.changed.agents.keys()) isChanged.add(id);
@@ -181,7 +182,7 @@ function holdersOf(
     else inbound.set(row.to_agent, [row]);
   }
   for (const list of inbound.values()) list.sort((a, b) => (a.id < b.id ? -1 : 1));
-  const made = new Map<string, Holder>();
+  const made = new Map<Id<'agent'>, Holder>();
   for (const row of agents.values()) {
     const known = isChanged.has(row.id) ? undefined : from?.agents.get(row.id);
     made.set(row.id, known ?? holders.of(row, inbound.get(row.id)));
@@ -189,5 +190,5 @@ function holdersOf(
   return made;
 }
 
-const byId = <Row extends { readonly id: string }>(rows: readonly Row[]): Map<string, Row> =>
+const byId = <Row extends { readonly id: string }>(rows: readonly Row[]): Map<Row['id'], Row> =>
   new Map(rows.map((row) => [row.id, row]));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { SYSTEM } from '../../access/actor.ts';
+import { asId } from '../../kernel/ids.ts';
 import { Ledger } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type AuthorizeInput, authorize } from './authorize.ts';
@@ -67,7 +68,7 @@ describe('an agent that is larger than the agent cache', () => {
     for (const maxBytes of [2000, 100_000]) {
       const platform = withCache(t, maxBytes);
       const ask = async (agentId: string, resource: string) =>
-        (await authorize(platform, asker, { agentId, action: 'read', resource })).allowed;
+        (await authorize(platform, asker, { agentId: asId('agent', agentId), action: 'read', resource })).allowed;
       for (let i = 0; i < 2; i++) {
         expect([
           await ask(a.id, 'a:1'),
@@ -102,7 +103,7 @@ describe('conditions on the arguments', () => {
     await t.authorize(await t.agent(owner), { action: 'read', resource: 'fs:x' });
     const matches = vi.spyOn(Glob.prototype, 'matches');
     const asked = (id: string, length: number): AuthorizeInput => ({
-      agentId: id,
+      agentId: asId('agent', id),
       action: 'read',
       resource: 'fs:x',
       arguments: { paths: ['/data/a', '/tmp/b'], text: `/data/${'x'.repeat(length)}` },

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Actor } from '../../access/actor.ts';
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
-import { type Id, newId } from '../../kernel/ids.ts';
+import { asId, type Id, newId } from '../../kernel/ids.ts';
 import { redact } from '../../kernel/redact.ts';
 import { type AuditRecord, askedByOf, type NewEvent, writeDecided } from '../../ledger/index.ts';
 import type { ApprovalRow, Db } from '../../storage/index.ts';
 
 /** The approval of one exact call, as one batch sees it. Decisions of the batch that request or use it change it. */
 export interface ApprovalState {
-  id: string;
+  id: Id<'approval'>;
   status: 'none' | 'pending' | 'approved';
 }
 
@@ -49,7 +49,8 @@ export const isApprovalStep = (reason: string | null): boolean =>
   reason !== null && APPROVAL_STEP_REASONS.includes(reason);
 
 /** Id of the approval of an entry for which {@link isApprovalStep} is true. */
-export const approvalOfStep = (resource: string): string => resource.slice(STEP_RESOURCE.length);
+export const approvalOfStep = (resource: string): Id<'approval'> =>
+  asId('approval', resource.slice(STEP_RESOURCE.length));
 
 /**
  * Returns the audit entry of a step, attributed to the agent whose call waits. It omits the person's address, since the
@@ -114,12 +115,14 @@ export async function readApproval(db: Db, digest: string, now: number): Promise
     .where('status', 'in', ['pending', 'approved'])
     .orderBy('id', 'desc')
     .executeTakeFirst();
-  return row ? { id: row.id, status: row.status as 'pending' | 'approved' } : { id: '', status: 'none' };
+  return row
+    ? { id: row.id, status: row.status as 'pending' | 'approved' }
+    : { id: asId('approval', ''), status: 'none' };
 }
 
 export function newApproval(
   digest: string,
-  agent: { id: string; ownerId: Id<'user'> },
+  agent: { id: Id<'agent'>; ownerId: Id<'user'> },
   record: AuditRecord,
   now: number,
   ttlSeconds: number,

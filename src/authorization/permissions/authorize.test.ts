@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestAgent, type TestService } from '../../../test/support/service.ts';
 import { newWorld, type World } from '../../../test/support/world.ts';
+import { asId } from '../../kernel/ids.ts';
 
 const capped = (maxCallsPerHour: number, resource = 'mcp:gh:*', actions = ['read']) => ({
   resource,
@@ -218,7 +219,7 @@ describe('POST /authorize/batch', () => {
           ask('write', 'db:1'),
           ask('read', 'mcp:gh:1'),
           ask('read', 'mcp:gh:2'),
-          ask('read', 'db:1', 'agt_unknown'),
+          ask('read', 'db:1', asId('agent', 'agt_unknown')),
           { ...ask('read', 'db:2'), dryRun: true },
         ],
       },

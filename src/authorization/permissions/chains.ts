@@ -1,4 +1,5 @@
 import { type Expression, expressionBuilder, type SqlBool } from 'kysely';
+import type { Id } from '../../kernel/ids.ts';
 import type { DelegationRow, Tables } from '../../storage/index.ts';
 import { mayAct } from '../agents/agent-state.ts';
 import type { CompiledAgent, Link } from './compile.ts';
@@ -41,7 +42,7 @@ export const positionAbove = ({ depth, maxDepth }: ChainPosition, link: Link): C
 type Walkable = Parameters<typeof mayAct>[0];
 
 export interface AgentLookup<Agent extends Walkable = CompiledAgent> {
-  agent(id: string): Agent;
+  agent(id: Id<'agent'>): Agent;
 }
 
 /** Visits after which results are remembered. Short chains, the usual case, do without the map. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Id } from '../../kernel/ids.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import type { AgentRow, DelegationRow } from '../../storage/index.ts';
 import type { AgentState } from '../agents/agent-state.ts';
 import { bytesOfConditions, type Conditions, compileConditions } from './conditions.ts';
@@ -39,7 +39,7 @@ export interface CompiledEntry {
 
 /** An agent as decisions see it. Built once per change and never modified. */
 export interface CompiledAgent extends AgentState {
-  readonly id: string;
+  readonly id: Id<'agent'>;
   readonly ownerId: Id<'user'>;
   readonly tenantId: Id<'tenant'> | null;
   readonly tokenHash: string;
@@ -48,7 +48,7 @@ export interface CompiledAgent extends AgentState {
   readonly entries: readonly CompiledEntry[];
   readonly index: PatternIndex<CompiledEntry>;
   /** Agents that delegate to this one. */
-  readonly sources: readonly string[];
+  readonly sources: readonly Id<'agent'>[];
   /** Whether some entry has a limit on calls. If not, no counter is needed. */
   readonly capped: boolean;
   /** Whether some entry has a condition on the call's address or arguments. */
@@ -217,8 +217,8 @@ export function withDraft(agent: CompiledAgent, permissions: readonly Permission
 /** Placeholder for an agent that has not been read yet. */
 export const UNREAD: CompiledAgent = {
   ...entrySet([]),
-  id: '',
-  ownerId: '',
+  id: asId('agent', ''),
+  ownerId: asId('user', ''),
   tenantId: null,
   tokenHash: '',
   revoked_at: 0,

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTestService } from '../../../test/support/service.ts';
 import { clockHour } from '../../kernel/clock.ts';
+import { asId } from '../../kernel/ids.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { CallFacts } from './call-facts.ts';
 import { compileAgent } from './compile.ts';
@@ -17,8 +18,8 @@ const noAgent = (): never => {
 const NOW = Date.parse('2030-01-15T10:10:00.000Z');
 
 const row = (permissions: readonly Permission[]): AgentRow => ({
-  id: 'agt_1',
-  owner_id: 'usr_1',
+  id: asId('agent', 'agt_1'),
+  owner_id: asId('user', 'usr_1'),
   tenant_id: null,
   name: 'a',
   type: 'autonomous',
@@ -56,8 +57,8 @@ describe('the bound on steps', () => {
   it('refuses a call whose chain comes after 20,000 entries that grant nothing', () => {
     const read: Permission = { resource: 'db:*', actions: ['read'] };
     const agents = new Map([
-      ['agt_root', compileAgent({ ...row([read]), id: 'agt_root' })],
-      ['agt_idle', compileAgent({ ...row([]), id: 'agt_idle' })],
+      ['agt_root', compileAgent({ ...row([read]), id: asId('agent', 'agt_root') })],
+      ['agt_idle', compileAgent({ ...row([]), id: asId('agent', 'agt_idle') })],
     ]);
     const world = {
       used: () => 0,
@@ -65,9 +66,9 @@ describe('the bound on steps', () => {
       approved: () => false,
     };
     const received = (from_agent: string, entries: number) => ({
-      id: `dlg_${from_agent}`,
-      from_agent,
-      to_agent: 'agt_1',
+      id: asId('delegation', `dlg_${from_agent}`),
+      from_agent: asId('agent', from_agent),
+      to_agent: asId('agent', 'agt_1'),
       permissions: JSON.stringify(Array.from({ length: entries }, () => read)),
       ends_at: null,
       max_depth: 3,

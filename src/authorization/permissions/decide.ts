@@ -1,4 +1,5 @@
 import { clockHour, HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { agentStatus } from '../agents/agent-state.ts';
 import { type AgentLookup, type BrokenLink, CHAIN_START, ChainWalk } from './chains.ts';
 import type { CompiledAgent, CompiledEntry } from './compile.ts';
@@ -51,7 +52,7 @@ export interface DecisionState extends AgentLookup {
   /** Whether a counter is known, for a recorded decision; absent: all are. */
   knows?(key: string): boolean;
   /** An agent further up a chain. */
-  agent(id: string): CompiledAgent;
+  agent(id: Id<'agent'>): CompiledAgent;
   /** Whether a person has approved exactly this call. */
   approved(): boolean;
 }

@@ -1,4 +1,5 @@
 import { validationFailed } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type AgentLookup, CHAIN_START, ChainWalk } from './chains.ts';
 import type { CompiledAgent, CompiledEntry, Link } from './compile.ts';
 import { acts } from './decide.ts';
@@ -9,7 +10,7 @@ export interface DelegationSources {
   /** The agent holds part of it itself. */
   readonly own: boolean;
   /** Delegations to the agent that grant it and allow it to be passed on. */
-  readonly parents: readonly string[];
+  readonly parents: readonly Id<'delegation'>[];
   /** Links of the longest chain among these. 0: the agent holds all of it itself. */
   readonly length: number;
   /** The agent holds it, but every chain by which it does has reached its greatest depth. */
@@ -34,10 +35,10 @@ export function findDelegationSources(
   permission: Permission,
   now: number,
   maxDepth: number,
-  lookup: (id: string) => CompiledAgent,
+  lookup: (id: Id<'agent'>) => CompiledAgent,
   steps: StepBudget,
 ): DelegationSources | undefined {
-  const parents = new Set<string>();
+  const parents = new Set<Id<'delegation'>>();
   let own = false;
   let length = 0;
   let tooDeep = false;

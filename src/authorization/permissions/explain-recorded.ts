@@ -1,3 +1,4 @@
+import { asId, type Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, StreamEventRow } from '../../storage/index.ts';
 import { approvalOfStep, isApprovalStep } from './approval.ts';
@@ -35,7 +36,7 @@ export async function explainRecorded(
   const row = isApprovalStep(recorded.reason)
     ? { ...recorded, ...(await waitingCall(db, approvalOfStep(recorded.resource ?? ''))) }
     : recorded;
-  const agentId = row.agent_id ?? '';
+  const agentId = row.agent_id ?? asId('agent', '');
   const policy = await readPolicyAt(db, agentId, row.seq);
   return policy?.isRecorded ? explainAsOf(db, policy, row) : explainOnCurrent(db, row);
 }
@@ -45,7 +46,7 @@ async function explainAsOf(
   { agents, subjects, complete }: PolicyAt,
   row: StreamEventRow,
 ): Promise<RecordedTrace> {
-  const agent = agents.get(row.agent_id ?? '') as CompiledAgent;
+  const agent = agents.get(row.agent_id ?? asId('agent', '')) as CompiledAgent;
   const { decision, request, state } = decideAgain(agents, agent, row);
   const refusedBy = decision.allowed ? undefined : decision.by;
   return {
@@ -58,7 +59,7 @@ async function explainAsOf(
 }
 
 async function explainOnCurrent(db: Db, row: StreamEventRow): Promise<RecordedTrace | undefined> {
-  const { agent, ids, lookup, complete } = await readChains(db, row.agent_id ?? '');
+  const { agent, ids, lookup, complete } = await readChains(db, row.agent_id ?? asId('agent', ''));
   if (!agent) return undefined;
   const request = requestOf(row, {});
   const state: DecisionState = {
@@ -83,7 +84,7 @@ const evaluatedOf = (decision: Decision): RecordedTrace['evaluated'] => ({
   reason: decision.allowed ? null : decision.reason,
 });
 
-async function changedSince(db: Db, agentIds: readonly string[], timestamp: number): Promise<boolean> {
+async function changedSince(db: Db, agentIds: readonly Id<'agent'>[], timestamp: number): Promise<boolean> {
   const agent = await db
     .selectFrom('agents')
     .select('id')
@@ -102,7 +103,7 @@ async function changedSince(db: Db, agentIds: readonly string[], timestamp: numb
   return delegation !== undefined;
 }
 
-const waitingCall = (db: Db, approvalId: string) =>
+const waitingCall = (db: Db, approvalId: Id<'approval'>) =>
   db
     .selectFrom('approvals')
     .select(['action', 'resource', 'arguments as parameters'])

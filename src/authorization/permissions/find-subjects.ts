@@ -1,5 +1,6 @@
 import type { Visibility } from '../../access/principal.ts';
 import { LegateError } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { agentsOfStatus } from '../agents/agent-state.ts';
 import { AgentErrors } from '../agents/errors.ts';
@@ -13,7 +14,7 @@ const MAX_EXAMINED = 5000;
 type SubjectQuestion = Pick<AuthorizeInput, 'action' | 'resource' | 'arguments' | 'context'>;
 
 interface Subject {
-  readonly id: string;
+  readonly id: Id<'agent'>;
   readonly name: string;
   readonly ownerId: string;
 }
@@ -33,8 +34,8 @@ export async function findSubjects(
   asker: Asker,
   visibility: Visibility,
   question: SubjectQuestion,
-  page: { limit: number; after: string | undefined },
-): Promise<{ agents: SubjectFound[]; next: string | undefined }> {
+  page: { limit: number; after: Id<'agent'> | undefined },
+): Promise<{ agents: SubjectFound[]; next: Id<'agent'> | undefined }> {
   const found: SubjectFound[] = [];
   let after = page.after;
   for (let examined = 0; examined < MAX_EXAMINED; examined += SLICE) {
@@ -70,7 +71,7 @@ function ignoreGone(error: unknown): undefined {
 async function activeAgents(
   platform: Platform,
   visibility: Visibility,
-  after: string | undefined,
+  after: Id<'agent'> | undefined,
   limit: number,
 ): Promise<Subject[]> {
   const now = platform.clock.now();

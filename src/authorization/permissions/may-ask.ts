@@ -1,5 +1,6 @@
 import { actingAgent, type Principal } from '../../access/principal.ts';
 import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { agentStatus } from '../agents/agent-state.ts';
 import { AgentErrors } from '../agents/errors.ts';
 import type { CompiledAgent } from './compile.ts';
@@ -11,7 +12,7 @@ export function assertMayAsk(
   agent: CompiledAgent,
   now: number,
   isDryRun: boolean,
-  peek: (id: string) => CompiledAgent | undefined,
+  peek: (id: Id<'agent'>) => CompiledAgent | undefined,
 ): void {
   switch (p.kind) {
     case 'user':

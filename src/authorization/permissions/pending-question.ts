@@ -1,7 +1,7 @@
 import { type Actor, actorOf, application } from '../../access/actor.ts';
 import { actingAgent, type Principal } from '../../access/principal.ts';
 import { clockHour } from '../../kernel/clock.ts';
-import { isId, newId } from '../../kernel/ids.ts';
+import { asId, type Id, isId, newId } from '../../kernel/ids.ts';
 import { redact } from '../../kernel/redact.ts';
 import type { AuditRecord, BatchContext, Lacking, Need, Outcome, PendingDecision } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -38,7 +38,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   readonly #policy: PolicyCache;
   readonly #input: AuthorizeInput;
   readonly #asker: Asker;
-  readonly #agentId: string;
+  readonly #agentId: Id<'agent'>;
   readonly #onAllowed: ((delegationIds: readonly string[]) => void) | undefined;
   #principal: Principal | null;
   #principalEpoch: number;
@@ -61,7 +61,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     this.#onAllowed = onAllowed;
     this.#principal = asker.principal;
     this.#principalEpoch = asker.epoch;
-    this.#agentId = input.agentId ?? actingAgent(asker.principal) ?? '';
+    this.#agentId = asId('agent', input.agentId ?? actingAgent(asker.principal) ?? '');
     this.#call = new CallFacts(this.#ip(), input.arguments);
     this.#parameters =
       input.arguments === undefined || input.dryRun
@@ -81,7 +81,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     if (agent ? !agent.conditional && (agent.sources.length === 0 || !withArguments) : !withArguments) return undefined;
     if (this.#call.isHeavy) return this.#policy.nextTick().then(() => this.#loadAndEvaluate());
     if (!agent) return this.#loadAndEvaluate();
-    const missing = new Set<string>();
+    const missing = new Set<Id<'agent'>>();
     if (this.#mayAskNow(agent)) this.#dryEvaluate(agent, missing);
     return missing.size === 0 ? undefined : this.#loadAndEvaluate();
   }
@@ -92,7 +92,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     try {
       for (let round = 0; round < MAX_ROUNDS_AHEAD; round++) {
         const agent = (await this.#policy.load(database.read, this.#agentId)) && this.#peek();
-        const missing = new Set<string>();
+        const missing = new Set<Id<'agent'>>();
         if (!agent || !this.#mayAskNow(agent)) return;
         this.#dryEvaluate(agent, missing);
         if (missing.size === 0) return;
@@ -103,7 +103,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     }
   }
 
-  #dryEvaluate(agent: CompiledAgent, missing: Set<string>): void {
+  #dryEvaluate(agent: CompiledAgent, missing: Set<Id<'agent'>>): void {
     const { clock } = this.#platform;
     const { action, resource } = this.#input;
     decide(
@@ -278,7 +278,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     return loadedApproval(context, this.#digest);
   }
 
-  async #loadSource(db: Db, id: string): Promise<void> {
+  async #loadSource(db: Db, id: Id<'agent'>): Promise<void> {
     await this.#policy.loadAll(db, [id]);
     if (!this.#policy.peek(id)) throw new Error(`The agent ${id} of a delegation does not exist.`);
   }

@@ -109,7 +109,7 @@ const delegationAt = (row: DelegationRow, state: State): DelegationRow => ({
 
 async function readRows(
   db: Db,
-  ids: readonly string[],
+  ids: readonly Id<'agent'>[],
 ): Promise<{ readonly agents: readonly AgentRow[]; readonly delegations: readonly DelegationRow[] }> {
   const agents: AgentRow[] = [];
   const delegations: DelegationRow[] = [];

@@ -99,7 +99,7 @@ export class PolicyCache implements KnownAgents {
   }
 
   /** Reads the agents that are not in memory. */
-  async loadAll(db: Db, agentIds: readonly string[]): Promise<void> {
+  async loadAll(db: Db, agentIds: readonly Id<'agent'>[]): Promise<void> {
     const missing = agentIds.filter((id) => !this.#agents.has(id) && !this.#held?.has(id));
     for (const ids of chunk(missing, PAGE)) {
       await this.#read(db, () => db.selectFrom('agents').selectAll().where('id', 'in', ids).execute());
@@ -157,7 +157,7 @@ export class PolicyCache implements KnownAgents {
     this.#generation++;
     this.#held?.clear();
     // If this fails, the epoch does not advance, and the next batch tries again.
-    const held = new Set<string>();
+    const held = new Set<Id<'agent'>>();
     // Before the first refresh, reloading the cached agents is cheaper than reading all changes ever made.
     if (this.#epoch === 0) this.#agents.clear();
     else await this.#changed(db, held);
@@ -175,7 +175,7 @@ export class PolicyCache implements KnownAgents {
   }
 
   /** Adds the cached agents that have changed, or have received or lost a delegation, since the known epoch. */
-  async #changed(db: Db, held: Set<string>): Promise<void> {
+  async #changed(db: Db, held: Set<Id<'agent'>>): Promise<void> {
     for await (const { id } of changedAgents(db, this.#epoch)) if (this.#agents.has(id)) held.add(id);
     for await (const { to_agent } of changedDelegations(db, this.#epoch))
       if (this.#agents.has(to_agent)) held.add(to_agent);
@@ -193,9 +193,9 @@ export interface Chains {
   /** Undefined if the agent does not exist. */
   readonly agent: CompiledAgent | undefined;
   /** The agents that were read. */
-  readonly ids: readonly string[];
+  readonly ids: readonly Id<'agent'>[];
   /** An agent that was not read appears revoked, so its chains count as not held. */
-  readonly lookup: (id: string) => CompiledAgent;
+  readonly lookup: (id: Id<'agent'>) => CompiledAgent;
   /** False if there are more agents or entries than are read: the answer may lack what they pass on. */
   readonly complete: boolean;
 }
@@ -205,7 +205,7 @@ export interface Chains {
  * batch. Reads at most 1,000 agents and about 50,000 entries.
  */
 export async function readChains(db: Db, agentId: Id<'agent'>): Promise<Chains> {
-  const agents = new Map<string, CompiledAgent>();
+  const agents = new Map<Id<'agent'>, CompiledAgent>();
   const waiting = new Set([agentId]);
   let entries = 0;
   while (waiting.size > 0 && agents.size < MAX_CHAIN_AGENTS && entries < MAX_CHAIN_ENTRIES) {
@@ -233,12 +233,12 @@ export async function readChains(db: Db, agentId: Id<'agent'>): Promise<Chains> 
 export async function evaluateWithAgents<T>(
   db: Db,
   initialRows: readonly AgentRow[],
-  question: (lookup: (id: string) => CompiledAgent) => T,
+  question: (lookup: (id: Id<'agent'>) => CompiledAgent) => T,
 ): Promise<T> {
   const agents = new Map((await compileAll(db, initialRows)).map((agent) => [agent.id, agent]));
   for (;;) {
-    const missing = new Set<string>();
-    const lookup = (id: string): CompiledAgent => {
+    const missing = new Set<Id<'agent'>>();
+    const lookup = (id: Id<'agent'>): CompiledAgent => {
       const agent = agents.get(id);
       if (!agent) missing.add(id);
       return agent ?? UNREAD;
@@ -254,7 +254,7 @@ export async function evaluateWithAgents<T>(
   }
 }
 
-async function readAgents(db: Db, ids: readonly string[]): Promise<CompiledAgent[]> {
+async function readAgents(db: Db, ids: readonly Id<'agent'>[]): Promise<CompiledAgent[]> {
   const agents: CompiledAgent[] = [];
   for (const page of chunk(ids, PAGE)) {
     agents.push(...(await compileAll(db, await db.selectFrom('agents').selectAll().where('id', 'in', page).execute())));
@@ -274,7 +274,7 @@ async function compileAll(db: Db, rows: readonly AgentRow[]): Promise<CompiledAg
  * Returns delegations by receiving agent, oldest first, without revoked ones and those that ended before `since`. Each
  * decision checks the end of the others itself.
  */
-async function inboundOf(db: Db, agentIds: readonly string[], since = 0): Promise<Map<string, Received[]>> {
+async function inboundOf(db: Db, agentIds: readonly Id<'agent'>[], since = 0): Promise<Map<string, Received[]>> {
   const byAgent = new Map<string, Received[]>();
   if (agentIds.length === 0) return byAgent;
   const rows = await db

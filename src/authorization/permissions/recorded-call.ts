@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import { type Decided, readDecided } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { isApprovalStep } from './approval.ts';
@@ -55,7 +56,7 @@ export class RecordedState implements DecisionState {
   }
 
   /** An agent that was not read appears revoked, so its chains count as not held. */
-  agent(id: string): CompiledAgent {
+  agent(id: Id<'agent'>): CompiledAgent {
     return this.#agents.get(id) ?? UNREAD;
   }
 

@@ -35,7 +35,7 @@ interface Cell {
 /** Makes the decisions of one agent again under a draft, one after the other in recorded order. */
 export class Simulation {
   readonly #db: Db;
-  readonly #agentId: string;
+  readonly #agentId: Id<'agent'>;
   readonly #permissions: readonly Permission[];
   readonly #cells = new Map<string, Cell>();
   #policy: PolicyAt | undefined;

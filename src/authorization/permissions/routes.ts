@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { afterCursor, nextPage, PageQuery } from '../../http/page.ts';
 import { CommonErrors, LegateError, validationFailed } from '../../kernel/errors.ts';
+import { idOf, idParams } from '../../kernel/id-schema.ts';
 import { parseIp } from '../../kernel/ip.ts';
 import { isoInstant, jsonObject, text } from '../../kernel/json.ts';
 import { type Call, defineRoute } from '../../platform.ts';
@@ -26,7 +27,7 @@ export const CallContext = z.strictObject({
 
 export const AuthorizeBody = z
   .strictObject({
-    agentId: text(64).optional().meta({ description: 'Optional for an agent that asks about itself.' }),
+    agentId: idOf('agent', text(64)).optional().meta({ description: 'Optional for an agent that asks about itself.' }),
     action: Action,
     resource: Resource,
     arguments: jsonObject(AUTHORIZE_BODY_LIMIT).optional(),
@@ -247,7 +248,7 @@ export const permissionRoutes = [
       'Nothing is counted or recorded. Includes resources that need approval, other arguments or a later hour.',
     access: mayCheck,
     effect: 'none',
-    params: z.object({ id: z.string() }),
+    params: idParams('agent'),
     body: FilterBody,
     responses: {
       200: z
@@ -287,7 +288,7 @@ export const permissionRoutes = [
         askerOf(call),
         call.visibility,
         { action, resource },
-        { limit, after: afterCursor(cursor) },
+        { limit, after: afterCursor('agent', cursor) },
       );
       const link = nextPage(call.url, next === undefined ? undefined : Buffer.from(next).toString('base64url'));
       return {

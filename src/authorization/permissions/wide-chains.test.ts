@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { SYSTEM } from '../../access/actor.ts';
 import { chunk } from '../../kernel/chunk.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 
 /** More agents than are read for one answer. Each delegates a resource of its own. */
 const SOURCES = 1100;
@@ -25,7 +25,7 @@ beforeAll(async () => {
       token_hash: `hash ${i}`,
       permissions: JSON.stringify([{ resource: `db:${i}`, actions: ['read'] }]),
     }));
-    const link = (from: string, to: string, resource: string) => ({
+    const link = (from: Id<'agent'>, to: Id<'agent'>, resource: string) => ({
       id: newId('delegation', now),
       from_agent: from,
       to_agent: to,
@@ -43,7 +43,7 @@ beforeAll(async () => {
     });
     // The first WIDTH delegate to the target; every other one to one of these.
     const links = agents.map(({ id }, i) =>
-      i < WIDTH ? link(id, target.id, `db:${i}`) : link(id, agents[i % WIDTH]?.id ?? '', `db:${i}`),
+      i < WIDTH ? link(id, target.id, `db:${i}`) : link(id, agents[i % WIDTH]?.id as Id<'agent'>, `db:${i}`),
     );
     for (const rows of chunk(agents)) await db.insertInto('agents').values(rows).execute();
     for (const rows of chunk(links)) await db.insertInto('delegations').values(rows).execute();

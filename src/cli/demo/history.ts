@@ -99,7 +99,7 @@ async function decideEachKind(
 }
 
 const recordOf = (row: StreamEventRow): AuditRecord => ({
-  id: row.id,
+  id: row.id as AuditRecord['id'],
   agentId: row.agent_id as AuditRecord['agentId'],
   userId: row.user_id as AuditRecord['userId'],
   action: row.action as string,

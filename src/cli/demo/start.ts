@@ -7,6 +7,7 @@ import { SYSTEM } from '../../access/actor.ts';
 import { LegateClient } from '../../client/index.ts';
 import { type Listening, listen } from '../../http/node.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { createRequestedLink, insertUser } from '../../people/users/index.ts';
 import type { Log } from '../../platform.ts';
 import { createLegate, type Legate } from '../../service.ts';
@@ -93,14 +94,14 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
 }
 
 /** Adds the people without passwords. Returns the id of the administrator. */
-async function addPeople({ platform }: Legate): Promise<string> {
+async function addPeople({ platform }: Legate): Promise<Id<'user'>> {
   const rows = await platform.ledger.change(SYSTEM, async (change) => {
     const made = [];
     for (const { email, name, role } of PEOPLE)
       made.push(await insertUser(change, { email, name, role, passwordHash: null, emailVerified: true }));
     return made;
   });
-  return (rows.find(({ role }) => role === 'admin') as { id: string }).id;
+  return (rows.find(({ role }) => role === 'admin') as { id: Id<'user'> }).id;
 }
 
 async function assignTenants(admin: LegateClient): Promise<void> {
@@ -143,7 +144,7 @@ async function addSettings(
   });
 }
 
-async function signInLink({ platform, baseUrl, fetch }: Legate, userId: string, url: string): Promise<string> {
+async function signInLink({ platform, baseUrl, fetch }: Legate, userId: Id<'user'>, url: string): Promise<string> {
   const console = await fetch(new Request(`${baseUrl}/console`), { remoteAddress: '127.0.0.1' });
   const callbackUrl = `${url}${console.status === 404 ? '/account' : '/console'}`;
   const token = await platform.ledger.change(SYSTEM, (change) =>

@@ -1,5 +1,6 @@
 import type { Actor } from '../../access/actor.ts';
 import { Tracing } from '../../http/tracing.ts';
+import { asId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { callMetrics } from './call-metrics.ts';
@@ -50,8 +51,8 @@ export function recorderOf(platform: Platform): RecordCall {
     const resultBytes = answer && 'result' in answer ? Buffer.byteLength(JSON.stringify(answer.result)) : 0;
     const durable = platform.ledger.note({
       type: 'gateway.call',
-      agentId: auth.actorId ?? auth.agentId,
-      userId: auth.userId,
+      agentId: asId('agent', auth.actorId ?? auth.agentId),
+      userId: asId('user', auth.userId),
       data: {
         ...{ auditId: auditId ?? null, server, tool, outcome },
         ...{ durationMs, resultBytes, definition: definition ?? null },

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { type ChangeOptions, expecting } from '../../access/in-process.ts';
+import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { registerServer } from './register-server.ts';
@@ -26,9 +27,9 @@ export function mcpApi(platform: Platform, actor: Actor): McpApi {
     registerServer: async (input) =>
       registerServer(platform, parseWith(RegisterMcpServer, input), { caller, taken: 'replace' }),
     listServers: async () => (await listServers(platform.database.read, { limit: MAX_SERVERS })).map(toServer),
-    getServer: async (id) => toServer(await getServer(platform.database.read, id)),
+    getServer: async (id) => toServer(await getServer(platform.database.read, asId('mcpServer', id))),
     updateServer: async (id, input, options) =>
-      updateServer(platform, expecting(caller, options), id, parseWith(UpdateMcpServer, input)),
-    removeServer: async (id, options) => removeServer(platform, expecting(caller, options), id),
+      updateServer(platform, expecting(caller, options), asId('mcpServer', id), parseWith(UpdateMcpServer, input)),
+    removeServer: async (id, options) => removeServer(platform, expecting(caller, options), asId('mcpServer', id)),
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { McpErrors } from './errors.ts';
 import { registerServer } from './register-server.ts';
@@ -7,7 +8,6 @@ import { McpServer, RegisterMcpServer, UpdateMcpServer } from './schema.ts';
 import { getServer, listServers, toServer } from './store.ts';
 import { removeServer, updateServer } from './update-server.ts';
 
-const idParams = z.object({ id: z.string() });
 const { MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED } = McpErrors;
 
 /** Contract, section 12. */
@@ -38,7 +38,7 @@ export const serverRoutes = [
     responses: { 200: z.array(McpServer) },
     handle: async ({ query: { limit, cursor }, url }, platform) => {
       const { rows, next } = cutPage(
-        await listServers(platform.database.read, { limit: limit + 1, after: afterCursor(cursor) }),
+        await listServers(platform.database.read, { limit: limit + 1, after: afterCursor('mcpServer', cursor) }),
         limit,
       );
       return { status: 200, body: rows.map(toServer), ...nextPage(url, next) };
@@ -50,7 +50,7 @@ export const serverRoutes = [
     summary: 'Get an MCP server',
     access: 'admin',
     versioned: true,
-    params: idParams,
+    params: idParams('mcpServer'),
     responses: { 200: McpServer },
     errors: [MCP_SERVER_NOT_FOUND],
     handle: async (call, platform) => ({
@@ -65,7 +65,7 @@ export const serverRoutes = [
     access: 'admin',
     preview: true,
     versioned: true,
-    params: idParams,
+    params: idParams('mcpServer'),
     body: UpdateMcpServer,
     responses: { 200: McpServer },
     errors: [MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE],
@@ -82,7 +82,7 @@ export const serverRoutes = [
     access: 'admin',
     preview: true,
     versioned: true,
-    params: idParams,
+    params: idParams('mcpServer'),
     responses: { 204: null },
     errors: [MCP_SERVER_NOT_FOUND],
     handle: async (call, platform) => {

@@ -1,6 +1,6 @@
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Db, McpServerRow } from '../../storage/index.ts';
 import { McpErrors } from './errors.ts';
 import { MAX_SERVERS, type McpServer } from './schema.ts';
@@ -21,7 +21,7 @@ export const toServer = (row: McpServerRow): McpServer =>
   );
 
 /** Throws 404 MCP_SERVER_NOT_FOUND. */
-export async function getServer(db: Db, id: string): Promise<McpServerRow> {
+export async function getServer(db: Db, id: Id<'mcpServer'>): Promise<McpServerRow> {
   const row = isId('mcpServer', id)
     ? await db.selectFrom('mcp_servers').selectAll().where('id', '=', id).executeTakeFirst()
     : undefined;
@@ -35,7 +35,7 @@ export const findServerByName = (db: Db, name: string): Promise<McpServerRow | u
 /** Returns servers, oldest first, at most `limit`, after the id `after`. */
 export async function listServers(
   db: Db,
-  page: { limit: number; after?: string | undefined },
+  page: { limit: number; after?: Id<'mcpServer'> | undefined },
 ): Promise<McpServerRow[]> {
   let query = db.selectFrom('mcp_servers').selectAll();
   if (page.after !== undefined) query = query.where('id', '>', page.after);

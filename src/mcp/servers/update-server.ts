@@ -1,4 +1,5 @@
 import type { Changer } from '../../access/caller.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { McpServerRow } from '../../storage/index.ts';
@@ -10,7 +11,7 @@ import { findServerByName, getServer, toServer } from './store.ts';
 export async function updateServer(
   platform: Platform,
   caller: Changer,
-  id: string,
+  id: Id<'mcpServer'>,
   input: UpdateMcpServer,
 ): Promise<McpServer> {
   return platform.ledger.change(caller.actor, async (change) => {
@@ -45,7 +46,7 @@ export async function updateServer(
 /**
  * Removes a server. No more tokens are issued for it, and existing ones are invalid. Throws 404 MCP_SERVER_NOT_FOUND.
  */
-export async function removeServer(platform: Platform, caller: Changer, id: string): Promise<void> {
+export async function removeServer(platform: Platform, caller: Changer, id: Id<'mcpServer'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const row = await getServer(change.db, id);

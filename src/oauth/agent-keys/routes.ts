@@ -1,12 +1,11 @@
-import { z } from 'zod';
 import { AgentErrors } from '../../authorization/agents/index.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { AgentKeysErrors } from './errors.ts';
 import { getKeys, removeKeys, setKeys } from './keys.ts';
 import { AgentKeys, SetAgentKeys } from './schema.ts';
 
 const mayWrite = { scope: 'agents:write', resource: 'legate:agents', action: 'write', self: false } as const;
-const idParams = z.object({ id: z.string() });
 const { AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS } = AgentErrors;
 const { AGENT_KEYS_NOT_FOUND } = AgentKeysErrors;
 
@@ -21,7 +20,7 @@ export const agentKeysRoutes = [
       '7523, section 2.2; issuer and subject are its id) instead of its agent token. Replacing keys ends the ' +
       'access tokens that the agent obtained for itself.',
     access: mayWrite,
-    params: idParams,
+    params: idParams('agent'),
     body: SetAgentKeys,
     responses: { 200: AgentKeys },
     errors: [AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS],
@@ -35,7 +34,7 @@ export const agentKeysRoutes = [
     path: '/agents/:id/keys',
     summary: 'Get the public keys of an agent',
     access: { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true },
-    params: idParams,
+    params: idParams('agent'),
     responses: { 200: AgentKeys },
     errors: [AGENT_NOT_FOUND, AGENT_KEYS_NOT_FOUND],
     handle: async (call, platform) => ({ status: 200, body: await getKeys(platform, call, call.params.id) }),
@@ -46,7 +45,7 @@ export const agentKeysRoutes = [
     summary: 'Remove the public keys of an agent',
     description: 'Access tokens that the agent obtained for itself end immediately.',
     access: mayWrite,
-    params: idParams,
+    params: idParams('agent'),
     responses: { 204: null },
     errors: [AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS, AGENT_KEYS_NOT_FOUND],
     handle: async (call, platform) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LegateError, type validationFailed } from '../../kernel/errors.ts';
+import { idOf } from '../../kernel/id-schema.ts';
 import { parseWith, text } from '../../kernel/json.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
@@ -13,7 +14,7 @@ import { requestedScopes } from '../scope.ts';
 const MAX_STATE_CHARS = 4096;
 
 /** Parameters that are checked first: errors in them are never redirected. */
-const ClientParameters = z.object({ client_id: text(2048), redirect_uri: text(2048).optional() });
+const ClientParameters = z.object({ client_id: idOf('client', text(2048)), redirect_uri: text(2048).optional() });
 const CLIENT_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ClientParameters.shape));
 /** The other parameters of OAuth 2.1, section 4.1.1. Unknown ones are ignored. */
 const RequestParameters = z.object({

@@ -1,3 +1,4 @@
+import { asId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { readClientRow, toClient } from '../clients/client.ts';
 
@@ -7,7 +8,7 @@ const AUTHORIZE = /\/(oauth|mcp)\/authorize(\/consent)?$/;
 export async function findClientName(platform: Platform, { pathname, searchParams }: URL): Promise<string | undefined> {
   const id = AUTHORIZE.test(pathname) ? searchParams.get('client_id') : null;
   if (id === null || id.length > 2048 || !id.isWellFormed() || id.includes('\u0000')) return undefined;
-  const row = await readClientRow(platform.database, id);
+  const row = await readClientRow(platform.database, asId('client', id));
   if (!row) return undefined;
   const client = toClient(row);
   return client.name ?? client.documentHost ?? undefined;

@@ -1,6 +1,6 @@
 import { whyInactive } from '../../authorization/agents/index.ts';
 import type { LegateError } from '../../kernel/errors.ts';
-import { isId } from '../../kernel/ids.ts';
+import { asId, type Id, isId } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import { secretHash, secretsEqual } from '../../kernel/secrets.ts';
 import { readUnverified } from '../../people/federation/index.ts';
@@ -15,6 +15,7 @@ import { resolveClient } from './resolve-client.ts';
 
 /** The client id and secret of a request, from the body or from HTTP Basic (RFC 6749, section 2.3.1). */
 export interface ClientCredentials {
+  /** Of a client or of an agent. */
   readonly id: string;
   readonly secret: string | undefined;
   /** A JWT that the client signed (RFC 7523, section 2.2). */
@@ -116,7 +117,7 @@ export async function authenticateClient(
   by: ClientCredentials,
 ): Promise<{ client: Client; confidential: boolean }> {
   const { id, secret } = by;
-  const client = await resolveClient(platform, id);
+  const client = await resolveClient(platform, asId('client', id));
   if (!client) throw invalidClient(by, 'client-unknown');
   if (by.assertion !== undefined) {
     const reason = client.keys
@@ -175,7 +176,8 @@ export async function authenticateAgent(
 
 /** A client, or an agent that obtains tokens for itself. */
 export interface TokenHolder {
-  readonly id: string;
+  /** An agent is its own client. */
+  readonly id: Id<'client'>;
   /** Whether it authenticated with a secret or a key. */
   readonly confidential: boolean;
   readonly resources: readonly string[];
@@ -190,5 +192,5 @@ export async function authenticateHolder(platform: Platform, by: ClientCredentia
   const proof = await proveAgent(platform, by);
   const agent = await authenticateAgent(platform.database.read, by, platform.clock.now(), proof);
   if (typeof agent === 'string') throw invalidClient(by, agent);
-  return { id: agent.id, confidential: true, resources: [] };
+  return { id: asId('client', agent.id), confidential: true, resources: [] };
 }

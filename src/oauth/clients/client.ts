@@ -1,5 +1,6 @@
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type Database, type Db, type OAuthClientRow, prepared } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
 import { type ClientKeys, clientKeysOf, type KeyMembers } from './client-keys.ts';
@@ -24,7 +25,7 @@ export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'
 
 /** A registered client, or one described by a metadata document. */
 export interface Client {
-  readonly id: string;
+  readonly id: Id<'client'>;
   readonly name: string | null;
   readonly redirectUris: readonly string[];
   readonly grantTypes: readonly string[];
@@ -62,20 +63,22 @@ const canBeId = (id: string): boolean =>
   id.length <= MAX_CLIENT_ID_CHARS && !id.includes('\u0000') && id.isWellFormed();
 
 /** Reads a client inside a change. */
-export async function findClientRow(db: Db, id: string): Promise<OAuthClientRow | undefined> {
+export async function findClientRow(db: Db, id: Id<'client'>): Promise<OAuthClientRow | undefined> {
   if (!canBeId(id)) return undefined;
   return db.selectFrom('oauth_clients').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-const byId = prepared((db, id: string) => db.selectFrom('oauth_clients').selectAll().where('id', '=', id).compile());
+const byId = prepared((db, id: Id<'client'>) =>
+  db.selectFrom('oauth_clients').selectAll().where('id', '=', id).compile(),
+);
 
 /** Like `findClientRow`, by a prepared statement outside a change, for the token endpoint. */
-export async function readClientRow(database: Database, id: string): Promise<OAuthClientRow | undefined> {
+export async function readClientRow(database: Database, id: Id<'client'>): Promise<OAuthClientRow | undefined> {
   return canBeId(id) ? byId(database, database.read, id) : undefined;
 }
 
 /** Throws 404 CLIENT_NOT_FOUND. */
-export async function getClientRow(db: Db, id: string): Promise<OAuthClientRow> {
+export async function getClientRow(db: Db, id: Id<'client'>): Promise<OAuthClientRow> {
   const row = await findClientRow(db, id);
   if (!row) throw ClientErrors.CLIENT_NOT_FOUND();
   return row;

@@ -2,6 +2,7 @@ import { SYSTEM } from '../../access/actor.ts';
 import type { Changer } from '../../access/caller.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { OAuthClientRow } from '../../storage/index.ts';
 import { revokeUnusedAgents } from '../consent/consent-agent.ts';
@@ -16,7 +17,7 @@ import { deleteDocumentsBefore } from './stored-document.ts';
 /** Returns a page of clients, newest first. */
 export function listClients(
   platform: Platform,
-  page: { after: string | undefined; limit: number },
+  page: { after: Id<'client'> | undefined; limit: number },
 ): Promise<OAuthClientRow[]> {
   let query = platform.database.read.selectFrom('oauth_clients').selectAll();
   if (page.after !== undefined) query = query.where('id', '<', page.after);
@@ -27,7 +28,7 @@ export function listClients(
  * Deletes a client, ends its grants and revokes the agents that consents created for it. A client with a metadata
  * document has no row; it is listed while it has a live grant, and can ask people again. Throws 404 CLIENT_NOT_FOUND.
  */
-export async function deleteClient(platform: Platform, caller: Changer, id: string): Promise<void> {
+export async function deleteClient(platform: Platform, caller: Changer, id: Id<'client'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
     await caller.reauthorize(db);

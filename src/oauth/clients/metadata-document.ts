@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { LegateError } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { createGuardedFetch, type GuardedFetch, GuardedFetchError } from '../../operations/outbound/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { OAuthErrors } from '../errors.ts';
@@ -83,7 +84,7 @@ const unreachable = (message?: string): LegateError =>
  * fails. The cache is in memory, and in the database for other instances and restarts. Throws OAUTH_INVALID_CLIENT for
  * an invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read now.
  */
-export async function documentClient(platform: Platform, id: string): Promise<Client> {
+export async function documentClient(platform: Platform, id: Id<'client'>): Promise<Client> {
   const url = assertDocumentId(platform, id);
   const documents = platform.stateOf(metadataDocuments);
   const now = platform.clock.now();
@@ -97,7 +98,13 @@ export async function documentClient(platform: Platform, id: string): Promise<Cl
   return reading;
 }
 
-async function refresh(platform: Platform, documents: Documents, id: string, url: URL, now: number): Promise<Client> {
+async function refresh(
+  platform: Platform,
+  documents: Documents,
+  id: Id<'client'>,
+  url: URL,
+  now: number,
+): Promise<Client> {
   const stored = await findStored(platform, id, url);
   if (stored && stored.until > (documents.kept.get(id)?.until ?? 0)) documents.kept.set(id, stored);
   if (stored && now < stored.until) return stored.client;
@@ -114,7 +121,7 @@ async function refresh(platform: Platform, documents: Documents, id: string, url
 }
 
 /** Returns the client of the stored document; undefined if there is none, or this version does not accept it. */
-async function findStored(platform: Platform, id: string, url: URL): Promise<CachedClient | undefined> {
+async function findStored(platform: Platform, id: Id<'client'>, url: URL): Promise<CachedClient | undefined> {
   const stored = await findStoredDocument(platform.database.read, id);
   if (!stored) return undefined;
   try {
@@ -125,7 +132,7 @@ async function findStored(platform: Platform, id: string, url: URL): Promise<Cac
   }
 }
 
-async function read(platform: Platform, documents: Documents, id: string, url: URL): Promise<Client> {
+async function read(platform: Platform, documents: Documents, id: Id<'client'>, url: URL): Promise<Client> {
   try {
     const response = await documents.fetch(url, {
       headers: { accept: 'application/json' },
@@ -159,7 +166,7 @@ function parse(body: Uint8Array): Record<string, unknown> {
   throw unusable('The client ID metadata document is not a JSON object.');
 }
 
-function clientFromDocument(id: string, url: URL, document: Record<string, unknown>): Client {
+function clientFromDocument(id: Id<'client'>, url: URL, document: Record<string, unknown>): Client {
   if (document['client_id'] !== id) throw unusable('The client ID metadata document has another client_id.');
   if ('client_secret' in document || 'client_secret_expires_at' in document)
     throw unusable('A client ID metadata document must not contain a secret.');

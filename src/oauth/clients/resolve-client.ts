@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { type Client, readClientRow, toClient } from './client.ts';
 import { documentClient, isDocumentId } from './metadata-document.ts';
@@ -7,7 +8,7 @@ import { documentClient, isDocumentId } from './metadata-document.ts';
  * Returns undefined if there is none. Throws OAUTH_INVALID_CLIENT or OAUTH_TEMPORARILY_UNAVAILABLE for an unusable
  * document.
  */
-export async function resolveClient(platform: Platform, id: string): Promise<Client | undefined> {
+export async function resolveClient(platform: Platform, id: Id<'client'>): Promise<Client | undefined> {
   if (isDocumentId(id)) return platform.config.mcp.clientMetadataDocuments ? documentClient(platform, id) : undefined;
   const row = await readClientRow(platform.database, id);
   return row && row.origin !== 'document' ? toClient(row) : undefined;

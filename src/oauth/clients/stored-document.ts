@@ -27,7 +27,7 @@ export async function findStoredDocument(db: Db, clientId: Id<'client'>): Promis
  */
 export async function storeDocument(
   { ledger }: Pick<Platform, 'ledger'>,
-  clientId: string,
+  clientId: Id<'client'>,
   { text: document, until }: StoredDocument,
 ): Promise<void> {
   await ledger.maintain(async (db) => {

@@ -6,7 +6,7 @@ import {
   revokeAgents,
 } from '../../authorization/agents/index.ts';
 import type { Permission } from '../../authorization/permissions/index.ts';
-import type { Id } from '../../kernel/ids.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, OAuthGrantRow } from '../../storage/index.ts';
@@ -86,14 +86,14 @@ export async function bindAgent(
   change: Change,
   request: Pick<AuthorizationRequest, 'client' | 'target'>,
   { agent, userId, scopes }: Pick<Approval, 'agent' | 'userId' | 'scopes'>,
-): Promise<string> {
+): Promise<Id<'agent'>> {
   const { db, now } = change;
   const permissions = permissionsOfScopes(platform, scopes, request.target.server);
   if (agent !== NEW_AGENT) {
     const row = await db
       .selectFrom('agents')
       .selectAll()
-      .where('id', '=', agent)
+      .where('id', '=', asId('agent', agent))
       .where('owner_id', '=', userId)
       .where('type', '=', 'delegated')
       .executeTakeFirst();

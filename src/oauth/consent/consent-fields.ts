@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import { badge, checkbox, details, group, html, notice, radios, type Texts } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Client } from '../clients/client.ts';
@@ -51,7 +52,7 @@ export function scopeChoices(t: Texts, scopes: readonly string[], ticked?: reado
 export async function agentChoice(
   platform: Platform,
   t: Texts,
-  userId: string,
+  userId: Id<'user'>,
   client: Client,
   typed: string | undefined,
   open: boolean,

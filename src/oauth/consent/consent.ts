@@ -132,7 +132,7 @@ export async function insertCode(
 }
 
 /** Notes that a client is in use. */
-export const touchClient = prepared((db, now: number, id: string) =>
+export const touchClient = prepared((db, now: number, id: Id<'client'>) =>
   db.updateTable('oauth_clients').set({ last_used_at: now }).where('id', '=', id).compile(),
 );
 

@@ -3,7 +3,7 @@ import type { Visibility } from '../../access/principal.ts';
 import { endDelegations } from '../../authorization/delegations/index.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { isId } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, OAuthGrantRow } from '../../storage/index.ts';
@@ -84,7 +84,11 @@ export async function endGrants(
 }
 
 /** Ends all grants of these users and deletes their pending codes and consents, so that clients have to ask again. */
-export async function endGrantsOfUsers(change: Change, userIds: readonly string[], reason: EndReason): Promise<void> {
+export async function endGrantsOfUsers(
+  change: Change,
+  userIds: readonly Id<'user'>[],
+  reason: EndReason,
+): Promise<void> {
   for (const batch of chunk(userIds)) {
     await change.db.deleteFrom('oauth_codes').where('user_id', 'in', batch).where('used_at', 'is', null).execute();
     await change.db.deleteFrom('oauth_consents').where('user_id', 'in', batch).execute();
@@ -116,7 +120,7 @@ export function findGrants(
   db: Db,
   visibility: Visibility,
   now: number,
-  page: { after: string | undefined; limit: number },
+  page: { after: Id<'grant'> | undefined; limit: number },
 ): Promise<GrantWithNames[]> {
   let query = whereVisible(db, visibility).where('oauth_grants.expires_at', '>', now);
   if (page.after !== undefined) query = query.where('oauth_grants.id', '<', page.after);

@@ -16,13 +16,13 @@ interface Remembered {
   readonly expires_at: number | null;
 }
 
-const findConsent = prepared<[string, string, string, string], Remembered>(
+const findConsent = prepared<[Id<'user'>, Id<'client'>, string, string], Remembered>(
   (db, userId, clientId, redirectUri, resource) =>
     db
       .selectFrom('oauth_consents')
       .innerJoin('agents', 'agents.id', 'oauth_consents.agent_id')
       .select(['oauth_consents.scope', 'oauth_consents.agent_id', 'agents.revoked_at', 'agents.expires_at'])
-      .where('oauth_consents.user_id', '=', userId as Id<'user'>)
+      .where('oauth_consents.user_id', '=', userId)
       .where('oauth_consents.client_id', '=', clientId)
       .where('oauth_consents.redirect_uri', '=', redirectUri)
       .where('oauth_consents.resource', '=', resource)

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { Enterprise, Workload } from '../../access/actor.ts';
 import type { Branded } from '../../kernel/branded.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
-import type { Id } from '../../kernel/ids.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Platform } from '../../platform.ts';
 import { keyRing, type SigningKey } from './keys.ts';
 
 /** The current actor, with the previous actors nested (RFC 8693, section 4.1). */
 export interface Act {
-  readonly sub: string;
+  readonly sub: Id<'agent'>;
   readonly act?: Act;
 }
 
@@ -20,9 +20,9 @@ export type Jti = Branded<string, 'Jti'>;
 export interface Claims {
   readonly iss: string;
   /** The agent. */
-  readonly sub: string;
+  readonly sub: Id<'agent'>;
   readonly aud: string;
-  readonly client_id: string;
+  readonly client_id: Id<'client'>;
   /** Space-separated. */
   readonly scope: string;
   readonly iat: number;
@@ -30,7 +30,7 @@ export interface Claims {
   /** Starts with the id of the grant; the token ends with it. */
   readonly jti: Jti;
   /** The person for whom the agent acts. */
-  readonly user_id: string;
+  readonly user_id: Id<'user'>;
   readonly act?: Act;
   /** The workload whose assertion was exchanged for the token (contract 23.4). */
   readonly workload?: Workload;
@@ -41,7 +41,7 @@ export interface Claims {
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 export const newJti = (grantId: Id<'grant'>): Jti => `${grantId}.${randomBytes(12).toString('base64url')}` as Jti;
-export const grantOfJti = (jti: Jti): string => jti.slice(0, Math.max(0, jti.indexOf('.')));
+export const grantOfJti = (jti: Jti): Id<'grant'> => asId('grant', jti.slice(0, Math.max(0, jti.indexOf('.'))));
 
 export function signAccessToken(platform: Platform, claims: Claims): string {
   const { current } = keyRing(platform);

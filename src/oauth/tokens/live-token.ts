@@ -1,5 +1,6 @@
 import { isActive } from '../../authorization/agents/index.ts';
 import { growingCache } from '../../kernel/growing-cache.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -78,7 +79,7 @@ async function readTokenState(db: Db, { jti, act }: Claims): Promise<TokenState 
 }
 
 /** Reads a live grant. With `jti`, also reads whether this access token itself was revoked. */
-const readGrant = (db: Db, id: string, jti = '') =>
+const readGrant = (db: Db, id: Id<'grant'>, jti = '') =>
   db
     .selectFrom('oauth_grants')
     .innerJoin('agents', 'agents.id', 'oauth_grants.agent_id')

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentErrors } from '../../authorization/agents/index.ts';
+import { idOf, idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { TrustErrors } from './errors.ts';
 import { CreateTrust, MAX_TRUST, Trust } from './schema.ts';
@@ -7,8 +8,7 @@ import { addTrust, listTrust, removeTrust } from './trust.ts';
 
 const mayRead = { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true } as const;
 const mayWrite = { scope: 'agents:write', resource: 'legate:agents', action: 'write', self: false } as const;
-const idParams = z.object({ id: z.string() });
-const bothIds = z.object({ id: z.string(), trustId: z.string() });
+const bothIds = z.object({ id: idOf('agent'), trustId: idOf('trust') });
 const { AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS } = AgentErrors;
 
 /** Contract 23.4. */
@@ -22,7 +22,7 @@ export const trustRoutes = [
       'endpoint (grant type `urn:ietf:params:oauth:grant-type:jwt-bearer`), so that it needs no secret of this ' +
       `service. An agent trusts at most ${MAX_TRUST} workloads.`,
     access: mayWrite,
-    params: idParams,
+    params: idParams('agent'),
     body: CreateTrust,
     responses: { 201: Trust },
     errors: [
@@ -42,7 +42,7 @@ export const trustRoutes = [
     path: '/agents/:id/trust',
     summary: 'List the workloads that may act as an agent',
     access: mayRead,
-    params: idParams,
+    params: idParams('agent'),
     responses: { 200: z.array(Trust) },
     errors: [AGENT_NOT_FOUND],
     handle: async (call, platform) => ({ status: 200, body: await listTrust(platform, call, call.params.id) }),
@@ -53,7 +53,7 @@ export const trustRoutes = [
     summary: 'Remove all trusted workloads of an agent',
     description: 'Access tokens issued through them end immediately.',
     access: mayWrite,
-    params: idParams,
+    params: idParams('agent'),
     responses: { 204: null },
     errors: [AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS],
     handle: async (call, platform) => {

@@ -25,7 +25,7 @@ const findTrust = (db: Db, agentId: Id<'agent'>): Promise<AgentTrustRow[]> =>
   db.selectFrom('agent_trust').selectAll().where('agent_id', '=', agentId).orderBy('id').execute();
 
 /** Returns the workloads that an agent trusts, oldest first. Throws 404 AGENT_NOT_FOUND. */
-export async function listTrust(platform: Platform, { visibility }: Caller, agentId: string): Promise<Trust[]> {
+export async function listTrust(platform: Platform, { visibility }: Caller, agentId: Id<'agent'>): Promise<Trust[]> {
   const db = platform.database.read;
   await getAgentRow(db, visibility, agentId);
   return (await findTrust(db, agentId)).map(toTrust);
@@ -38,7 +38,7 @@ export async function listTrust(platform: Platform, { visibility }: Caller, agen
 export async function addTrust(
   platform: Platform,
   caller: Caller,
-  agentId: string,
+  agentId: Id<'agent'>,
   input: CreateTrust,
 ): Promise<Trust> {
   return platform.ledger.change(caller.actor, async (change) => {
@@ -79,7 +79,7 @@ export async function addTrust(
 export async function removeTrust(
   platform: Platform,
   caller: Caller,
-  agentId: string,
+  agentId: Id<'agent'>,
   trustId: string | undefined,
 ): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {

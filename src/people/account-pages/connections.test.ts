@@ -15,6 +15,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import type { Id } from '../../kernel/ids.ts';
 
 const MINUTE = 60_000;
 let t: TestService;
@@ -45,7 +46,7 @@ beforeAll(async () => {
 const PASSWORD = 'correct horse battery staple';
 interface Person {
   readonly browser: FormClient;
-  readonly id: string;
+  readonly id: Id<'user'>;
   readonly email: string;
 }
 async function newPerson(): Promise<Person> {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { asUser, type Principal } from '../../access/principal.ts';
 import { LegateError } from '../../kernel/errors.ts';
+import { idOf } from '../../kernel/id-schema.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import {
   actions,
   button,
@@ -30,10 +32,14 @@ import { type AnyCall, findPagePerson, PATHS } from './form.ts';
 import { signedOut } from './sign-in-page.ts';
 
 /** `id` is the session to end; without it, all sessions except the current one end. */
-export const EndSessionForm = z.strictObject({ id: z.string().max(200).optional() }).meta({ id: 'EndSessionForm' });
+export const EndSessionForm = z
+  .strictObject({ id: idOf('session', z.string().max(200)).optional() })
+  .meta({ id: 'EndSessionForm' });
 
-const currentOf = (principal: Principal): string | null =>
-  principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
+const currentOf = (principal: Principal): Id<'session'> | null =>
+  principal.kind === 'user' && principal.via === 'session' && principal.credentialId !== null
+    ? asId('session', principal.credentialId)
+    : null;
 
 /** GET: the user's sessions, that of this browser first. */
 export async function devicesPage(platform: Platform, call: AnyCall): Promise<Response> {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { idOf } from '../../kernel/id-schema.ts';
+import { asId } from '../../kernel/ids.ts';
 import { languageOf, pathOf, seeOther } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { removePasskey, withSession } from '../sign-in/passkeys/index.ts';
@@ -11,7 +13,7 @@ import { passkeysPage } from './passkeys-page.ts';
 export const PasskeysForm = z
   .strictObject({
     action: z.enum(['remove', 'confirm']),
-    id: z.string().max(100).default(''),
+    id: idOf('passkey', z.string().max(100)).default(asId('passkey', '')),
     code: z.string().max(100).default(''),
   })
   .meta({ id: 'PasskeysForm' });

@@ -3,6 +3,7 @@ import { asUser } from '../../access/principal.ts';
 import type { Scope } from '../../access/scopes.ts';
 import { DAY_MS, isoTime } from '../../kernel/clock.ts';
 import { CommonErrors, type Issue, LegateError } from '../../kernel/errors.ts';
+import { idOf } from '../../kernel/id-schema.ts';
 import { parseWith, text } from '../../kernel/json.ts';
 import { messageOf, type Problem, pathOf, seeOther, type Texts, textsFor } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -32,7 +33,9 @@ export const TokenForm = z
   .meta({ id: 'TokenForm' });
 type TokenForm = z.output<typeof TokenForm>;
 
-export const RevokeTokenForm = z.strictObject({ id: z.string().max(100) }).meta({ id: 'RevokeTokenForm' });
+export const RevokeTokenForm = z
+  .strictObject({ id: idOf('apiToken', z.string().max(100)) })
+  .meta({ id: 'RevokeTokenForm' });
 
 /** POST: creates a token and shows it. */
 export const tokenForm = (platform: Platform, call: AnyCall & { readonly body: TokenForm }): Promise<Response> => {

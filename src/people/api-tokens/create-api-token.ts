@@ -12,7 +12,7 @@ import { ApiTokenErrors } from './errors.ts';
 import type { ApiTokenWithSecret, CreateApiToken } from './schema.ts';
 
 /** The user for whom the token is created: by id (command line), or the authenticated user of a call. */
-type Maker = { readonly userId: string } | UserPrincipal;
+type Maker = { readonly userId: Id<'user'> } | UserPrincipal;
 
 /** Maximum number of API tokens of a user. */
 const MAX_PER_USER = 50;

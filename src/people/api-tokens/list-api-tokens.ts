@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { toApiToken } from './api-token.ts';
 import type { ApiToken } from './schema.ts';
@@ -8,8 +9,8 @@ import type { ApiToken } from './schema.ts';
  */
 export async function listApiTokens(
   platform: Platform,
-  userId: string,
-  page: { limit: number; after: string | undefined },
+  userId: Id<'user'>,
+  page: { limit: number; after: Id<'apiToken'> | undefined },
 ): Promise<ApiToken[]> {
   let query = platform.database.read
     .selectFrom('api_tokens')

@@ -1,10 +1,11 @@
 import type { Changer } from '../../access/caller.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { tokenRevoked } from './end-api-tokens.ts';
 import { ApiTokenErrors } from './errors.ts';
 
 /** Revokes an API token immediately, on every instance. 404 API_TOKEN_NOT_FOUND also for a token of another user. */
-export async function revokeApiToken(platform: Platform, caller: Changer, id: string): Promise<void> {
+export async function revokeApiToken(platform: Platform, caller: Changer, id: Id<'apiToken'>): Promise<void> {
   if (!/^tok_[0-9a-z]{26}$/.test(id)) throw ApiTokenErrors.API_TOKEN_NOT_FOUND();
   await platform.ledger.change(caller.actor, async (change) => {
     const visibility = await caller.reauthorize(change.db);

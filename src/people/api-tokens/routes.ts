@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asUser } from '../../access/principal.ts';
 import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { SessionErrors, withRecentProof } from '../sessions/index.ts';
 import { createApiToken } from './create-api-token.ts';
@@ -48,7 +49,10 @@ export const apiTokenRoutes = [
     responses: { 200: z.array(ApiToken) },
     handle: async ({ principal, query: { limit, cursor }, url }, platform) => {
       const { rows, next } = cutPage(
-        await listApiTokens(platform, asUser(principal).userId, { limit: limit + 1, after: afterCursor(cursor) }),
+        await listApiTokens(platform, asUser(principal).userId, {
+          limit: limit + 1,
+          after: afterCursor('apiToken', cursor),
+        }),
         limit,
       );
       return { status: 200, body: rows, ...nextPage(url, next) };
@@ -62,7 +66,7 @@ export const apiTokenRoutes = [
     access: 'user',
     preview: true,
     effect: 'ownAccount',
-    params: z.object({ id: z.string() }),
+    params: idParams('apiToken'),
     responses: { 204: null },
     errors: [ApiTokenErrors.API_TOKEN_NOT_FOUND],
     handle: async (call, platform) => {

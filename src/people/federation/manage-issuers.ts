@@ -1,6 +1,6 @@
 import type { Changer } from '../../access/caller.ts';
 import { validationFailed } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, IssuerRow } from '../../storage/index.ts';
@@ -59,7 +59,7 @@ async function assertFree(platform: Platform, db: Db, row: IssuerRow): Promise<v
 export async function updateIssuer(
   platform: Platform,
   caller: Changer,
-  id: string,
+  id: Id<'issuer'>,
   input: UpdateIssuer,
 ): Promise<Issuer> {
   return platform.ledger.change(caller.actor, async (change) => {
@@ -104,7 +104,7 @@ export async function updateIssuer(
 /**
  * Removes an issuer. Tokens that it signed are no longer accepted. Throws 404 ISSUER_NOT_FOUND, 409 ISSUER_CONFIGURED.
  */
-export async function deleteIssuer(platform: Platform, caller: Changer, id: string): Promise<void> {
+export async function deleteIssuer(platform: Platform, caller: Changer, id: Id<'issuer'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const row = await getIssuerRow(platform, change.db, id);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { SessionErrors, withRecentProof } from '../sessions/index.ts';
 import { IssuerErrors } from './errors.ts';
@@ -6,7 +7,6 @@ import { createIssuer, deleteIssuer, updateIssuer } from './manage-issuers.ts';
 import { CreateIssuer, Issuer, MAX_ISSUERS, UpdateIssuer } from './schema.ts';
 import { getIssuer, listIssuers } from './store.ts';
 
-const idParams = z.object({ id: z.string() });
 const { REAUTHENTICATION_REQUIRED } = SessionErrors;
 const { ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, ISSUER_CONFIGURED } = IssuerErrors;
 
@@ -47,7 +47,7 @@ export const issuerRoutes = [
     summary: 'Get an issuer',
     access: 'admin',
     versioned: true,
-    params: idParams,
+    params: idParams('issuer'),
     responses: { 200: Issuer },
     errors: [ISSUER_NOT_FOUND],
     handle: async (call, platform) => ({
@@ -62,7 +62,7 @@ export const issuerRoutes = [
     description: 'Needs a recent use of the second factor, if the caller has one.',
     access: 'admin',
     versioned: true,
-    params: idParams,
+    params: idParams('issuer'),
     body: UpdateIssuer,
     responses: { 200: Issuer },
     errors: [ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, ISSUER_CONFIGURED, REAUTHENTICATION_REQUIRED],
@@ -87,7 +87,7 @@ export const issuerRoutes = [
     description: 'Its tokens are no longer accepted, and access tokens issued through it end immediately.',
     access: 'admin',
     versioned: true,
-    params: idParams,
+    params: idParams('issuer'),
     responses: { 204: null },
     errors: [ISSUER_NOT_FOUND, ISSUER_CONFIGURED],
     handle: async (call, platform) => {

@@ -76,13 +76,13 @@ export async function listIssuers(platform: Platform, db: Db): Promise<Issuer[]>
 }
 
 /** Throws 404 ISSUER_NOT_FOUND. */
-export async function getIssuer(platform: Platform, db: Db, id: string): Promise<Issuer> {
+export async function getIssuer(platform: Platform, db: Db, id: Id<'issuer'>): Promise<Issuer> {
   const configured = configuredIssuers(platform).find((issuer) => issuer.id === id);
   return configured ?? toIssuer(await getIssuerRow(platform, db, id));
 }
 
 /** Returns an issuer that the API may change. Throws 404 ISSUER_NOT_FOUND, 409 ISSUER_CONFIGURED. */
-export async function getIssuerRow(platform: Platform, db: Db, id: string): Promise<IssuerRow> {
+export async function getIssuerRow(platform: Platform, db: Db, id: Id<'issuer'>): Promise<IssuerRow> {
   if (configuredIssuers(platform).some((issuer) => issuer.id === id)) throw IssuerErrors.ISSUER_CONFIGURED();
   const row = isId('issuer', id)
     ? await db.selectFrom('issuers').selectAll().where('id', '=', id).executeTakeFirst()

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asUser } from '../../access/principal.ts';
 import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { languageOf } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
 import { SessionErrors, withRecentProof } from '../sessions/index.ts';
@@ -48,7 +49,7 @@ export const inviteRoutes = [
     responses: { 200: z.array(Invite) },
     handle: async ({ query: { limit, cursor }, url }, platform) => {
       const { rows, next } = cutPage(
-        await listInvites(platform, { limit: limit + 1, after: afterCursor(cursor) }),
+        await listInvites(platform, { limit: limit + 1, after: afterCursor('invite', cursor) }),
         limit,
       );
       return { status: 200, body: rows, ...nextPage(url, next) };
@@ -59,7 +60,7 @@ export const inviteRoutes = [
     path: '/invites/:id',
     summary: 'Withdraw an invitation',
     access: 'admin',
-    params: z.object({ id: z.string() }),
+    params: idParams('invite'),
     responses: { 204: null },
     errors: [INVITE_NOT_FOUND],
     handle: async (call, platform) => {

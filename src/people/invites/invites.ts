@@ -34,7 +34,7 @@ const toInvite = (row: InviteRow): Invite => ({
 export async function createInvite(
   platform: Platform,
   input: CreateInvite,
-  caller: Changer & { readonly userId: string },
+  caller: Changer & { readonly userId: Id<'user'> },
   language: Language,
 ): Promise<Invite & { url: string }> {
   if (platform.config.users.signUp === 'closed') throw UserErrors.INVITES_CLOSED();
@@ -80,7 +80,7 @@ export async function createInvite(
 /** Returns the invitations that can still be accepted, oldest first. For administrators. */
 export async function listInvites(
   platform: Platform,
-  page: { limit: number; after: string | undefined },
+  page: { limit: number; after: Id<'invite'> | undefined },
 ): Promise<Invite[]> {
   let query = platform.database.read.selectFrom('invites').selectAll().where('expires_at', '>', platform.clock.now());
   if (page.after !== undefined) query = query.where('id', '>', page.after);
@@ -88,7 +88,7 @@ export async function listInvites(
 }
 
 /** Withdraws an invitation. For administrators. 404 INVITE_NOT_FOUND. */
-export async function deleteInvite(platform: Platform, caller: Changer, id: string): Promise<void> {
+export async function deleteInvite(platform: Platform, caller: Changer, id: Id<'invite'>): Promise<void> {
   if (!isId('invite', id)) throw UserErrors.INVITE_NOT_FOUND();
   await platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;

@@ -1,5 +1,6 @@
 import { SYSTEM, UNKNOWN } from '../../access/actor.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { brandOf, type Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -55,7 +56,7 @@ export async function assertResetToken(
   platform: Platform,
   token: string,
   db: Db = platform.database.read,
-): Promise<{ userId: string }> {
+): Promise<{ userId: Id<'user'> }> {
   const found = await findOneTimeToken(db, platform.clock.now(), 'password-reset', token);
   if (!found) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
   return { userId: found.user_id };

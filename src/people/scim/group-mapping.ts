@@ -37,7 +37,7 @@ export const isMapped = (platform: Platform, { tenant_key, display_key }: ScimGr
  * Assigns users the strongest role and the tenant of their groups, after their groups changed. Without a mapped group,
  * their role is `user`, and they have no tenant if groups give tenants at all. Throws 409 LAST_ADMIN.
  */
-export async function applyGroups(platform: Platform, change: Change, userIds: readonly string[]): Promise<void> {
+export async function applyGroups(platform: Platform, change: Change, userIds: readonly Id<'user'>[]): Promise<void> {
   const all = mappings(platform);
   const givesRoles = all.some(({ role }) => role !== undefined);
   const givesTenants = all.some(({ tenant }) => tenant !== undefined);
@@ -59,7 +59,7 @@ export async function applyGroups(platform: Platform, change: Change, userIds: r
 }
 
 /** Returns the names of the groups of each user, in comparison form. */
-async function groupNames(db: Db, userIds: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+async function groupNames(db: Db, userIds: readonly Id<'user'>[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const rows = await db
     .selectFrom('scim_group_members')
     .innerJoin('scim_groups', 'scim_groups.id', 'scim_group_members.group_id')

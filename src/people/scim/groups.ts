@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { isId, newId } from '../../kernel/ids.ts';
+import { asId, type Id, isId, newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, ScimGroupRow } from '../../storage/index.ts';
@@ -28,7 +28,7 @@ const columnsIn = (db: Db): Columns => {
       .selectFrom('scim_group_members')
       .select('user_id')
       .where(sql<SqlBool>`${sql.ref('scim_group_members.group_id')} = ${sql.ref('scim_groups.id')}`)
-      .where('user_id', '=', id)}`;
+      .where('user_id', '=', asId('user', id))}`;
   return {
     id: { kind: 'exact', ref: sql.ref('scim_groups.id') },
     displayname: { kind: 'text', ref: sql.ref('scim_groups.display_name') },
@@ -41,7 +41,7 @@ const columnsIn = (db: Db): Columns => {
 const visible = (db: Db, { tenantId }: ScimScope) =>
   db.selectFrom('scim_groups').where('scim_groups.tenant_key', '=', tenantId ?? '');
 
-async function getRow(db: Db, scope: ScimScope, id: string): Promise<ScimGroupRow> {
+async function getRow(db: Db, scope: ScimScope, id: Id<'scimGroup'>): Promise<ScimGroupRow> {
   const row = isId('scimGroup', id)
     ? await visible(db, scope).selectAll('scim_groups').where('scim_groups.id', '=', id).executeTakeFirst()
     : undefined;
@@ -50,7 +50,7 @@ async function getRow(db: Db, scope: ScimScope, id: string): Promise<ScimGroupRo
 }
 
 /** Members who have moved to another tenant are not shown. */
-function membersIn(db: Db, { tenantId }: ScimScope, groupIds: readonly string[]) {
+function membersIn(db: Db, { tenantId }: ScimScope, groupIds: readonly Id<'scimGroup'>[]) {
   const query = db
     .selectFrom('scim_group_members')
     .innerJoin('users', 'users.id', 'scim_group_members.user_id')
@@ -113,37 +113,42 @@ export async function listScimGroups(platform: Platform, call: ScimCall, query: 
   return { total: Number(total), resources: await toResources(platform, db, scope, rows) };
 }
 
-export async function getScimGroup(platform: Platform, call: ScimCall, id: string): Promise<Resource> {
+export async function getScimGroup(platform: Platform, call: ScimCall, id: Id<'scimGroup'>): Promise<Resource> {
   const db = platform.database.read;
   const scope = scopeOf(call.principal);
   return toResource(platform, db, scope, await getRow(db, scope, id));
 }
 
-async function assertNameFree(db: Db, scope: ScimScope, name: string, except?: string): Promise<void> {
+async function assertNameFree(db: Db, scope: ScimScope, name: string, except?: Id<'scimGroup'>): Promise<void> {
   const other = await visible(db, scope)
     .select('scim_groups.id')
     .where('scim_groups.display_key', '=', name.toLowerCase())
-    .where('scim_groups.id', '<>', except ?? '')
+    .where('scim_groups.id', '<>', except ?? asId('scimGroup', ''))
     .executeTakeFirst();
   if (other) throw ScimErrors.SCIM_UNIQUENESS({ message: 'A group with this displayName already exists.' });
 }
 
 /** Returns the ids of the members. Throws SCIM_INVALID_VALUE if one of them is outside the scope. */
-async function membersOf(db: Db, scope: ScimScope, input: ScimGroupInput): Promise<string[]> {
-  const ids = [...new Set((input.members ?? []).map(({ value }) => value))];
-  const known: string[] = [];
+async function membersOf(db: Db, scope: ScimScope, input: ScimGroupInput): Promise<Id<'user'>[]> {
+  const ids = [...new Set((input.members ?? []).map(({ value }) => asId('user', value)))];
+  const known: Id<'user'>[] = [];
   for (const some of chunk(ids)) known.push(...(await visibleUserIds(db, scope, some)));
   if (known.length < ids.length)
     throw ScimErrors.SCIM_INVALID_VALUE({ message: 'members: one of them is not a user of this service.' });
   return ids;
 }
 
-async function memberIds(db: Db, groupId: string): Promise<string[]> {
+async function memberIds(db: Db, groupId: Id<'scimGroup'>): Promise<Id<'user'>[]> {
   const rows = await db.selectFrom('scim_group_members').select('user_id').where('group_id', '=', groupId).execute();
   return rows.map(({ user_id }) => user_id);
 }
 
-async function writeMembers({ db }: Change, groupId: string, before: readonly string[], after: readonly string[]) {
+async function writeMembers(
+  { db }: Change,
+  groupId: Id<'scimGroup'>,
+  before: readonly Id<'user'>[],
+  after: readonly Id<'user'>[],
+) {
   const [old, wanted] = [new Set(before), new Set(after)];
   const removed = before.filter((id) => !wanted.has(id));
   const added = after.filter((id) => !old.has(id));
@@ -185,14 +190,14 @@ export function createScimGroup(platform: Platform, call: ScimCall, input: ScimG
 }
 
 /** Replaces name and members (RFC 7644, section 3.5.1). */
-export const replaceScimGroup = (platform: Platform, call: ScimCall, id: string, input: ScimGroupInput) =>
+export const replaceScimGroup = (platform: Platform, call: ScimCall, id: Id<'scimGroup'>, input: ScimGroupInput) =>
   changeGroup(platform, call, id, () => input);
 
 /** Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY or _VALUE; then nothing is changed. */
 export const patchScimGroup = (
   platform: Platform,
   call: ScimCall,
-  id: string,
+  id: Id<'scimGroup'>,
   { Operations }: (typeof PatchRequest)['_output'],
 ): Promise<Resource> =>
   changeGroup(platform, call, id, ({ meta: _, ...document }) => {
@@ -205,7 +210,7 @@ export const patchScimGroup = (
 function changeGroup(
   platform: Platform,
   call: ScimCall,
-  id: string,
+  id: Id<'scimGroup'>,
   toInput: (current: Resource) => ScimGroupInput,
 ): Promise<Resource> {
   return scimChange(platform, call, async (change, scope) => {
@@ -242,7 +247,7 @@ function changeGroup(
 }
 
 /** Deletes the group. Its members lose the role and the tenant that the group gave them. */
-export function deleteScimGroup(platform: Platform, call: ScimCall, id: string): Promise<void> {
+export function deleteScimGroup(platform: Platform, call: ScimCall, id: Id<'scimGroup'>): Promise<void> {
   return scimChange(platform, call, async (change, scope) => {
     const { db } = change;
     const row = await getRow(db, scope, id);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CommonErrors } from '../../kernel/errors.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { UserErrors } from '../users/errors.ts';
 import { listAnswer, type Resource, resourceAnswer, SCIM_PATH } from './answer.ts';
@@ -22,7 +23,6 @@ const SCIM = { access: 'scim', mediaType: SCIM_JSON, errorBody: scimErrorBody } 
 const PUBLIC = { ...SCIM, access: 'public' } as const;
 /** Enough for a group of 10,000 members with their names. */
 const GROUP_LIMIT = 4 * 1_048_576;
-const ID = z.object({ id: z.string() });
 const {
   SCIM_INVALID_FILTER,
   SCIM_INVALID_PATH,
@@ -80,7 +80,7 @@ export const scimRoutes = [
     method: 'GET',
     path: `${SCIM_PATH}/Users/:id`,
     summary: 'Get a SCIM user',
-    params: ID,
+    params: idParams('user'),
     query: GetQuery,
     responses: { 200: ScimResource, 304: null },
     errors: [SCIM_RESOURCE_NOT_FOUND],
@@ -93,7 +93,7 @@ export const scimRoutes = [
     path: `${SCIM_PATH}/Users/:id`,
     summary: 'Replace a SCIM user',
     description: 'Absent attributes are cleared, except `active`. `active: false` suspends the user.',
-    params: ID,
+    params: idParams('user'),
     body: ScimUserInput,
     responses: { 200: ScimResource },
     errors: WRITE,
@@ -108,7 +108,7 @@ export const scimRoutes = [
     path: `${SCIM_PATH}/Users/:id`,
     summary: 'Patch a SCIM user',
     description: 'RFC 7644, section 3.5.2: add, remove and replace, with paths and filters. All operations or none.',
-    params: ID,
+    params: idParams('user'),
     body: PatchRequest,
     responses: { 200: ScimResource },
     errors: PATCH,
@@ -122,7 +122,7 @@ export const scimRoutes = [
     method: 'DELETE',
     path: `${SCIM_PATH}/Users/:id`,
     summary: 'Delete a SCIM user',
-    params: ID,
+    params: idParams('user'),
     responses: { 204: null },
     errors: [...VERSIONED, UserErrors.LAST_ADMIN],
     handle: async (call, platform) => {
@@ -162,7 +162,7 @@ export const scimRoutes = [
     method: 'GET',
     path: `${SCIM_PATH}/Groups/:id`,
     summary: 'Get a SCIM group',
-    params: ID,
+    params: idParams('scimGroup'),
     query: GetQuery,
     responses: { 200: ScimResource, 304: null },
     errors: [SCIM_RESOURCE_NOT_FOUND],
@@ -174,7 +174,7 @@ export const scimRoutes = [
     method: 'PUT',
     path: `${SCIM_PATH}/Groups/:id`,
     summary: 'Replace a SCIM group',
-    params: ID,
+    params: idParams('scimGroup'),
     body: ScimGroupInput,
     bodyLimit: GROUP_LIMIT,
     responses: { 200: ScimResource },
@@ -190,7 +190,7 @@ export const scimRoutes = [
     path: `${SCIM_PATH}/Groups/:id`,
     summary: 'Patch a SCIM group',
     description: 'RFC 7644, section 3.5.2: add, remove and replace, with paths and filters. All operations or none.',
-    params: ID,
+    params: idParams('scimGroup'),
     body: PatchRequest,
     bodyLimit: GROUP_LIMIT,
     responses: { 200: ScimResource },
@@ -205,7 +205,7 @@ export const scimRoutes = [
     method: 'DELETE',
     path: `${SCIM_PATH}/Groups/:id`,
     summary: 'Delete a SCIM group',
-    params: ID,
+    params: idParams('scimGroup'),
     responses: { 204: null },
     errors: [...VERSIONED, UserErrors.LAST_ADMIN],
     handle: async (call, platform) => {
@@ -238,7 +238,7 @@ export const scimRoutes = [
     method: 'GET',
     path: `${SCIM_PATH}/ResourceTypes/:id`,
     summary: 'Get a SCIM resource type',
-    params: ID,
+    params: z.object({ id: z.string() }),
     responses: { 200: ScimResource },
     errors: [SCIM_RESOURCE_NOT_FOUND],
     handle: (call, platform) => one(resourceTypes(platform), call.params.id),
@@ -256,7 +256,7 @@ export const scimRoutes = [
     method: 'GET',
     path: `${SCIM_PATH}/Schemas/:id`,
     summary: 'Get a SCIM schema',
-    params: ID,
+    params: z.object({ id: z.string() }),
     responses: { 200: ScimResource },
     errors: [SCIM_RESOURCE_NOT_FOUND],
     handle: (call, platform) => one(scimSchemas(platform), call.params.id),

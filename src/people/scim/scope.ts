@@ -1,6 +1,6 @@
 import { isNarrowed, type Principal } from '../../access/principal.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
-import type { Id } from '../../kernel/ids.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Call, Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
@@ -29,7 +29,7 @@ export const scimChange = <T>(
     const row = await change.db
       .selectFrom('users')
       .select('tenant_id')
-      .where('id', '=', principal ?? '')
+      .where('id', '=', principal ?? asId('user', ''))
       .executeTakeFirst();
     if (row && row.tenant_id !== scope.tenantId) throw CommonErrors.FORBIDDEN();
     return work(change, scope);

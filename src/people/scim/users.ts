@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { isoTime } from '../../kernel/clock.ts';
 import { LegateError } from '../../kernel/errors.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
@@ -80,13 +81,13 @@ const selected = (db: Db, scope: ScimScope) =>
 type Row = Awaited<ReturnType<ReturnType<typeof selected>['executeTakeFirstOrThrow']>>;
 
 /** Returns those of the given ids that are within the scope. */
-export async function visibleUserIds(db: Db, scope: ScimScope, ids: readonly string[]): Promise<string[]> {
+export async function visibleUserIds(db: Db, scope: ScimScope, ids: readonly Id<'user'>[]): Promise<Id<'user'>[]> {
   if (ids.length === 0) return [];
   const rows = await visible(db, scope).select('users.id').where('users.id', 'in', ids).execute();
   return rows.map(({ id }) => id);
 }
 
-async function getRow(db: Db, scope: ScimScope, id: string): Promise<Row> {
+async function getRow(db: Db, scope: ScimScope, id: Id<'user'>): Promise<Row> {
   const row = isUserId(id) ? await selected(db, scope).where('users.id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw ScimErrors.SCIM_RESOURCE_NOT_FOUND();
   return row;
@@ -163,7 +164,7 @@ export async function listScimUsers(platform: Platform, call: ScimCall, query: L
   return { total: Number(total), resources: await toResources(platform, db, scope, rows) };
 }
 
-export async function getScimUser(platform: Platform, call: ScimCall, id: string): Promise<Resource> {
+export async function getScimUser(platform: Platform, call: ScimCall, id: Id<'user'>): Promise<Resource> {
   const scope = scopeOf(call.principal);
   const db = platform.database.read;
   return toResource(platform, db, scope, await getRow(db, scope, id));
@@ -222,17 +223,17 @@ async function unlessTaken<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function assertUserNameFree(db: Db, userName: string, except: string | undefined): Promise<void> {
+async function assertUserNameFree(db: Db, userName: string, except: Id<'user'> | undefined): Promise<void> {
   const other = await db
     .selectFrom('scim_users')
     .select('user_id')
     .where('user_name_key', '=', emailKey(userName))
-    .where('user_id', '<>', except ?? '')
+    .where('user_id', '<>', except ?? asId('user', ''))
     .executeTakeFirst();
   if (other) throw ScimErrors.SCIM_UNIQUENESS({ message: 'A user with this userName already exists.' });
 }
 
-async function writeAttributes({ db }: Change, userId: string, input: ScimUserInput): Promise<void> {
+async function writeAttributes({ db }: Change, userId: Id<'user'>, input: ScimUserInput): Promise<void> {
   const columns = {
     user_name: input.userName,
     user_name_key: emailKey(input.userName),
@@ -249,14 +250,14 @@ async function writeAttributes({ db }: Change, userId: string, input: ScimUserIn
 }
 
 /** Replaces the attributes (RFC 7644, section 3.5.1). Absent ones are cleared, except `active`. */
-export const replaceScimUser = (platform: Platform, call: ScimCall, id: string, input: ScimUserInput) =>
+export const replaceScimUser = (platform: Platform, call: ScimCall, id: Id<'user'>, input: ScimUserInput) =>
   changeUser(platform, call, id, () => input);
 
 /** Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY or _VALUE; then nothing is changed. */
 export const patchScimUser = (
   platform: Platform,
   call: ScimCall,
-  id: string,
+  id: Id<'user'>,
   { Operations }: (typeof PatchRequest)['_output'],
 ): Promise<Resource> =>
   changeUser(platform, call, id, (row) => {
@@ -269,7 +270,7 @@ export const patchScimUser = (
 function changeUser(
   platform: Platform,
   call: ScimCall,
-  id: string,
+  id: Id<'user'>,
   toInput: (row: Row) => ScimUserInput,
 ): Promise<Resource> {
   return scimChange(platform, call, async (change, scope) => {
@@ -306,7 +307,7 @@ function changeUser(
   });
 }
 
-const getUserColumns = (db: Db, id: string): Promise<UserRow> =>
+const getUserColumns = (db: Db, id: Id<'user'>): Promise<UserRow> =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
 /**
@@ -337,7 +338,7 @@ async function changeEmail(
 }
 
 /** Deletes the account (contract 23.7). Throws 404, 409 LAST_ADMIN. */
-export async function deleteScimUser(platform: Platform, call: ScimCall, id: string): Promise<void> {
+export async function deleteScimUser(platform: Platform, call: ScimCall, id: Id<'user'>): Promise<void> {
   const scope = scopeOf(call.principal);
   await deleteUser(
     platform,

@@ -47,7 +47,7 @@ export interface NewSession {
 export async function createSession(
   platform: Platform,
   change: Change,
-  userId: string,
+  userId: Id<'user'>,
   device: Device,
   method: string,
   { authTime = change.now, bothFactors = false, provider }: Proof = {},

@@ -1,5 +1,6 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 
@@ -24,8 +25,8 @@ interface Ending {
   /** Client address of the request that ended the session, if there was one. */
   readonly ip?: string | null;
   /** Ids of the sessions to end; all sessions of the user if absent. */
-  readonly only?: readonly string[];
-  readonly except?: string | null;
+  readonly only?: readonly Id<'session'>[];
+  readonly except?: Id<'session'> | null;
 }
 
 /**
@@ -35,7 +36,7 @@ interface Ending {
 export async function endSessions(
   { config }: Platform,
   change: Change,
-  userId: string,
+  userId: Id<'user'>,
   { reason, ip, only, except }: Ending,
 ): Promise<number> {
   if (only?.length === 0) return 0;

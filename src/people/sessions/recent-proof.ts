@@ -1,6 +1,7 @@
 import { asUser, type Principal } from '../../access/principal.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
+import { asId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { SessionErrors } from './errors.ts';
@@ -66,7 +67,7 @@ async function findProof(platform: Platform, db: Db, caller: Principal): Promise
         .limit(1)
         .as('passkey_id'),
     )
-    .where('sessions.id', '=', credentialId)
+    .where('sessions.id', '=', asId('session', credentialId))
     .executeTakeFirst();
   if (!row) throw invalidCredential('principal-ended');
   const hasSecondFactor = row.two_factor_enabled === 1;

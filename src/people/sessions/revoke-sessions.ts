@@ -35,7 +35,7 @@ export async function revokeSession(
 export async function revokeSessions(
   platform: Platform,
   userId: Id<'user'>,
-  { reauthorize, reason, ip, actor, except }: Revoking & { readonly except: string | null },
+  { reauthorize, reason, ip, actor, except }: Revoking & { readonly except: Id<'session'> | null },
 ): Promise<number> {
   return platform.ledger.change(actor, async (change) => {
     await reauthorize?.(change.db);

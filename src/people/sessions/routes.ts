@@ -1,4 +1,5 @@
 import { asUser, type Principal } from '../../access/principal.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import { defineRoute } from '../../platform.ts';
 import { endCookie } from './cookie.ts';
 import { SessionErrors } from './errors.ts';
@@ -7,8 +8,10 @@ import { assertUser, revokeSession, revokeSessions } from './revoke-sessions.ts'
 import { Revoked, SessionId, SessionList, UserAndSessionId, UserId } from './schema.ts';
 
 /** Returns the session that the caller used; null for another credential, such as an API token. */
-const currentOf = (principal: Principal): string | null =>
-  principal.kind === 'user' && principal.via === 'session' ? principal.credentialId : null;
+const currentOf = (principal: Principal): Id<'session'> | null =>
+  principal.kind === 'user' && principal.via === 'session' && principal.credentialId !== null
+    ? asId('session', principal.credentialId)
+    : null;
 
 const { SESSION_NOT_FOUND, USER_NOT_FOUND } = SessionErrors;
 

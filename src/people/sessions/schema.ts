@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idOf, idParams } from '../../kernel/id-schema.ts';
 import { isoTimestamp } from '../../kernel/json.ts';
 
 const DeviceInfo = z
@@ -36,6 +37,6 @@ export const Revoked = z
   .object({ revoked: z.int().meta({ description: 'Number of sessions that ended.' }) })
   .meta({ id: 'RevokedSessions' });
 
-export const SessionId = z.object({ id: z.string() });
-export const UserId = z.object({ id: z.string() });
-export const UserAndSessionId = z.object({ id: z.string(), sid: z.string() });
+export const SessionId = idParams('session');
+export const UserId = idParams('user');
+export const UserAndSessionId = z.object({ id: idOf('user'), sid: idOf('session') });

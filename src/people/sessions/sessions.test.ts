@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { cpuTimer } from '../../../test/support/cpu.ts';
 import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { alive, idsOf, list, signIn, told } from '../../../test/support/sessions.ts';
+import { asId } from '../../kernel/ids.ts';
 
 const CHROME =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 ' +
@@ -260,9 +261,12 @@ describe('the sessions of a user, for administrators', () => {
     const session = await signIn(t, ada.id);
     const api = t.legate.sessions;
     expect(await api.list(ada.id)).toEqual([expect.objectContaining({ id: session.id, current: false })]);
-    await api.revoke(ada.id, session.id);
-    await expect(api.revoke(ada.id, session.id)).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND', status: 404 });
-    await expect(api.list('usr_x')).rejects.toMatchObject({ code: 'USER_NOT_FOUND' });
+    await api.revoke(ada.id, asId('session', session.id));
+    await expect(api.revoke(ada.id, asId('session', session.id))).rejects.toMatchObject({
+      code: 'SESSION_NOT_FOUND',
+      status: 404,
+    });
+    await expect(api.list(asId('user', 'usr_x'))).rejects.toMatchObject({ code: 'USER_NOT_FOUND' });
     await signIn(t, ada.id);
     expect(await api.revokeAll(ada.id)).toBe(1);
   });

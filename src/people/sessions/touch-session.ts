@@ -1,4 +1,5 @@
 import { SYSTEM } from '../../access/actor.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
 import { nextUse } from './use-order.ts';
@@ -9,7 +10,7 @@ const pending = new Map<string, Promise<void>>();
  * Records the use of a session and extends its expiry. Never throws: at worst the session ends a little early.
  * @param now records the use even if one was recorded within the last minute
  */
-export function touchSession(platform: Platform, sessionId: string, now: boolean): Promise<void> {
+export function touchSession(platform: Platform, sessionId: Id<'session'>, now: boolean): Promise<void> {
   const known = pending.get(sessionId);
   if (known) return known;
   const touching = touch(platform, sessionId, now).finally(() => pending.delete(sessionId));
@@ -17,7 +18,7 @@ export function touchSession(platform: Platform, sessionId: string, now: boolean
   return touching;
 }
 
-async function touch(platform: Platform, sessionId: string, always: boolean): Promise<void> {
+async function touch(platform: Platform, sessionId: Id<'session'>, always: boolean): Promise<void> {
   try {
     await platform.ledger.change(SYSTEM, async ({ db, now }) => {
       const row = await db

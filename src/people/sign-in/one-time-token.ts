@@ -1,5 +1,6 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Db, OneTimeTokenRow } from '../../storage/index.ts';
@@ -13,7 +14,7 @@ const KEPT_AFTER_EXPIRY_MS = HOUR_MS;
 export async function createOneTimeToken(
   { db, now }: Change,
   purpose: Purpose,
-  userId: string,
+  userId: Id<'user'>,
   lifetimeMs: number,
   data: Readonly<Record<string, unknown>> = {},
 ): Promise<string> {
@@ -44,7 +45,7 @@ export async function createOneTimeToken(
 export async function expireOldest(
   { db, now }: Change,
   purpose: Purpose,
-  userId: string,
+  userId: Id<'user'>,
   limit: number,
   counts: (data: string) => boolean = () => true,
 ): Promise<void> {
@@ -69,7 +70,7 @@ export async function expireOldest(
 export async function countCreatedSince(
   { db }: Change,
   purpose: Purpose,
-  userId: string,
+  userId: Id<'user'>,
   since: number,
   counts: (data: string) => boolean,
 ): Promise<number> {
@@ -119,7 +120,7 @@ export async function consumeOneTimeToken(
 /** Deletes all tokens of a user, or those of some purposes. */
 export async function deleteOneTimeTokens(
   { db }: Change,
-  userId: string,
+  userId: Id<'user'>,
   purposes?: readonly Purpose[],
 ): Promise<void> {
   let query = db.deleteFrom('one_time_tokens').where('user_id', '=', userId);

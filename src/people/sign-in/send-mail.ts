@@ -1,5 +1,6 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import { brandOf, type Language, pathOf } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -28,7 +29,7 @@ const MAX_MAILS_AN_HOUR = 30;
 export async function createRequestedLink(
   change: Change,
   purpose: 'magic-link' | 'password-reset',
-  userId: string,
+  userId: Id<'user'>,
   lifetimeMs: number,
   { device, ...data }: Readonly<Record<string, unknown>> & { readonly device?: string | undefined } = {},
 ): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Actor, UNKNOWN } from '../../access/actor.ts';
 import type { LegateError } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { emailKey } from '../users/email.ts';
@@ -13,7 +14,7 @@ export interface Attempt {
   /** As sent, if the attempt names an address. */
   readonly email?: string | null | undefined;
   /** The user concerned, if known. */
-  readonly userId?: string | undefined;
+  readonly userId?: Id<'user'> | undefined;
   readonly ip: string | null;
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { verifiedCosts } from '../../../test/support/cheap-argon2.ts';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { asId } from '../../kernel/ids.ts';
 
 const password = 'correct horse battery';
 let service: Promise<TestService> | undefined;
@@ -160,10 +161,10 @@ describe('deleting a user', () => {
       'trusted_devices',
       'sessions',
     ] as const)
-      expect([table, await read.selectFrom(table).select('user_id').where('user_id', '=', id).execute()]).toEqual([
+      expect([
         table,
-        [],
-      ]);
+        await read.selectFrom(table).select('user_id').where('user_id', '=', asId('user', id)).execute(),
+      ]).toEqual([table, []]);
   });
 });
 

@@ -14,7 +14,7 @@ const cookie = browserCookie('trusted_device', LIFETIME_MS);
 export async function trustDevice(
   platform: Platform,
   { db, now }: Change,
-  userId: string,
+  userId: Id<'user'>,
   userAgent: string | null,
 ): Promise<string> {
   const token = newSecret('deviceToken');
@@ -37,7 +37,7 @@ export const readDeviceToken = cookie.read;
 export async function isTrustedDevice(
   db: Db,
   now: number,
-  userId: string,
+  userId: Id<'user'>,
   deviceToken: string | undefined,
 ): Promise<boolean> {
   if (deviceToken === undefined || secretKind(deviceToken) !== 'deviceToken') return false;
@@ -72,7 +72,7 @@ const MAX_LISTED = 100;
 export async function listTrustedDevices(
   db: Db,
   now: number,
-  userId: string,
+  userId: Id<'user'>,
   deviceToken: string | undefined,
 ): Promise<TrustedDevice[]> {
   const rows = await db

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { afterCursor, cutPage, nextPage, PageQuery } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { createTenant } from './create-tenant.ts';
 import { TenantErrors } from './errors.ts';
@@ -27,7 +28,7 @@ export const tenantRoutes = [
     responses: { 200: z.array(Tenant) },
     handle: async ({ query: { limit, cursor }, url }, platform) => {
       const { rows, next } = cutPage(
-        await listTenants(platform, { limit: limit + 1, after: afterCursor(cursor) }),
+        await listTenants(platform, { limit: limit + 1, after: afterCursor('tenant', cursor) }),
         limit,
       );
       return { status: 200, body: rows, ...nextPage(url, next) };
@@ -38,7 +39,7 @@ export const tenantRoutes = [
     path: '/tenants/:id',
     summary: 'Get a tenant',
     access: 'admin',
-    params: z.object({ id: z.string() }),
+    params: idParams('tenant'),
     responses: { 200: Tenant },
     errors: [TenantErrors.TENANT_NOT_FOUND],
     handle: async (call, platform) => ({ status: 200, body: await getTenant(platform, call.params.id) }),

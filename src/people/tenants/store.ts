@@ -1,4 +1,5 @@
 import { isoTime } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, TenantRow } from '../../storage/index.ts';
 import { TenantErrors } from './errors.ts';
@@ -11,7 +12,7 @@ export const toTenant = (row: TenantRow): Tenant => ({
   createdAt: isoTime(row.created_at),
 });
 
-export async function tenantExists(db: Db, id: string): Promise<boolean> {
+export async function tenantExists(db: Db, id: Id<'tenant'>): Promise<boolean> {
   return (
     isTenantId(id) &&
     (await db.selectFrom('tenants').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
@@ -19,7 +20,7 @@ export async function tenantExists(db: Db, id: string): Promise<boolean> {
 }
 
 /** 404 TENANT_NOT_FOUND. */
-export async function getTenant(platform: Platform, id: string): Promise<Tenant> {
+export async function getTenant(platform: Platform, id: Id<'tenant'>): Promise<Tenant> {
   const row = isTenantId(id)
     ? await platform.database.read.selectFrom('tenants').selectAll().where('id', '=', id).executeTakeFirst()
     : undefined;
@@ -30,7 +31,7 @@ export async function getTenant(platform: Platform, id: string): Promise<Tenant>
 /** Returns up to `limit` tenants after the id `after`, oldest first. */
 export async function listTenants(
   platform: Platform,
-  page: { limit: number; after: string | undefined },
+  page: { limit: number; after: Id<'tenant'> | undefined },
 ): Promise<Tenant[]> {
   let query = platform.database.read.selectFrom('tenants').selectAll();
   if (page.after !== undefined) query = query.where('id', '>', page.after);

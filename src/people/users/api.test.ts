@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService } from '../../../test/support/service.ts';
+import { asId } from '../../kernel/ids.ts';
 
 const root = { email: 'root@example.com', password: 'correct horse battery' };
 
@@ -26,7 +27,12 @@ describe('legate.users', () => {
       .selectAll()
       .where('id', '=', alice.id)
       .executeTakeFirstOrThrow();
-    const many = Array.from({ length: 1100 }, (_item, i) => ({ ...row, id: `ext-${i}`, email: null, email_key: null }));
+    const many = Array.from({ length: 1100 }, (_item, i) => ({
+      ...row,
+      id: asId('user', `ext-${i}`),
+      email: null,
+      email_key: null,
+    }));
     for (let at = 0; at < many.length; at += 100)
       await platform.database.write
         .insertInto('users')

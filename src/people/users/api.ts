@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { type ChangeOptions, expecting } from '../../access/in-process.ts';
+import { asId, type Id } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Erasure } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -37,15 +38,17 @@ export const usersApi = (platform: Platform, actor: Actor): UsersApi => ({
   list: async (filter = {}) => {
     const parsed = parseWith(Filter, filter);
     const all: User[] = [];
-    for (;;) {
-      const page = await listUsers(platform, parsed, { limit: PAGE, after: all.at(-1)?.id });
+    for (let after: Id<'user'> | undefined; ; ) {
+      const page = await listUsers(platform, parsed, { limit: PAGE, after });
       all.push(...page);
-      if (page.length < PAGE) return all;
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return all;
+      after = asId('user', last.id);
     }
   },
-  get: (id) => getUser(platform, id),
+  get: (id) => getUser(platform, asId('user', id)),
   update: async (id, input, options) =>
-    updateUser(platform, expecting(applicationCaller(actor), options), id, parseWith(UpdateUser, input)),
-  delete: async (id, options) => deleteUser(platform, expecting(applicationCaller(actor), options), id),
-  erase: (id) => eraseUser(platform, applicationCaller(actor), id),
+    updateUser(platform, expecting(applicationCaller(actor), options), asId('user', id), parseWith(UpdateUser, input)),
+  delete: async (id, options) => deleteUser(platform, expecting(applicationCaller(actor), options), asId('user', id)),
+  erase: (id) => eraseUser(platform, applicationCaller(actor), asId('user', id)),
 });

@@ -1,4 +1,5 @@
 import type { Changer } from '../../access/caller.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { endApiTokens } from '../api-tokens/end-api-tokens.ts';
 import { revokeInvitesBy } from '../invites/invites.ts';
@@ -24,7 +25,7 @@ const OWNED = [
 export async function deleteUser(
   platform: Platform,
   caller: Changer,
-  id: string,
+  id: Id<'user'>,
   { erase = false }: { readonly erase?: boolean } = {},
 ): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {

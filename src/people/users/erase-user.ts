@@ -12,7 +12,7 @@ import { findUser } from './store.ts';
  * continues an erasure that was not completed. Throws the errors of {@link deleteUser}, and 404 USER_NOT_FOUND if
  * nothing is left to erase.
  */
-export async function eraseUser(platform: Platform, caller: Changer, id: string): Promise<Erasure> {
+export async function eraseUser(platform: Platform, caller: Changer, id: Id<'user'>): Promise<Erasure> {
   const userId = id as Id<'user'>;
   if (await findUser(platform.database.read, id)) {
     await deleteUser(platform, caller, id, { erase: true });

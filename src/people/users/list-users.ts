@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { User, UserFilter } from './schema.ts';
 import { findUsers, getUserRow, toUser } from './store.ts';
@@ -6,12 +7,12 @@ import { findUsers, getUserRow, toUser } from './store.ts';
 export async function listUsers(
   platform: Platform,
   filter: UserFilter,
-  page: { limit: number; after: string | undefined },
+  page: { limit: number; after: Id<'user'> | undefined },
 ): Promise<User[]> {
   return (await findUsers(platform.database.read, filter, page)).map(toUser);
 }
 
 /** Returns a user. For administrators. 404 USER_NOT_FOUND. */
-export async function getUser(platform: Platform, id: string): Promise<User> {
+export async function getUser(platform: Platform, id: Id<'user'>): Promise<User> {
   return toUser(await getUserRow(platform.database.read, id));
 }

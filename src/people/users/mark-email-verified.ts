@@ -121,7 +121,7 @@ interface Ended {
 export async function deleteCredentials(
   platform: Platform,
   change: Change,
-  userId: string,
+  userId: Id<'user'>,
   { reason, ip, changed, before, after }: Ended,
 ): Promise<void> {
   change.invalidate();

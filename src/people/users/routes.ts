@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asUser } from '../../access/principal.ts';
 import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { idParams } from '../../kernel/id-schema.ts';
 import { Erasure, ErasureErrors } from '../../ledger/index.ts';
 import { languageOf } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
@@ -28,7 +29,6 @@ import {
 } from './schema.ts';
 import { updateUser } from './update-user.ts';
 
-const idParams = z.object({ id: z.string() });
 const {
   EMAIL_IN_USE,
   EMAIL_NOT_VERIFIED,
@@ -129,7 +129,7 @@ export const userRoutes = [
     responses: { 200: z.array(User) },
     handle: async ({ query: { limit, cursor, ...filter }, url }, platform) => {
       const { rows, next } = cutPage(
-        await listUsers(platform, filter, { limit: limit + 1, after: afterCursor(cursor) }),
+        await listUsers(platform, filter, { limit: limit + 1, after: afterCursor('user', cursor) }),
         limit,
       );
       return { status: 200, body: rows, ...nextPage(url, next) };
@@ -141,7 +141,7 @@ export const userRoutes = [
     summary: 'Get a user',
     access: 'admin',
     versioned: true,
-    params: idParams,
+    params: idParams('user'),
     responses: { 200: User },
     errors: [USER_NOT_FOUND],
     handle: async (call, platform) => ({ status: 200, body: await getUser(platform, call.params.id) }),
@@ -157,7 +157,7 @@ export const userRoutes = [
     access: 'admin',
     preview: true,
     versioned: true,
-    params: idParams,
+    params: idParams('user'),
     body: UpdateUser,
     responses: { 200: User },
     errors: [USER_NOT_FOUND, LAST_ADMIN, TENANT_UNKNOWN, SessionErrors.REAUTHENTICATION_REQUIRED],
@@ -186,7 +186,7 @@ export const userRoutes = [
     access: 'admin',
     preview: true,
     versioned: true,
-    params: idParams,
+    params: idParams('user'),
     query: DeleteUser,
     responses: { 200: Erasure, 204: null },
     errors: [USER_NOT_FOUND, LAST_ADMIN, ErasureErrors.NOT_YET_SEALED, ErasureErrors.SEALED_ROW_DIFFERS],

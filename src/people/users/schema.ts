@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../access/principal.ts';
 import { PageQuery } from '../../http/page.ts';
+import { idOf } from '../../kernel/id-schema.ts';
 import { isoTimestamp, text } from '../../kernel/json.ts';
 import { NewPassword } from '../passwords/password.ts';
 import { Session } from '../sessions/index.ts';
@@ -12,7 +13,8 @@ export const Role = z
   .meta({ description: 'auditor: sees everything that an administrator sees, and can change only their own account.' });
 
 /** The embedding application chooses the ids of its users. */
-const UserId = text(128);
+const UserId = idOf('user', text(128));
+const TenantId = idOf('tenant', text(128));
 /** Checked before any query: text that cannot be an id never reaches the database. */
 export const isUserId = (id: string): boolean => UserId.safeParse(id).success;
 
@@ -79,7 +81,7 @@ export const UseReset = z
 export const ResetPassword = z.strictObject({ token: Token, newPassword: NewPassword });
 
 export const CreateInvite = z
-  .strictObject({ email: Email, role: Role.default('user'), tenantId: UserId.optional() })
+  .strictObject({ email: Email, role: Role.default('user'), tenantId: TenantId.optional() })
   .meta({ id: 'CreateInviteRequest' });
 export type CreateInvite = z.output<typeof CreateInvite>;
 
@@ -152,7 +154,7 @@ export type SessionAndUser = z.output<typeof SessionAndUser>;
 
 export const ListUsers = PageQuery.extend({
   role: Role.optional(),
-  tenantId: UserId.optional(),
+  tenantId: TenantId.optional(),
   email: text(1024).optional().meta({ description: 'Exactly this address, ignoring case.' }),
   q: text(200).optional().meta({ description: 'Words, or beginnings of words, of name and address. All must occur.' }),
 });
@@ -161,7 +163,7 @@ export type UserFilter = Omit<z.output<typeof ListUsers>, 'limit' | 'cursor'>;
 export const UpdateUser = z
   .strictObject({
     role: Role.optional(),
-    tenantId: UserId.nullable().optional(),
+    tenantId: TenantId.nullable().optional(),
     name: Name.nullable().optional(),
     status: UserStatus.optional(),
   })

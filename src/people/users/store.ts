@@ -76,7 +76,7 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
 
 function emitCreated(change: Change, row: UserRow): void {
   const { id, createdAt: _, updatedAt: __, ...after } = toUser(row);
-  change.emit({ type: 'user.created', userId: id, data: { userId: id, role: row.role }, after });
+  change.emit({ type: 'user.created', userId: row.id, data: { userId: id, role: row.role }, after });
 }
 
 /**
@@ -111,7 +111,7 @@ export async function ensureExternalUser(
   if (numInsertedOrUpdatedRows !== 0n) emitCreated(change, row);
 }
 
-export async function findUser(db: Db, id: string): Promise<UserRow | undefined> {
+export async function findUser(db: Db, id: Id<'user'>): Promise<UserRow | undefined> {
   return isUserId(id) ? db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst() : undefined;
 }
 
@@ -119,7 +119,7 @@ export async function findUser(db: Db, id: string): Promise<UserRow | undefined>
 export const owners: Owners = { find: findUser, ensureExternal: ensureExternalUser };
 
 /** Returns a user. Throws 404 USER_NOT_FOUND. */
-export async function getUserRow(db: Db, id: string): Promise<UserRow> {
+export async function getUserRow(db: Db, id: Id<'user'>): Promise<UserRow> {
   const row = await findUser(db, id);
   if (!row) throw UserErrors.USER_NOT_FOUND();
   return row;
@@ -148,7 +148,7 @@ const SEARCHED = sql`' ' || lower(coalesce(name, '')) || ' ' ||
 export function findUsers(
   db: Db,
   filter: UserFilter,
-  page: { limit: number; after: string | undefined },
+  page: { limit: number; after: Id<'user'> | undefined },
 ): Promise<UserRow[]> {
   let query = db.selectFrom('users').selectAll();
   if (filter.role !== undefined) query = query.where('role', '=', filter.role);
@@ -161,7 +161,7 @@ export function findUsers(
 }
 
 /** Throws 409 LAST_ADMIN unless another administrator exists who is not suspended. Exact inside a change. */
-export async function assertAnotherAdmin(db: Db, than: string): Promise<void> {
+export async function assertAnotherAdmin(db: Db, than: Id<'user'>): Promise<void> {
   const other = await db
     .selectFrom('users')
     .select('id')

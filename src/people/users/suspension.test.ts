@@ -4,6 +4,7 @@ import { openMailbox } from '../../../test/support/mailbox.ts';
 import { claimsOf, refreshWith, register, signUp, tokens } from '../../../test/support/oauth.ts';
 import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { openStream } from '../../../test/support/stream.ts';
+import type { Id } from '../../kernel/ids.ts';
 
 const READ = { action: 'read', resource: 'db:x' };
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
@@ -16,7 +17,7 @@ async function scene(t: TestService) {
   const admin = await t.admin();
   const email = `${crypto.randomUUID()}@example.com`;
   const signedUp = (await t.call('POST', '/sign-up', { body: credentials({ email }) })).body;
-  const person = { ...(await t.user()), id: signedUp.user.id as string, email, token: signedUp.token as string };
+  const person = { ...(await t.user()), id: signedUp.user.id as Id<'user'>, email, token: signedUp.token as string };
   return { admin, person };
 }
 

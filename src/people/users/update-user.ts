@@ -1,4 +1,5 @@
 import type { Changer } from '../../access/caller.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
@@ -14,7 +15,12 @@ import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
  * administrator loses the role or is suspended, their open invitations end. 404 USER_NOT_FOUND, 409 LAST_ADMIN,
  * 422 TENANT_UNKNOWN.
  */
-export async function updateUser(platform: Platform, caller: Changer, id: string, input: UpdateUser): Promise<User> {
+export async function updateUser(
+  platform: Platform,
+  caller: Changer,
+  id: Id<'user'>,
+  input: UpdateUser,
+): Promise<User> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db } = change;
     await caller.reauthorize(db);
@@ -60,7 +66,7 @@ export async function updateUserIn(
 const isActiveAdmin = ({ role, suspended_at }: UserRow): boolean => role === 'admin' && suspended_at === null;
 
 /** Ends the sessions of a user and all sign-ins in progress. */
-async function endAccess(platform: Platform, change: Change, userId: string): Promise<void> {
+async function endAccess(platform: Platform, change: Change, userId: Id<'user'>): Promise<void> {
   await endSessions(platform, change, userId, { reason: 'user-suspended' });
   for (const table of ['one_time_tokens', 'email_codes'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', userId).execute();

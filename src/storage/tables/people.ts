@@ -233,7 +233,7 @@ export interface InvitesTable {
   email_key: string;
   role: 'user' | 'admin' | 'auditor';
   tenant_id: Id<'tenant'> | null;
-  invited_by: string;
+  invited_by: Id<'user'>;
   created_at: number;
   expires_at: number;
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Changer } from '../../../access/caller.ts';
 import { chunk } from '../../../kernel/chunk.ts';
+import { asId } from '../../../kernel/ids.ts';
 import {
   type EntryFilter,
   type Erasure,
@@ -111,7 +112,7 @@ export const deleteRows: Erase = async (db, rows) => {
 
 /** Erases the arguments of approvals that decisions requested. */
 export const eraseApprovals = async (db: Db, rows: readonly Pick<StreamEventRow, 'id' | 'type'>[]): Promise<void> => {
-  const ids = rows.flatMap(({ type, id }) => (type === 'audit' ? [id as `aud_${string}`] : []));
+  const ids = rows.flatMap(({ type, id }) => (type === 'audit' ? [asId('audit', id)] : []));
   if (ids.length > 0)
     await db.updateTable('approvals').set({ arguments: '{}', note: null }).where('audit_id', 'in', ids).execute();
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idOf } from '../../../kernel/id-schema.ts';
 import { isId } from '../../../kernel/ids.ts';
 import { isoMoment, text } from '../../../kernel/json.ts';
 
@@ -7,8 +8,10 @@ const MAX_IDS = 1000;
 export const ERASED = ['private', 'entry'] as const;
 
 const Selected = {
-  userId: text(128).optional().describe('Entries of the agents of this user, who may already be deleted.'),
-  agentId: text(64).optional().describe('Entries of this agent.'),
+  userId: idOf('user', text(128))
+    .optional()
+    .describe('Entries of the agents of this user, who may already be deleted.'),
+  agentId: idOf('agent', text(64)).optional().describe('Entries of this agent.'),
   auditIds: z
     .array(z.string().refine((id) => isId('audit', id), 'must be the id of an audit entry'))
     .min(1)

@@ -3,6 +3,7 @@ import type { Changer } from '../../../access/caller.ts';
 import type { UserPrincipal } from '../../../access/principal.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import { validationFailed } from '../../../kernel/errors.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { GatewayConnectionRow } from '../../../storage/index.ts';
@@ -50,7 +51,7 @@ function toConnection(
 }
 
 /** Returns each server that needs credentials of people, and whether this person is connected to it. */
-export async function listConnections(platform: Platform, userId: string): Promise<Connection[]> {
+export async function listConnections(platform: Platform, userId: Id<'user'>): Promise<Connection[]> {
   const servers = [...platform.stateOf(gatewayServers).values()].map(({ server }) => server).filter(isConnectable);
   if (servers.length === 0) return [];
   const rows = await platform.database.read
@@ -65,7 +66,7 @@ export async function listConnections(platform: Platform, userId: string): Promi
 }
 
 /** Throws 404 CONNECTION_NOT_FOUND. */
-export async function getConnection(platform: Platform, userId: string, name: string): Promise<Connection> {
+export async function getConnection(platform: Platform, userId: Id<'user'>, name: string): Promise<Connection> {
   const { server } = getConnectable(platform, name);
   const row = await findConnectionRow(platform.database.read, userId, name);
   return toConnection(platform, server, row) as Connection;
@@ -180,7 +181,7 @@ export async function deleteConnection(platform: Platform, caller: Person, name:
 /** Deletes the connections of people and their unfinished sign-ins, in the change that ends the accounts. */
 export async function deleteConnectionsOf(
   change: Change,
-  userIds: readonly string[],
+  userIds: readonly Id<'user'>[],
   reason: 'user-deleted' | 'address-proved',
 ): Promise<void> {
   for (const userId of userIds) {

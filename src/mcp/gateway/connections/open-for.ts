@@ -1,3 +1,4 @@
+import { asId, type Id } from '../../../kernel/ids.ts';
 import { pathOf } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { Bearer } from '../http-request.ts';
@@ -27,10 +28,10 @@ export const openForPeople =
   (key) => {
     const person = personOf(key);
     if (person === '') return channelOf(server, platform.config.dataDir);
-    return openLater(channelFor(platform, server, person));
+    return openLater(channelFor(platform, server, asId('user', person)));
   };
 
-async function channelFor(platform: Platform, server: GatewayServer, person: string): Promise<OpenChannel> {
+async function channelFor(platform: Platform, server: GatewayServer, person: Id<'user'>): Promise<OpenChannel> {
   const db = platform.database.read;
   const user = await db.selectFrom('users').select('suspended_at').where('id', '=', person).executeTakeFirst();
   if (user && user.suspended_at !== null) throw new NotConnected('The account of this person is suspended.');

@@ -1,5 +1,6 @@
 import { SYSTEM } from '../../../access/actor.ts';
 import { seal, unseal } from '../../../kernel/encryption.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import { defineState, type Platform } from '../../../platform.ts';
 import type { Db, GatewayConnectionRow } from '../../../storage/index.ts';
 import type { GatewayServer } from '../servers-file.ts';
@@ -46,7 +47,11 @@ export function readCredentials(
   }
 }
 
-export const findConnectionRow = (db: Db, userId: string, server: string): Promise<GatewayConnectionRow | undefined> =>
+export const findConnectionRow = (
+  db: Db,
+  userId: Id<'user'>,
+  server: string,
+): Promise<GatewayConnectionRow | undefined> =>
   db
     .selectFrom('gateway_connections')
     .selectAll()

@@ -1,4 +1,5 @@
 import { chunk } from '../../../kernel/chunk.ts';
+import { asId, type Id } from '../../../kernel/ids.ts';
 import { defineState, type Platform } from '../../../platform.ts';
 import { gatewayServers } from '../gateway.ts';
 import { type Opened, watchedPeople } from './opened.ts';
@@ -37,7 +38,8 @@ export async function stopWatch(platform: Platform): Promise<void> {
 async function endFormer(platform: Platform): Promise<void> {
   const relays = [...platform.stateOf(gatewayServers).values()];
   const watched = platform.stateOf(watchedPeople);
-  const people = (): Set<string> => new Set(relays.flatMap((relay) => [...relay.people()]));
+  const people = (): Set<Id<'user'>> =>
+    new Set(relays.flatMap((relay) => [...relay.people()].map((person) => asId('user', person))));
   for (const some of chunk([...people()])) {
     const before = new Map<string, ReadonlyMap<string, Opened>>(some.map((person) => [person, watched.of(person)]));
     const db = platform.database.read;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { afterCursor, cutPage, nextPage } from '../../../http/page.ts';
+import { cutPage, nextPage, textOfCursor } from '../../../http/page.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import { type Call, defineRoute, type Platform } from '../../../platform.ts';
 import { announceChanges, gatewayServers } from '../gateway.ts';
@@ -87,7 +87,7 @@ export const pinRoutes = [
     errors: [GATEWAY_SERVER_NOT_FOUND],
     handle: async ({ params, query: { limit, cursor, state }, url }, platform) => {
       const { server } = getRelay(platform, params.name);
-      const page = { limit: limit + 1, after: afterCursor(cursor), state };
+      const page = { limit: limit + 1, after: textOfCursor(cursor), state };
       const found = server.legate.pin === 'off' ? [] : await listPins(platform.database.read, params.name, page);
       const { rows, next } = cutPage(
         found.map((row) => ({ id: row.tool, row })),

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../access/actor.ts';
 import { SECOND_MS } from '../../../kernel/clock.ts';
-import { isId } from '../../../kernel/ids.ts';
+import { asId, isId } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import {
   authenticateAgent,
@@ -46,7 +46,7 @@ export async function clientCredentialsGrant(
       });
     const grant = await insertGrant(platform, change, {
       // The agent is its own client.
-      client_id: agent.id as string,
+      client_id: asId('client', agent.id),
       user_id: agent.owner_id,
       agent_id: agent.id,
       kind: 'client_credentials',

@@ -1,6 +1,7 @@
 import type { Actor } from '../../../access/actor.ts';
 import { HOUR_MS, SECOND_MS } from '../../../kernel/clock.ts';
 import type { LegateError } from '../../../kernel/errors.ts';
+import { asId } from '../../../kernel/ids.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
 import { findIssuer, keysOf, readUnverified, useOnce, verifyAssertion } from '../../../people/federation/index.ts';
 import type { Platform } from '../../../platform.ts';
@@ -64,7 +65,7 @@ export async function jwtBearerGrant(
     change.actAs({ ...from, kind: 'agent', id: agent.id, clientId: agent.id, workload });
     const grant = await insertGrant(platform, change, {
       // The agent is its own client.
-      client_id: agent.id as string,
+      client_id: asId('client', agent.id),
       user_id: agent.owner_id,
       agent_id: agent.id,
       kind: 'jwt_bearer',

@@ -2,6 +2,7 @@ import { type Actor, SYSTEM } from '../../../access/actor.ts';
 import { isActive } from '../../../authorization/agents/index.ts';
 import { SECOND_MS } from '../../../kernel/clock.ts';
 import { LegateError } from '../../../kernel/errors.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
 import { secretHash } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
@@ -118,7 +119,7 @@ const markTokenUsed = prepared<[number, string], { token_hash: string }>((db, no
 
 const insertToken = preparedInsert('oauth_refresh_tokens');
 
-const touchGrant = prepared((db, now: number, id: string) =>
+const touchGrant = prepared((db, now: number, id: Id<'grant'>) =>
   db.updateTable('oauth_grants').set({ last_used_at: now }).where('id', '=', id).compile(),
 );
 

@@ -4,6 +4,7 @@ import { mayAct } from '../../../authorization/agents/index.ts';
 import { createDelegation } from '../../../authorization/delegations/index.ts';
 import { SECOND_MS } from '../../../kernel/clock.ts';
 import { LegateError } from '../../../kernel/errors.ts';
+import { asId, type Id } from '../../../kernel/ids.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
 import { secretHash } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
@@ -83,7 +84,7 @@ async function createDelegationFor(
   actor: AgentRow,
   scopes: readonly string[],
   by: Actor,
-): Promise<string> {
+): Promise<Id<'delegation'>> {
   const holder = subject.act?.sub ?? subject.sub;
   if (holder === actor.id)
     throw invalidRequest('actor-is-subject', 'actor_token must belong to an agent other than the subject.');
@@ -99,7 +100,7 @@ async function createDelegationFor(
       { visibility, reauthorize: async () => visibility, principal: ANONYMOUS, actor: by },
       { fromAgent: holder, toAgent: actor.id, permissions, expiresAt: subject.exp * SECOND_MS },
     );
-    return delegation.id;
+    return asId('delegation', delegation.id);
   } catch (error) {
     if (error instanceof LegateError && error.status < 500)
       throw invalidRequest(
@@ -115,7 +116,7 @@ interface Exchange {
   readonly subject: Claims;
   readonly actor: AgentRow;
   readonly scopes: readonly string[];
-  readonly delegationId: string;
+  readonly delegationId: Id<'delegation'>;
 }
 
 async function issue(

@@ -92,7 +92,7 @@ async function findSessions(
   { db }: Change,
   { issuer }: Issuer,
   { sid, sub }: SignedClaims,
-): Promise<{ readonly userId: Id<'user'>; readonly sessionIds: string[] }[]> {
+): Promise<{ readonly userId: Id<'user'>; readonly sessionIds: Id<'session'>[] }[]> {
   let query = db.selectFrom('sessions').select(['id', 'user_id']).where('issuer', '=', issuer);
   const hash = sessionHash(sid);
   if (hash !== null) query = query.where('issuer_session_hash', '=', hash);

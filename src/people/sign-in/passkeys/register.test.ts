@@ -11,6 +11,7 @@ import {
 import { actorOf, codeOf, someone, withPasskey } from '../../../../test/support/passkeys.ts';
 import { eventsAbout, withMailbox } from '../../../../test/support/people.ts';
 import type { Json } from '../../../../test/support/service.ts';
+import { asId } from '../../../kernel/ids.ts';
 
 const shared = withMailbox();
 const MINUTE_MS = 60_000;
@@ -149,7 +150,7 @@ describe('adding a passkey', () => {
       .values(
         Array.from({ length: 18 }, (_, i) => ({
           ...row,
-          id: `pky_${p.id}_${i}`,
+          id: asId('passkey', `pky_${p.id}_${i}`),
           credential_id: `${p.id}_${i}`,
           last_used_at: null,
         })),

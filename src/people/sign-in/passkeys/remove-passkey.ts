@@ -1,3 +1,4 @@
+import type { Id } from '../../../kernel/ids.ts';
 import type { Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { findUser, type PersonCalling, sendPasskeyRemoved } from '../../users/index.ts';
@@ -8,7 +9,7 @@ import { deletePasskeys } from './store.ts';
 export async function removePasskey(
   platform: Platform,
   person: PersonCalling,
-  id: string,
+  id: Id<'passkey'>,
   language: Language,
 ): Promise<void> {
   if (!/^pky_[0-9a-z]{26}$/.test(id)) throw PasskeyErrors.PASSKEY_NOT_FOUND();

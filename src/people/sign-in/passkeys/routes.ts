@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { asUser } from '../../../access/principal.ts';
+import { idParams } from '../../../kernel/id-schema.ts';
 import { languageOf } from '../../../pages/index.ts';
 import { type Call, defineRoute, type Platform } from '../../../platform.ts';
 import { SessionErrors, withRecentSignIn } from '../../sessions/index.ts';
@@ -137,7 +138,7 @@ export const passkeyRoutes = [
       'session needs a sign-in with a passkey or a code within the last 15 minutes.',
     access: 'user',
     effect: 'ownAccount',
-    params: z.object({ id: z.string() }),
+    params: idParams('passkey'),
     responses: { 204: null },
     errors: [PASSKEY_NOT_FOUND, REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => {

@@ -85,7 +85,7 @@ interface NewCode {
 }
 
 /** Returns false if the mailbox has reached its number of codes for the hour. */
-async function makeCode({ db, now }: Change, userId: string, code: NewCode): Promise<boolean> {
+async function makeCode({ db, now }: Change, userId: Id<'user'>, code: NewCode): Promise<boolean> {
   await db
     .deleteFrom('email_codes')
     .where('created_at', '<=', now - HOUR_MS)

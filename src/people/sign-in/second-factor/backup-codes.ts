@@ -42,7 +42,7 @@ export async function replaceBackupCodes(platform: Platform, { db }: Change, use
 export async function consumeBackupCode(
   platform: Platform,
   { db }: Change,
-  userId: string,
+  userId: Id<'user'>,
   code: string,
 ): Promise<boolean> {
   const hashes = keyedHashes(platform.secrets().pepper, PURPOSE, userId, normalised(code));

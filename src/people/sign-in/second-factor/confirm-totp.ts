@@ -1,4 +1,5 @@
 import { invalidCredential } from '../../../kernel/errors.ts';
+import { asId } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import { withRecentProof } from '../../sessions/index.ts';
 import {
@@ -63,7 +64,7 @@ export async function confirmTotp(
     await db
       .updateTable('sessions')
       .set({ auth_time: now })
-      .where('id', '=', person.principal.credentialId ?? '')
+      .where('id', '=', asId('session', person.principal.credentialId ?? ''))
       .execute();
     if (known.enabled_at !== null) return { user: toUser(row), deviceCookie };
     await db.updateTable('totp_secrets').set({ enabled_at: now }).where('user_id', '=', userId).execute();

@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { asUser } from '../../../access/principal.ts';
 import { readCookie, sessionCookieName } from '../../../access/session-cookie.ts';
+import { idParams } from '../../../kernel/id-schema.ts';
 import { defineRoute, type Platform } from '../../../platform.ts';
 import { SessionErrors, startCookie, withRecentProof } from '../../sessions/index.ts';
 import { Done, SignedIn, sessionIdOf, signInDevice, UserErrors } from '../../users/index.ts';
@@ -134,7 +134,7 @@ export const secondFactorRoutes = [
     description: 'For a user who has lost the authenticator app and the backup codes. Also removes their passkeys.',
     access: 'admin',
     versioned: true,
-    params: z.object({ id: z.string() }),
+    params: idParams('user'),
     responses: { 204: null },
     errors: [UserErrors.USER_NOT_FOUND, SessionErrors.REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => {

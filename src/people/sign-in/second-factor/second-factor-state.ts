@@ -34,7 +34,7 @@ export async function getSecondFactor({ database }: Platform, userId: Id<'user'>
  */
 export async function findPendingUri(
   platform: Platform,
-  userId: string,
+  userId: Id<'user'>,
   secret: string | undefined,
 ): Promise<string | undefined> {
   const row = await platform.database.read

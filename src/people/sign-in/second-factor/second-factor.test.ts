@@ -2,6 +2,7 @@ import { generateSync } from 'otplib';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../../test/support/events.ts';
 import { type Answered, createTestService, type TestService } from '../../../../test/support/service.ts';
+import { asId } from '../../../kernel/ids.ts';
 
 const password = 'correct horse battery';
 const STEP_MS = 30_000;
@@ -224,14 +225,22 @@ describe('sign-in with a second factor', () => {
     const tokens = [await firstStep(p), await firstStep(p), await firstStep(p), await firstStep(p), await firstStep(p)];
     const code = codeNow(p, p.secret);
     const before = (
-      await p.t.legate.platform.database.read.selectFrom('sessions').select('id').where('user_id', '=', p.id).execute()
+      await p.t.legate.platform.database.read
+        .selectFrom('sessions')
+        .select('id')
+        .where('user_id', '=', asId('user', p.id))
+        .execute()
     ).length;
     const all = await Promise.all(
       Array.from({ length: 50 }, (_, i) => verify(p, { code, twoFactorToken: tokens[i % tokens.length] })),
     );
     expect(all.map((r) => r.status).sort()).toEqual([200, ...Array(49).fill(401)]);
     const after = (
-      await p.t.legate.platform.database.read.selectFrom('sessions').select('id').where('user_id', '=', p.id).execute()
+      await p.t.legate.platform.database.read
+        .selectFrom('sessions')
+        .select('id')
+        .where('user_id', '=', asId('user', p.id))
+        .execute()
     ).length;
     expect(after - before).toBe(1);
   });
@@ -340,7 +349,7 @@ describe('POST /totp/disable', () => {
     expect((await verify(p, { code: codeNow(p, p.secret), twoFactorToken: waiting })).body).toEqual(INVALID_CODE);
     const { read } = p.t.legate.platform.database;
     for (const table of ['totp_secrets', 'backup_codes'] as const)
-      expect(await read.selectFrom(table).selectAll().where('user_id', '=', p.id).execute()).toEqual([]);
+      expect(await read.selectFrom(table).selectAll().where('user_id', '=', asId('user', p.id)).execute()).toEqual([]);
     expect((await p.t.call('POST', '/totp/disable', { as: p.session, body: { password } })).status).toBe(200);
   });
 

@@ -25,7 +25,7 @@ export interface NotUsed {
 export async function useCode(
   platform: Platform,
   change: Change,
-  userId: string,
+  userId: Id<'user'>,
   given: string,
   device: string | undefined,
 ): Promise<'totp' | 'backup-code' | NotUsed> {

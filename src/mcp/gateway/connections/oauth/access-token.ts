@@ -1,5 +1,6 @@
 import { SYSTEM } from '../../../../access/actor.ts';
 import { SECOND_MS } from '../../../../kernel/clock.ts';
+import type { Id } from '../../../../kernel/ids.ts';
 import type { Platform } from '../../../../platform.ts';
 import { type NotConnected, ServerUnavailable } from '../../peer.ts';
 import type { GatewayServer } from '../../servers-file.ts';
@@ -13,7 +14,7 @@ const LEASE_MS = 15 * SECOND_MS;
 const ASK_AGAIN_MS = 100;
 
 export interface PersonAndServer {
-  readonly userId: string;
+  readonly userId: Id<'user'>;
   readonly server: GatewayServer;
   /** Version of the connection. A new connection of the person has another version. */
   readonly version: number;
