@@ -69,7 +69,7 @@ describe('the scenes of the demo', () => {
     const held = async (): Promise<string[]> =>
       (await demo.admin.agents.permissions(idOf('code-reviewer'))).map(({ resource }) => resource);
     expect(await held()).toEqual(['mcp:github:*']);
-    await play('narrowed');
+    await play('loses permissions');
     expect(await held()).toEqual(['mcp:github:pulls:*']);
     await play('is revoked');
     expect(await held()).toEqual([]);

@@ -210,7 +210,7 @@ describe('a ledger with witnesses', () => {
         { status: 200, body: `— w2.example ${Buffer.alloc(76, 1).toString('base64')}\n` },
         'Its answer has no signature of its key.',
       ],
-      [{ status: 409, type: 'text/x.tlog.size', body: '0\n' }, /^It answered|It says another size each time/],
+      [{ status: 409, type: 'text/x.tlog.size', body: '0\n' }, /^It answered|It answers with a different size each time/],
     ] as const) {
       const older = (await scene.t.call('GET', '/ledger/checkpoint')).text;
       two.answer = () => answer as { status: number; body: string };
