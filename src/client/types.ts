@@ -93,7 +93,7 @@ export interface AgentSummary {
   readonly unbounded: boolean;
   /** Decisions in the current clock hour and the 24 before it. */
   readonly calls: number;
-  /** Those of them that were not allowed. */
+  /** Number of these decisions that were not allowed. */
   readonly refused: number;
   /** The same by clock hour (UTC), oldest first; the last is the current one. */
   readonly hours: readonly {
@@ -725,9 +725,9 @@ export interface CreateDelegation {
   readonly fromAgent: string;
   readonly toAgent: string;
   readonly permissions: readonly Permission[];
-  /** null or absent: active until it is revoked or the delegations that it was made from end. */
+  /** null or absent: active until it is revoked or its parent delegations end. */
   readonly expiresAt?: string | null | undefined;
-  /** Greatest depth that any delegation of this chain may have; with 1 it cannot be delegated further. The default is 3. */
+  /** Maximum depth of any delegation in this chain; with 1 it cannot be delegated further. The default is 3. */
   readonly maxDepth?: number | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -858,7 +858,7 @@ export interface Delegation {
 export interface DelegationGraph {
   readonly agents: readonly ({
     readonly id: string;
-    /** null, like owner and status, for an agent out of reach. */
+    /** null, like owner and status, for an agent that is not visible. */
     readonly name: string | null;
     readonly ownerId: string | null;
     readonly status: Open<"active" | "revoked" | "expired"> | null;
@@ -933,7 +933,7 @@ export interface EffectivePermission {
     /** The chain, from the root to the agent. */
     readonly delegationIds: readonly string[];
   };
-  /** When it last allowed a call. null: never, or before more later calls of the agent than are searched. */
+  /** When it last allowed a call. null: never, or too many calls of the agent ago to be found. */
   readonly lastUsedAt: string | null;
 }
 
@@ -1227,13 +1227,13 @@ export interface PolicyVersion {
   /** Sequence in the ledger. Decisions after it are based on this version. */
   readonly seq: number;
   readonly at: string;
-  /** Type of the event; null: the change left none here, such as an earlier end that followed from another. */
+  /** Type of the event; null if the change emitted none, such as an earlier end caused by another delegation. */
   readonly type: string | null;
   readonly actor: Actor;
   readonly reason?: string | undefined;
-  /** The fields that changed, as they were. Empty in the first version. */
+  /** Previous values of the changed fields. Empty in the first version. */
   readonly before: Record<string, unknown>;
-  /** The fields that changed, as they are. */
+  /** New values of the changed fields. */
   readonly after: Record<string, unknown>;
 }
 
@@ -1394,9 +1394,9 @@ export interface RegisterMcpServerRequest {
 }
 
 export interface Replay {
-  /** Recorded decisions that were made again. */
+  /** Number of recorded decisions that were repeated. */
   readonly examined: number;
-  /** false: the range has more decisions than `limit`, or than one request may read or make again. The decisions that were made again are then the newest, or the oldest of these. */
+  /** false: the range has more decisions than `limit`, or than one request may read or repeat. The repeated decisions are then the newest, or the oldest of these. */
   readonly complete: boolean;
   readonly changed: readonly ({
     readonly auditId: string;
@@ -1405,7 +1405,7 @@ export interface Replay {
     readonly resource: string;
     readonly was: Open<"allowed" | "denied" | "rate_limited">;
     readonly would: Open<"allowed" | "denied" | "rate_limited">;
-    /** Of the new result; null: allowed. */
+    /** Reason of the new result; null: allowed. */
     readonly reason: string | null;
   })[];
 }
@@ -1417,7 +1417,7 @@ export interface ReplayRequest {
   readonly since?: string | undefined;
   /** Exclusive. */
   readonly until?: string | undefined;
-  /** The newest so many decisions of the range. */
+  /** Maximum number of decisions; the newest of the range are taken. */
   readonly limit?: number | undefined;
 }
 
@@ -2226,7 +2226,7 @@ export interface Resources {
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
     }, options?: RequestOptions): List<PolicyVersion>;
-    /** Make recorded decisions again under a draft of the permissions. `POST /agents/{id}/permissions/replay` */
+    /** Repeat recorded decisions with a draft of the permissions. `POST /agents/{id}/permissions/replay` */
     replay(id: string, body: ReplayRequest, options?: RequestOptions): Promise<Replay>;
     readonly trust: {
       /** Let a workload act as an agent. `POST /agents/{id}/trust` */

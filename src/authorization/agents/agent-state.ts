@@ -16,13 +16,13 @@ export const isActive = (agent: AgentState, now: number): boolean => agentStatus
 
 type Acting = AgentState & Pick<AgentRow, 'owner_suspended'>;
 
-/** Why the agent may not act, for the log; undefined if it may. */
+/** Returns why the agent may not act, for the log; undefined if it may. */
 export function whyInactive(agent: Acting, now: number): 'agent-inactive' | 'owner-suspended' | undefined {
   if (!isActive(agent, now)) return 'agent-inactive';
   return agent.owner_suspended === 0 ? undefined : 'owner-suspended';
 }
 
-/** Whether the agent may act: it is active, and its owner is not suspended. */
+/** Returns whether the agent may act: it is active, and its owner is not suspended. */
 export const mayAct = (agent: Acting, now: number): boolean => agent.owner_suspended === 0 && isActive(agent, now);
 
 const eb = expressionBuilder<Tables, 'agents'>();

@@ -9,10 +9,10 @@ import type { Agent } from './schema.ts';
 export const permissionsOf = (row: Pick<AgentRow, 'permissions'>): Permission[] =>
   JSON.parse(row.permissions) as Permission[];
 
-/** Columns that follow from the name of an agent. */
+/** Columns that are derived from the name of an agent. */
 export const nameColumns = (name: string) => ({ name, name_key: searchKey(name) });
 
-/** Columns that follow from the permissions of an agent. */
+/** Columns that are derived from the permissions of an agent. */
 export const permissionColumns = (permissions: readonly Permission[]) => ({
   permissions: JSON.stringify(permissions),
   permission_count: permissions.length,
@@ -23,10 +23,13 @@ export const permissionColumns = (permissions: readonly Permission[]) => ({
 const isUnbounded = ({ resource, actions, constraints }: Permission): boolean =>
   Object.keys(constraints ?? {}).length === 0 && (resource === '*' || actions.includes('*'));
 
-/** The first counts changes of policy, the second belongs to the owner: neither is a change of the agent. */
+/**
+ * Columns that are not part of the version: `policy_epoch` counts changes of policy, and the other belongs to the
+ * owner.
+ */
 const VOLATILE = ['policy_epoch', 'owner_suspended'];
 
-/** The agent as answers show it: never its token, nor the hash of it. */
+/** Returns the agent as shown in answers, without its token and the hash of the token. */
 export function toAgent(row: AgentRow, now: number): Agent {
   const agent: Agent = {
     id: row.id,

@@ -42,7 +42,7 @@ export interface AgentsApi {
   /** `reason` goes into the event; the default is `revoked`. */
   revoke(id: string, reason?: string, options?: ChangeOptions): Promise<void>;
   rotate(id: string, options?: ChangeOptions): Promise<AgentWithToken>;
-  /** Recorded decisions, made again under a draft of the permissions. */
+  /** Recorded decisions, evaluated again with a draft of the permissions. */
   replay(id: string, input: InProcess<z.input<typeof ReplayBody>>): Promise<Replay>;
   /** Its versions, newest first; `next` is the `cursor` of the next page. */
   history(id: string, page?: Partial<PageOf>): Promise<VersionPage>;

@@ -15,9 +15,9 @@ import type { AgentWithToken, CreateAgent } from './schema.ts';
 import { assertInFuture, assertRoomForAgent } from './store.ts';
 
 /**
- * Registers an agent and issues its token, which is shown here and never again. Emits `agent.created`.
- * 403 FORBIDDEN for an owner out of the caller's reach, INSUFFICIENT_PERMISSIONS beyond a narrowed credential;
- * 422 OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, AGENT_LIMIT_EXCEEDED.
+ * Registers an agent and issues its token, which is shown only in this answer. Emits `agent.created`. 403 FORBIDDEN for
+ * an owner who is not visible to the caller, INSUFFICIENT_PERMISSIONS for permissions beyond a narrowed credential; 422
+ * OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, AGENT_LIMIT_EXCEEDED.
  */
 export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
@@ -70,7 +70,7 @@ async function insert(
     metadata: JSON.stringify(input.metadata ?? {}),
     created_at: now,
     updated_at: now,
-    // No cache holds a new agent, so nothing needs to be invalidated and the epoch stays.
+    // No cache contains a new agent, so nothing is invalidated and the epoch does not change.
     policy_epoch: change.previousEpoch,
     ...maker,
   };
@@ -85,13 +85,12 @@ async function insert(
   return row;
 }
 
-/** The fields of an owner that their agents take over. */
+/** The fields of an owner that are copied to their agents. */
 type Owner = Pick<UserRow, 'tenant_id' | 'suspended_at'>;
 
 /**
- * Returns the owner. Adds a bare record without credentials (contract 4) for a user whom the embedder's
- * own sign-in proved, and for one whom an admin names while `users.allowExternalOwners` is on. Throws 422
- * OWNER_NOT_FOUND.
+ * Returns the owner. Adds a bare record without credentials (contract 4) for a user whom the embedding application has
+ * authenticated, and for one whom an admin names while `users.allowExternalOwners` is on. Throws 422 OWNER_NOT_FOUND.
  */
 async function takeOwner(
   platform: Platform,

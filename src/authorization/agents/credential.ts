@@ -2,8 +2,8 @@ import type { Credential } from '../../platform.ts';
 import { isActive } from './agent-state.ts';
 
 /**
- * The agent token. Revoked and expired agents have no valid credential (contract 5). Read from the database and
- * not from the policy in memory, which is only known to be current inside the ledger's turn.
+ * The agent token. Revoked and expired agents have no valid credential (contract 5). Read from the database and not
+ * from the policy in memory, which is guaranteed to be current only inside a batch of the ledger.
  */
 export const agentToken: Credential = {
   kind: 'agentToken',

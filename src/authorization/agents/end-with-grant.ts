@@ -7,11 +7,12 @@ import type { Db } from '../../storage/index.ts';
 import { revokeAgents } from './revoke-agent.ts';
 
 const REASON = 'grant-ended';
-/** Agents per change, since decisions wait for each change. */
+/** Number of agents per change. It is small because decisions wait for each change. */
 const AT_ONCE = 100;
 
 /**
- * Revokes the agents that were registered through these grants, so that no application keeps agents beyond its access.
+ * Revokes the agents that were registered through these grants, so that an application does not keep agents after its
+ * access has ended.
  */
 export async function endAgentsOfGrants(change: Change, grantIds: readonly Id<'grant'>[]): Promise<void> {
   for (const some of chunk(grantIds)) {

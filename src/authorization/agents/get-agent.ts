@@ -14,8 +14,8 @@ export async function getAgent(platform: Platform, caller: Caller, id: Id<'agent
 }
 
 /**
- * Returns what the agent may do now and by which chain: nothing for a revoked or expired agent. `complete` is false if
- * a bound was reached. 404 AGENT_NOT_FOUND.
+ * Returns the current permissions of the agent and the chain of each; none for a revoked or expired agent. `complete`
+ * is false if a limit was reached. 404 AGENT_NOT_FOUND.
  */
 export async function getEffectivePermissions(
   platform: Platform,

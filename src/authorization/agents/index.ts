@@ -2,10 +2,10 @@
  * Agents: the identities of software agents, with their owner, their permissions, their token and their lifetime.
  *
  * Guarantees: a token is shown once and stored as a hash; revocation is final and takes effect with the next decision;
- * an agent is expired by the clock, from `expiresAt` on, without a job that says so; a narrowed credential
- * (narrowed.ts) never creates an agent that can do more than itself; agents of an application end with its grant.
+ * an agent expires by the clock at `expiresAt`, without a background job; a narrowed credential (narrowed.ts) never
+ * creates an agent that can do more than itself; agents of an application end with its grant.
  *
- * Elsewhere: what an agent may do is decided in ../permissions, what it received is in ../delegations, its owner in
+ * Elsewhere: decisions about agents are in ../permissions, received permissions in ../delegations, owners in
  * people/users.
  */
 import { asId } from '../../kernel/ids.ts';
@@ -34,7 +34,7 @@ export const agents = defineModule({
   credentials: [agentToken],
   upkeep: endAgentsOfExpiredGrants,
   reactions: {
-    // The agents of a suspended owner keep their state.
+    // The agents of a suspended owner keep their own state.
     'grant.revoked': (change, events) =>
       endAgentsOfGrants(
         change,
@@ -42,7 +42,7 @@ export const agents = defineModule({
           .filter(({ data }) => data['reason'] !== 'owner-suspended')
           .map(({ data }) => asId('grant', String(data['grantId']))),
       ),
-    // Someone who set the account up before its address was verified may hold the tokens of its agents.
+    // A stranger who created the account before its address was verified may have the tokens of its agents.
     'user.updated': async (change, events) => {
       for (const { userId, data } of events)
         if (userId !== undefined && data['reason'] === 'address-proved') await endAgentTokens(change, userId);

@@ -3,19 +3,22 @@ import type { Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { type EffectivePermission, patternMatches } from '../permissions/index.ts';
 
-/** Allowed decisions of the agent that are looked at for all permissions together, newest first. */
+/** Number of the newest allowed decisions of the agent that are examined for all permissions together. */
 const EXAMINED = 2000;
-/** Most comparisons of a different call with a permission. */
+/** Maximum number of comparisons of distinct calls with a permission. */
 const MAX_STEPS = 500_000;
 /** Entries have arguments, which are large and not needed. */
 const COLUMNS = ['seq', 'timestamp', 'action', 'resource', 'delegation_ids', 'decided'] as const;
 type Allowed = Pick<StreamEventRow, (typeof COLUMNS)[number]>;
-/** Permissions without a call among these that are looked for by themselves, and the decisions looked at for each. */
+/**
+ * Maximum number of permissions without a call among these that are searched separately, and the number of decisions
+ * examined for each.
+ */
 const SOUGHT = 50;
 const EXAMINED_EACH = 50;
 
 /**
- * Returns when each permission last allowed a call; null if that is not found within the bounds above. For an agent
+ * Returns when each permission last allowed a call; null if that is not found within the limits above. For an agent
  * with fewer allowed decisions than {@link EXAMINED}, null means never.
  */
 export async function lastUsed(
@@ -31,7 +34,7 @@ export async function lastUsed(
   const found: (number | null)[] = permissions.map(() => null);
   if (permissions.length === 0) return found;
   const wanted = permissions.map((permission) => ({ permission, chain: chainOf(permission) }));
-  // Calls repeat: of equal ones only the newest counts.
+  // Calls repeat, so only the newest of equal calls is examined.
   const seen = new Set<string>();
   const newest = await platform.reader.newest({ where: allowed }, EXAMINED, COLUMNS);
   let reached: number | undefined;
@@ -61,7 +64,7 @@ export async function lastUsed(
 
 interface Wanted {
   readonly permission: EffectivePermission;
-  /** As the ledger has it; null: the agent's own permission. */
+  /** The delegation as recorded in the ledger; null: the agent's own permission. */
   readonly chain: string | null;
 }
 
@@ -72,7 +75,7 @@ interface AllowedCall {
   readonly action: string;
   readonly resource: string;
   readonly chain: string | null;
-  /** Of the agent's own entry that allowed it; undefined in older entries. */
+  /** The resource of the agent's own entry that allowed the call; undefined in older entries. */
   readonly pattern: string | undefined;
 }
 
@@ -91,7 +94,7 @@ const isBy = ({ permission, chain }: Wanted, call: AllowedCall): boolean =>
   (permission.actions.includes(call.action) || permission.actions.includes('*')) &&
   (call.pattern ? permission.resource === call.pattern : patternMatches(permission.resource, call.resource));
 
-/** What every call of a permission has in common, as far as the index knows it. */
+/** The conditions that every call of a permission meets, as far as the index supports them. */
 function conditionsOf({ resource, actions }: EffectivePermission): Condition[] {
   const segments = resource.split(':');
   const wildcard = segments.indexOf('*');

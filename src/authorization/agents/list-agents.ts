@@ -26,7 +26,7 @@ export interface AgentPage<T = Agent> {
   readonly agents: T[];
   /** Cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
-  /** Agents that match, on all pages. */
+  /** Number of matching agents on all pages. */
   readonly total: number;
 }
 
@@ -44,8 +44,8 @@ interface Rows {
 }
 
 /**
- * Agents within the caller's reach, oldest first unless `sort` says otherwise. 400 VALIDATION_FAILED for a foreign
- * cursor.
+ * Returns the agents that are visible to the caller, oldest first unless `sort` sets another order. 400
+ * VALIDATION_FAILED for a foreign cursor.
  */
 export async function listAgents(
   platform: Platform,
@@ -127,7 +127,7 @@ async function find(
   };
 }
 
-/** Agents ordered or filtered by their activity, which is in memory; the rest is in the database. */
+/** Lists agents ordered or filtered by their activity, which is in memory; all other fields are in the database. */
 async function findByActivity(
   platform: Platform,
   matching: readonly (readonly [id: Id<'agent'>, nameKey?: string])[],

@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 
-/** By which credential an agent was registered. */
+/** The credential with which an agent was registered. */
 export type Maker = Pick<AgentRow, 'created_by' | 'grant_id'>;
 
 /** A person in a session, or the application. */

@@ -15,8 +15,8 @@ import { AgentErrors } from './errors.ts';
 
 /**
  * Limits of a narrowed credential (docs/decisions/0030): it must not create, change or rotate an agent that can do more
- * than itself, nor change the agent that it acts as. A person with all their rights, and the application in process,
- * pass all checks.
+ * than itself, nor change the agent that it acts as. A person with all their rights and the application in process pass
+ * all checks.
  */
 
 /** The own resource and action that a scope grants. */
@@ -32,7 +32,7 @@ const OPENED_BY_SCOPE: Readonly<Record<string, readonly [OwnResource, action: st
 
 type Holds = (resource: string, action: string) => boolean;
 
-/** Permissions on the service itself, or not bound to a namespace. Only these are checked. */
+/** Permissions for the service itself, or without a namespace. Only these are checked. */
 const isFarReaching = ({ resource }: Permission): boolean => /^(legate|\*)(:|$)/.test(resource);
 
 /** Returns a test for the far-reaching permissions that the credential has itself. */
@@ -47,8 +47,8 @@ async function heldBy(platform: Platform, db: Db, principal: Principal): Promise
 }
 
 /**
- * As in `mayUseOwnResource`, only own entries without constraints count, and for the service only patterns that name
- * it.
+ * As in `mayUseOwnResource`, only own entries without constraints count, and for the service only patterns that name it
+ * literally.
  */
 const holdsItself = (agent: CompiledAgent, resource: string, action: string): boolean =>
   agent.index

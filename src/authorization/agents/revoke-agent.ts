@@ -25,8 +25,8 @@ export async function revokeAgent(
 }
 
 /**
- * Revokes several agents in one change: all or none. Those that are revoked already stay as they are. 404
- * AGENT_NOT_FOUND if one of them does not exist or is out of reach.
+ * Revokes several agents in one change: all or none. Does not change agents that are already revoked. 404
+ * AGENT_NOT_FOUND if one of them does not exist or is not visible.
  */
 export async function revokeManyAgents(platform: Platform, caller: Caller, ids: readonly Id<'agent'>[]): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {

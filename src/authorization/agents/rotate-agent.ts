@@ -33,7 +33,7 @@ export async function rotateAgent(platform: Platform, caller: Caller, id: Id<'ag
   });
 }
 
-/** Ends the tokens of all agents of a user. The agents stay, and get new tokens when their owner rotates them. */
+/** Ends the tokens of all agents of a user. The agents remain, and get new tokens when their owner rotates them. */
 export async function endAgentTokens(change: Change, ownerId: Id<'user'>): Promise<void> {
   const { db, now } = change;
   const rows = await db

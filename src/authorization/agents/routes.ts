@@ -61,8 +61,8 @@ export const agentRoutes = [
     summary: 'List agents',
     description:
       'The agents of the caller, or all agents for an admin, oldest first. A Link header with rel="next" points to ' +
-      'the next page, and Legate-Total-Count has the number of agents on all pages. A page in an order that ' +
-      'decisions change continues after the last agent as the order is then.',
+      'the next page, and Legate-Total-Count has the number of agents on all pages. If decisions change the order, ' +
+      'the next page continues after the last agent in the new order.',
     access: mayRead,
     query: ListAgents,
     total: true,
@@ -129,7 +129,7 @@ export const agentRoutes = [
     method: 'POST',
     path: '/agents/revoke',
     summary: 'Revoke several agents permanently',
-    description: 'All of them or none. Those that are revoked already stay as they are.',
+    description: 'All of them or none. Agents that are already revoked do not change.',
     access: mayWrite,
     preview: true,
     body: RevokeAgents,

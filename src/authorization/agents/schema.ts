@@ -48,7 +48,7 @@ export const AgentSummary = Agent.omit({ permissions: true, metadata: true })
       description: 'Holds a permission without constraints for every resource (`*`) or every action (`*`).',
     }),
     calls: z.int().meta({ description: 'Decisions in the current clock hour and the 24 before it.' }),
-    refused: z.int().meta({ description: 'Those of them that were not allowed.' }),
+    refused: z.int().meta({ description: 'Number of these decisions that were not allowed.' }),
     hours: z
       .array(z.object({ calls: z.int(), refused: z.int() }))
       .meta({ description: 'The same by clock hour (UTC), oldest first; the last is the current one.' }),
@@ -135,7 +135,7 @@ export const EffectivePermission = Permission.extend({
     .meta({ description: 'Further constraints of the chain that must hold too, if one object cannot express them.' }),
   source: PermissionSource,
   lastUsedAt: isoTimestamp.nullable().meta({
-    description: 'When it last allowed a call. null: never, or before more later calls of the agent than are searched.',
+    description: 'When it last allowed a call. null: never, or too many calls of the agent ago to be found.',
   }),
 }).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;

@@ -22,7 +22,7 @@ const visible = (db: Db, visibility: Visibility) => {
   }
 };
 
-/** Throws 404 AGENT_NOT_FOUND, the same for an agent out of reach as for one that does not exist. */
+/** Throws 404 AGENT_NOT_FOUND, the same for an agent that is not visible as for one that does not exist. */
 export async function getAgentRow(db: Db, visibility: Visibility, id: Id<'agent'>): Promise<AgentRow> {
   const row = isAgentId(id) ? await visible(db, visibility).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw AgentErrors.AGENT_NOT_FOUND();
@@ -84,7 +84,7 @@ function matching(db: Db, visibility: Visibility, filter: AgentFilter, now: numb
 const selected = (query: ReturnType<typeof matching>, columns: Columns) =>
   columns === undefined ? query.selectAll() : query.select(columns);
 
-/** In order of creation, since ids begin with the time. */
+/** Agents in order of creation, which is the order of ids, because ids begin with the time. */
 export function findAgents(db: Db, visibility: Visibility, page: Page, now: number): Promise<AgentRow[]>;
 export function findAgents(
   db: Db,
@@ -108,7 +108,7 @@ export function findAgents(
     .execute();
 }
 
-/** In order of the words of their names. */
+/** Agents in order of the words of their names. */
 export function findAgentsByName(
   db: Db,
   visibility: Visibility,
@@ -132,7 +132,7 @@ export async function countAgents(db: Db, visibility: Visibility, filter: AgentF
   return Number(total);
 }
 
-/** Ids of all agents that match, in any order; the words of their names if asked for. */
+/** Ids of all matching agents, in any order; with the words of their names on request. */
 export function findAgentIds(
   database: Database,
   visibility: Visibility,
@@ -158,7 +158,7 @@ export async function findAgentsById(db: Db, ids: readonly Id<'agent'>[], column
 }
 
 /**
- * Throws 422 AGENT_LIMIT_EXCEEDED if the owner has no room for one more active agent. Exact, since changes are
+ * Throws 422 AGENT_LIMIT_EXCEEDED if the owner has reached the limit of active agents. Exact, because changes are
  * serialised.
  */
 export async function assertRoomForAgent(platform: Platform, db: Db, ownerId: Id<'user'>, now: number): Promise<void> {

@@ -12,10 +12,10 @@ import type { Agent, UpdateAgent } from './schema.ts';
 import { assertInFuture, assertRoomForAgent, getChangeableAgent } from './store.ts';
 
 /**
- * Changes the given fields. If no value differs, nothing happens: no event, and `updatedAt` stays. Emits
- * `agent.updated` with the names of the changed fields. 403 INSUFFICIENT_PERMISSIONS or FORBIDDEN to narrowed
- * credentials, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED, 422 EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, and 422
- * AGENT_LIMIT_EXCEEDED when a later expiry would revive one agent too many.
+ * Changes the given fields. If no value differs, it emits no event and keeps `updatedAt`. Emits `agent.updated` with
+ * the names of the changed fields. 403 INSUFFICIENT_PERMISSIONS or FORBIDDEN to narrowed credentials, 404
+ * AGENT_NOT_FOUND, 409 AGENT_REVOKED, 422 EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, and 422 AGENT_LIMIT_EXCEEDED when a
+ * later expiry would reactivate an agent beyond the limit.
  */
 export async function updateAgent(
   platform: Platform,

@@ -37,7 +37,7 @@ export async function approvalPage(platform: Platform, call: PageCall): Promise<
   return show(platform, call, toApproval(row, platform.clock.now()));
 }
 
-/** POST: approves or denies the call. If it was decided meanwhile, shows that decision with 409. */
+/** POST: approves or denies the call. If it has already been decided, shows that decision with 409. */
 export async function approvalForm(
   platform: Platform,
   call: PageCall & { readonly body: z.output<typeof ApprovalForm> },
@@ -99,7 +99,7 @@ ${
   });
 }
 
-/** All of them: what a person agrees to is exactly this. */
+/** Shows all arguments, because the person approves exactly these. */
 const argumentsOf = (t: Texts, args: Readonly<Record<string, unknown>>): ReturnType<typeof html> =>
   Object.keys(args).length === 0
     ? html`<p>${t.approval.noArguments}</p>`

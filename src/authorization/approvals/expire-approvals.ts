@@ -3,12 +3,12 @@ import type { Platform } from '../../platform.ts';
 import { recordResolution } from './record-resolution.ts';
 import { isPastExpiry } from './store.ts';
 
-/** Approvals per change, since decisions wait for each change. */
+/** Number of approvals per change. It is small because decisions wait for each change. */
 const AT_ONCE = 100;
 
 /**
- * Upkeep: records each expired approval once, by whichever instance comes first. Decisions ignore an approval from the
- * moment that it expires, whether recorded or not.
+ * Upkeep: records each expired approval once, on the first instance that finds it. Decisions ignore an expired approval
+ * immediately, even before it is recorded.
  */
 export async function expireApprovals(platform: Platform): Promise<void> {
   const { clock, database, ledger } = platform;

@@ -6,7 +6,7 @@ const MAX_EVALUATIONS = 100;
 const MAX_PAGE = 1000;
 export const DEFAULT_PAGE = 100;
 
-/** Free-form. Only the members named in the contract are used. */
+/** Free-form. Only the members in the contract are used. */
 const Properties = jsonObject(AUTHORIZE_BODY_LIMIT).optional();
 
 /** AuthZEN Authorization API 1.0, section 5. Unknown members are ignored. */

@@ -63,8 +63,8 @@ export async function searchSubjects(
 }
 
 /**
- * Returns the resources of a type that the agent may act on (section 8.5), among those known by name: the tools of
- * registered MCP servers, and resources that its permissions name without a wildcard.
+ * Returns the resources of a type that the agent may act on (section 8.5), among those whose names are known: the tools
+ * of registered MCP servers, and resources in its permissions without a wildcard.
  */
 export async function searchResources(
   platform: Platform,

@@ -20,7 +20,7 @@ import { type CreateDelegation, DEFAULT_MAX_DEPTH, type Delegation } from './sch
 import { earliest, latest, toDelegation } from './store.ts';
 
 /**
- * Delegates a subset of what one agent holds to another (specification 3.2, contract 7). Emits `delegation.created`.
+ * Delegates a subset of one agent's permissions to another (specification 3.2, contract 7). Emits `delegation.created`.
  * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS, or FORBIDDEN to a narrowed credential for the agent it acts as;
  * 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
  */
@@ -125,7 +125,7 @@ function targetOf(visibility: Visibility, from: AgentRow, to: AgentRow | undefin
   throw AgentErrors.AGENT_NOT_FOUND({ message: 'Agent not found: toAgent.', details: { path: 'toAgent' } });
 }
 
-/** Whether `ancestor` delegates to `agent`, directly or through others. */
+/** Returns whether `ancestor` delegates to `agent`, directly or through others. */
 async function isAncestor(db: Db, ancestor: Id<'agent'>, agent: Id<'agent'>, now: number): Promise<boolean> {
   const found = await db
     .withRecursive('up(id)', (cte) =>
@@ -171,7 +171,7 @@ function suppliesOf(
   });
 }
 
-/** When the last of these delegations ends; null if one of them has no end. */
+/** Returns when the last of these delegations ends; null if one of them has no end. */
 async function lastEnd(db: Db, ids: readonly Id<'delegation'>[]): Promise<number | null> {
   const rows = await db.selectFrom('delegations').select('ends_at').where('id', 'in', ids).execute();
   return rows.reduce<number | null>((last, row) => latest(last, row.ends_at), 0);

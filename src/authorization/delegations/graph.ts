@@ -13,7 +13,7 @@ const MAX_EDGES = 2000;
 
 /**
  * Returns the delegations around an agent, to a distance of `depth` in both directions, or all that are visible. Only
- * edges that the caller sees are followed; an agent beyond the caller's reach is a node without a name. 404
+ * edges that the caller can see are followed; an agent that is not visible to the caller is a node without a name. 404
  * AGENT_NOT_FOUND.
  */
 export async function delegationGraph(

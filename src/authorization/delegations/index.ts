@@ -1,10 +1,10 @@
 /**
- * Delegations: one agent passes a subset of what it holds to another (specification 3.2, contract 7).
+ * Delegations: one agent passes a subset of its permissions to another (specification 3.2, contract 7).
  *
- * Guarantees: a delegation grants nothing that its source does not hold at the moment of the decision; chains have no
- * cycle and no more links than their least `maxDepth`; agents of different owners must share a tenant; revoking one
- * ends its descendants in the same commit, each with an event; the number of delegations from and to an agent is
- * limited.
+ * Guarantees: a delegation grants only permissions that its source holds at the time of the decision; chains have no
+ * cycle, and at most as many links as their smallest `maxDepth`; agents of different owners must share a tenant;
+ * revoking one ends its descendants in the same commit, each with an event; the number of delegations from and to an
+ * agent is limited.
  *
  * Elsewhere: the rule for a link and the walk up a chain are in ../permissions/chains.ts; token exchange (oauth)
  * creates delegations through this module.

@@ -4,9 +4,9 @@ import { liveDelegations } from '../permissions/index.ts';
 import { DelegationErrors } from './errors.ts';
 
 /**
- * Throws 422 DELEGATION_LIMIT_EXCEEDED if there is no room for a delegation with this many permission entries.
- * Decisions read and search what an agent received, so other agents must not be able to slow it down, nor to use up the
- * room of its own owner: agents of other owners fill at most half. Exact, since changes are serialised.
+ * Throws 422 DELEGATION_LIMIT_EXCEEDED if a delegation with this many permission entries would exceed a limit.
+ * Decisions read and search received permissions, so other agents must not be able to slow down an agent, or to use up
+ * the limit for its own owner: agents of other owners can use at most half. Exact, because changes are serialised.
  */
 export async function assertRoomForDelegation(
   config: Platform['config']['delegations'],

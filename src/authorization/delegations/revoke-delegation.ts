@@ -12,8 +12,8 @@ import { earliest, latest } from './store.ts';
 export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tenant-changed' | 'address-proved';
 
 /**
- * Ends a delegation and all that descend from it, at once. Both sides may do so: an agent need not keep what it never
- * asked for. Emits `delegation.revoked` for each. Revoking again does nothing. 404 DELEGATION_NOT_FOUND.
+ * Ends a delegation and all that descend from it immediately. Both sides may do this, because an agent need not keep an
+ * unwanted delegation. Emits `delegation.revoked` for each. Revoking again does nothing. 404 DELEGATION_NOT_FOUND.
  */
 export async function revokeDelegation(platform: Platform, caller: Caller, id: Id<'delegation'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
@@ -71,7 +71,9 @@ export async function endDelegationsAcrossOwners(change: Change, userId: Id<'use
   );
 }
 
-/** Ends these delegations, then their descendants, one generation at a time. Skips what has ended already. */
+/**
+ * Ends these delegations, then their descendants, one generation at a time. Skips delegations that have already ended.
+ */
 export async function endDelegations(
   change: Change,
   ids: readonly Id<'delegation'>[],
@@ -127,7 +129,7 @@ export async function endDelegations(
 interface Dependent {
   readonly id: Id<'delegation'>;
   readonly ends_at: number | null;
-  /** When it ends, given the parents that it still has; 0 if it has none. */
+  /** Returns when it ends, given its remaining parents; 0 if it has none. */
   readonly nowEnds: number | null;
 }
 

@@ -8,11 +8,11 @@ import { Permission, Permissions } from '../permissions/index.ts';
 
 const AgentId = idOf('agent', text(64));
 
-/** Greatest depth that can be asked for. */
+/** Largest depth that can be requested. */
 export const MAX_MAX_DEPTH = 10;
 export const DEFAULT_MAX_DEPTH = 3;
 
-/** A repeated entry grants nothing more, and would be evaluated twice in every decision. */
+/** A repeated entry would grant nothing more, but would be evaluated twice in every decision. */
 function refuseRepeats(permissions: readonly Permission[], ctx: z.RefinementCtx): void {
   const seen = new Set<string>();
   for (const [i, { resource, actions, constraints }] of permissions.entries()) {
@@ -29,13 +29,13 @@ export const CreateDelegation = z
     toAgent: AgentId,
     permissions: Permissions.min(1).superRefine(refuseRepeats),
     expiresAt: isoInstant.nullable().optional().meta({
-      description: 'null or absent: active until it is revoked or the delegations that it was made from end.',
+      description: 'null or absent: active until it is revoked or its parent delegations end.',
     }),
     maxDepth: wholeNumber(1, MAX_MAX_DEPTH)
       .optional()
       .meta({
         description:
-          'Greatest depth that any delegation of this chain may have; with 1 it cannot be delegated further. ' +
+          'Maximum depth of any delegation in this chain; with 1 it cannot be delegated further. ' +
           `The default is ${DEFAULT_MAX_DEPTH}.`,
       }),
   })
@@ -93,7 +93,10 @@ export const DelegationGraph = z
     agents: z.array(
       z.object({
         id: z.string(),
-        name: z.string().nullable().meta({ description: 'null, like owner and status, for an agent out of reach.' }),
+        name: z
+          .string()
+          .nullable()
+          .meta({ description: 'null, like owner and status, for an agent that is not visible.' }),
         ownerId: z.string().nullable(),
         status: z.enum(['active', 'revoked', 'expired']).nullable(),
       }),

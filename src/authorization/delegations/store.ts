@@ -9,7 +9,7 @@ import { isLiveDelegation, liveDelegations, type Permission } from '../permissio
 import { DelegationErrors } from './errors.ts';
 import type { Delegation, DelegationFilter } from './schema.ts';
 
-/** Delegations within reach; without `now`, those that have ended too. */
+/** Visible delegations; without `now`, also those that have ended. */
 export const visibleDelegations = (db: Db, visibility: Visibility, now: number | undefined) =>
   whereVisible(now === undefined ? db.selectFrom('delegations').selectAll() : selectLive(db, now), visibility);
 
@@ -42,9 +42,9 @@ function whereVisible(query: ReturnType<typeof selectLive>, visibility: ListVisi
 type Node = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'revoked_at' | 'ends_at' | 'self_supplied'>;
 
 /**
- * Returns those of some live delegations that take effect: both agents are active, and so are those of a delegation
- * that this one was made from, up to the root. An agent expires by the clock, and its owner may extend it: then what it
- * delegated takes effect again, as in decisions.
+ * Returns those of the given live delegations that take effect: both agents are active, and so are the agents of one of
+ * its parents, up to the root. If the owner extends an expired agent, its delegations take effect again, as in
+ * decisions.
  */
 export async function effectiveDelegations<Row extends Node>(
   db: Db,
@@ -104,7 +104,7 @@ async function activeAmong(db: Db, agentIds: ReadonlySet<Id<'agent'>>, now: numb
   return active;
 }
 
-/** Active delegations with at least one agent within reach, oldest first. */
+/** Active delegations with at least one visible agent, oldest first. */
 export async function findDelegations(
   db: Db,
   visibility: Visibility,

@@ -3,14 +3,14 @@ import { replayRoutes } from './replay-routes.ts';
 import { historyRoutes } from './routes.ts';
 
 /**
- * Versions of agents and delegations: who changed what and why, and which policy was in force at a sequence of the
- * ledger (contract 17.2).
+ * Versions of agents and delegations: who changed what and why, and the policy at a sequence of the ledger (contract
+ * 17.2).
  *
  * Guarantees: a version commits with its change; the versions hold everything that decisions read from agents and
  * delegations, so that each recorded decision can be evaluated again; they contain no secret.
  *
- * `keep-versions.ts` writes them in the transaction of every change. `permissions/policy-at.ts` reads the policy of a
- * sequence back. Changes of everything else are in `activity/changes`.
+ * `keep-versions.ts` writes them in the transaction of every change. `permissions/policy-at.ts` reads the policy at a
+ * sequence. All other changes are in `activity/changes`.
  */
 export { keepVersions } from './keep-versions.ts';
 

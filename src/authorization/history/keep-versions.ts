@@ -32,15 +32,18 @@ const insertVersions = bulkInsert(
   'on conflict (subject, seq) do update set state = excluded.state',
 );
 
-/** Whether a column is one of the ids, which are one value: a query builder would compile each. */
+/**
+ * Condition that a column is one of the ids. The ids are one parameter, because a query builder would compile each of
+ * them.
+ */
 const isOneOf = ({ dialect }: Database, column: string, ids: readonly string[]) =>
   dialect === 'postgres'
     ? sql<boolean>`${sql.ref(column)} = any(${ids}::text[])`
     : sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(ids)}))`;
 
 /**
- * Keeps a version of each agent and delegation that a change touches: those that its events are about, and those whose
- * rows it wrote, such as a delegation that ends earlier because another one was revoked. So the versions hold
+ * Stores a version of each agent and delegation that a change affects: the subjects of its events, and those whose rows
+ * it wrote, such as a delegation that ends earlier because another one was revoked. Therefore the versions contain
  * everything that decisions read.
  */
 export const keepVersions =

@@ -97,7 +97,7 @@ function seqOfCursor(cursor: string, subject: string): number {
 
 type Fields = Record<string, unknown>;
 
-/** The fields that differ, whole. The first version has all of them in `after`. */
+/** Returns the complete values of the fields that differ. The first version has all fields in `after`. */
 function difference(before: Fields | undefined, after: Fields): { before: Fields; after: Fields } {
   if (!before) return { before: {}, after };
   const names = Object.keys(after).filter(

@@ -8,10 +8,10 @@ export const replayRoutes = [
   defineRoute({
     method: 'POST',
     path: '/agents/:id/permissions/replay',
-    summary: 'Make recorded decisions again under a draft of the permissions',
+    summary: 'Repeat recorded decisions with a draft of the permissions',
     description:
       'Returns the decisions that would have another result. Delegations, approvals, and refusals by budgets and ' +
-      'servers are as recorded; calls under limits per clock hour are counted in the recorded order. Conditions see ' +
+      'servers are as recorded; calls under limits per clock hour are counted in the recorded order. Conditions use ' +
       'the recorded arguments, in which secrets are redacted. Nothing is recorded.',
     access: { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true },
     effect: 'none',

@@ -10,12 +10,12 @@ export const PolicyVersion = z
     at: isoTimestamp,
     type: z.string().nullable().meta({
       description:
-        'Type of the event; null: the change left none here, such as an earlier end that followed from another.',
+        'Type of the event; null if the change emitted none, such as an earlier end caused by another delegation.',
     }),
     actor: ActorSchema,
     reason: z.string().optional(),
-    before: storedObject.meta({ description: 'The fields that changed, as they were. Empty in the first version.' }),
-    after: storedObject.meta({ description: 'The fields that changed, as they are.' }),
+    before: storedObject.meta({ description: 'Previous values of the changed fields. Empty in the first version.' }),
+    after: storedObject.meta({ description: 'New values of the changed fields.' }),
   })
   .meta({ id: 'PolicyVersion' });
 export type PolicyVersion = z.output<typeof PolicyVersion>;

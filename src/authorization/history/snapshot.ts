@@ -3,10 +3,10 @@ import { redact } from '../../kernel/redact.ts';
 import type { AgentRow, DelegationRow } from '../../storage/index.ts';
 import type { Permission } from '../permissions/index.ts';
 
-/** Whether it was revoked. Expiry follows from the clock and makes no version. */
+/** Whether it was revoked. Expiry follows from the clock and does not create a version. */
 type Status = 'active' | 'revoked';
 
-/** An agent as a version keeps it: without its token, and with redacted metadata. */
+/** The content of an agent's version: without its token, and with redacted metadata. */
 export interface AgentSnapshot {
   readonly ownerId: string;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface DelegationSnapshot {
   readonly depth: number;
   readonly maxDepth: number;
   readonly expiresAt: string | null;
-  /** When it ends at the latest, because all delegations that it was made from end. */
+  /** Latest end, when all its parent delegations have ended. */
   readonly endsAt: string | null;
 }
 

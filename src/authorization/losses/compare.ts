@@ -2,8 +2,8 @@ import { type Held, PatternIndex, patternMatches } from '../permissions/index.ts
 
 /**
  * Returns the permissions of `before` that `after` does not cover. A permission is covered by an equal one, or action
- * by action by permissions with a pattern at least as wide and constraints no stricter. A cap covers one permission
- * only, since two entries with a cap each allow the sum.
+ * by action by permissions with a pattern at least as wide and constraints no stricter. A cap covers only one
+ * permission, because two entries with a cap allow the sum of both.
  */
 export function lostPermissions(before: readonly Held[], after: readonly Held[]): Held[] {
   const { unmatched, used } = withoutEqual(before, after);
@@ -26,7 +26,7 @@ interface Unmatched {
   readonly used: ReadonlySet<Held>;
 }
 
-/** Pairs equal permissions, each with one. Both lists are in the same order, so most are found on the way through. */
+/** Pairs equal permissions one to one. Both lists are in the same order, so most pairs are found in a single pass. */
 function withoutEqual(before: readonly Held[], after: readonly Held[]): Unmatched {
   const used = new Set<Held>();
   const rest: Held[] = [];
@@ -77,7 +77,7 @@ const keyOf = ({ resource, actions, asks }: Held): string =>
 
 type Constraints = NonNullable<Held['asks']['constraints']>;
 
-/** Whether every call that `narrow` lets through passes the constraints of `wide` too. */
+/** Returns whether every call that `narrow` allows also meets the constraints of `wide`. */
 function isNoStricter(wide: Held, narrow: Held): boolean {
   const { maxCallsPerHour, requireApproval, ipAllowlist, allowedArgPatterns, ...others } = wide.asks.constraints ?? {};
   const given: Constraints = narrow.asks.constraints ?? {};

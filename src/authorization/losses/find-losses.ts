@@ -32,8 +32,8 @@ const AT_ONCE = 50;
 const MAX_READ_MS = 500;
 
 /**
- * Reads, in an open change that has done its work, the policy of all agents that it may affect: as it was, and as it
- * is.
+ * Reads, in a change that has done its work and is still open, the policy of all agents that it may affect: before and
+ * after the change.
  */
 export async function findLosses(database: Database, change: Change): Promise<Losses> {
   const { now } = change;
@@ -44,7 +44,7 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
     ),
   };
   const first = [...changed.agents.keys(), ...[...changed.delegations.values()].map((row) => row.to_agent)];
-  // Other transactions see the database as it is without this change.
+  // Other transactions see the database without this change.
   const db = database.lockedRead.withPlugin(new Deadline(MAX_READ_MS));
   const affected = await below(db, first);
   const before = await readAbove(db, affected);
@@ -163,7 +163,7 @@ async function waitingApprovals(
   return found;
 }
 
-/** @param from holders made before, of which those that did not change are taken over */
+/** @param from holders created before; unchanged ones are reused */
 function holdersOf(
   holders: Holders,
   { agents, delegations }: Rows,

@@ -6,7 +6,7 @@ import { redact } from '../../kernel/redact.ts';
 import { type AuditRecord, askedByOf, type NewEvent, writeDecided } from '../../ledger/index.ts';
 import type { ApprovalRow, Db } from '../../storage/index.ts';
 
-/** The approval of one exact call, as one batch sees it. Decisions of the batch that request or use it change it. */
+/** The approval of one exact call within one batch. Decisions of the batch that request or use it update this state. */
 export interface ApprovalState {
   id: Id<'approval'>;
   status: 'none' | 'pending' | 'approved';
@@ -53,8 +53,8 @@ export const approvalOfStep = (resource: string): Id<'approval'> =>
   asId('approval', resource.slice(STEP_RESOURCE.length));
 
 /**
- * Returns the audit entry of a step, attributed to the agent whose call waits. It omits the person's address, since the
- * agent may read it.
+ * Returns the audit entry of a step, attributed to the agent whose call waits. It omits the person's address, because
+ * the agent may read the entry.
  */
 export function approvalStep(
   row: ApprovalRow,

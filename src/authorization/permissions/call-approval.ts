@@ -38,8 +38,8 @@ export async function loadApproval(
 
 /**
  * Reuses the pending approval of an identical call, or requests a new one. If the maximum number of calls of the agent
- * or its owner is waiting already, requests none, and the refusal names the limit instead of an approval. The approval
- * must be loaded.
+ * or its owner is already waiting, it requests none, and the refusal contains the limit instead of an approval. The
+ * approval must be loaded.
  */
 export function requestApproval(
   context: BatchContext,

@@ -59,7 +59,10 @@ export class CallFacts {
     return this.#chars > HEAVY_CHARS;
   }
 
-  /** From here on, recorded results hold for the lists that they were for, in whatever order these are evaluated. */
+  /**
+   * From now on, recorded results apply to the lists for which they were recorded, regardless of the order of
+   * evaluation.
+   */
   keepResults(): void {
     this.#recorded = undefined;
   }

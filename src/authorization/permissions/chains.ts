@@ -27,7 +27,7 @@ export type BrokenLink = 'delegation-expired' | 'depth-exceeded' | 'source-does-
 export interface ChainPosition {
   /** Links between this agent and the agent that the walk starts from. */
   readonly depth: number;
-  /** Least `maxDepth` of these links: the chain must not have more links than that. */
+  /** Smallest `maxDepth` of these links: the chain must not have more links than that. */
   readonly maxDepth: number;
 }
 export const CHAIN_START: ChainPosition = { depth: 0, maxDepth: Number.POSITIVE_INFINITY };
@@ -38,22 +38,21 @@ export const positionAbove = ({ depth, maxDepth }: ChainPosition, link: Link): C
   maxDepth: Math.min(maxDepth, link.maxDepth),
 });
 
-/** What a walk needs of an agent. */
+/** The fields of an agent that a walk needs. */
 type Walkable = Parameters<typeof mayAct>[0];
 
 export interface AgentLookup<Agent extends Walkable = CompiledAgent> {
   agent(id: Id<'agent'>): Agent;
 }
 
-/** Visits after which results are remembered. Short chains, the usual case, do without the map. */
+/** Number of visits after which results are memoised. Short chains, the usual case, need no map. */
 const VISITS_BEFORE_MEMO = 64;
 
 /**
- * The walk up the delegation chains of an agent, and the only place that knows when a link holds: its delegation is
- * neither revoked nor expired, the chain is no longer than the least `maxDepth` on it, and the source agent is active
- * and its owner not suspended.
- * Subclasses fold over the entries of each agent. Revoked delegations never get this far: agents are compiled without
- * them.
+ * The walk up the delegation chains of an agent, and the only place that defines when a link is valid: its delegation
+ * is neither revoked nor expired, the chain is not longer than the smallest `maxDepth` on it, and the source agent is
+ * active and its owner not suspended. Subclasses fold over the entries of each agent. Revoked delegations do not occur
+ * here, because agents are compiled without them.
  *
  * Results are memoised per agent and position, so the cost is linear in the graph and not in the number of its paths.
  * Delegations form no cycle, and `maxDepth` bounds the recursion.
@@ -63,8 +62,8 @@ export abstract class ChainWalk<
   Agent extends Walkable = CompiledAgent,
   World extends AgentLookup<Agent> = AgentLookup<Agent>,
 > {
-  // Declared only, and set by the constructor: field initialisers are a further call, a fifth of the time of a simple
-  // decision.
+  // Only declared here and set by the constructor, because field initialisers are an additional call, a fifth of the
+  // time of a simple decision.
   declare protected readonly world: World;
   declare private readonly now: number;
   declare private budget: number;
@@ -87,8 +86,8 @@ export abstract class ChainWalk<
   protected abstract evaluate(agent: Agent, depth: number, maxDepth: number): Result;
 
   /**
-   * Takes steps from the walk's budget. Returns false if it is used up: what is not reached yet then counts as not
-   * held.
+   * Takes steps from the walk's budget. Returns false if it is used up; entries that are not reached yet then count as
+   * not held.
    */
   step(count = 1): boolean {
     this.budget -= count;
@@ -119,7 +118,7 @@ export abstract class ChainWalk<
   }
 
   /**
-   * The result for the source of a link, or why the link does not hold. `depth` and `maxDepth` are those of the
+   * The result for the source of a link, or why the link is not valid. `depth` and `maxDepth` are those of the
    * receiver.
    */
   protected through(link: Link, depth: number, maxDepth: number): Result | BrokenLink {

@@ -37,7 +37,7 @@ export interface CompiledEntry {
   readonly link: Link | undefined;
 }
 
-/** An agent as decisions see it. Built once per change and never modified. */
+/** An agent in the form that decisions use. Built once per change and never modified. */
 export interface CompiledAgent extends AgentState {
   readonly id: Id<'agent'>;
   readonly ownerId: Id<'user'>;
@@ -61,8 +61,8 @@ export interface CompiledAgent extends AgentState {
 
 /**
  * Compiles the entries of one holder. The key of a counter derives from holder (agent or delegation), resource,
- * actions, and the ordinal among entries with the same resource and actions. So a count survives changes of the limit
- * and of other entries, and two entries never share a counter.
+ * actions, and the ordinal among entries with the same resource and actions. Therefore a count remains when the limit
+ * or other entries change, and two entries never share a counter.
  */
 function compileEntries(
   holderId: string,
@@ -129,7 +129,7 @@ function entrySet(entries: readonly CompiledEntry[]): EntrySet {
 
 /**
  * Compiled entry sets by the JSON of their permissions. Agents with the same permissions share them. Only sets without
- * limits on calls, since a counter belongs to its holder.
+ * limits on calls are shared, because a counter belongs to its holder.
  */
 export class SharedEntries {
   readonly #byText = new LRUCache<string, EntrySet>({
@@ -196,7 +196,7 @@ export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], s
 }
 
 /**
- * Returns the agent with a draft in place of its own permissions. What it receives by delegation stays. Equal lists of
+ * Returns the agent with a draft in place of its own permissions. Received permissions do not change. Equal lists of
  * argument patterns are shared, so that results known for one hold for the other (`CallFacts.keepResults`).
  */
 export function withDraft(agent: CompiledAgent, permissions: readonly Permission[]): CompiledAgent {

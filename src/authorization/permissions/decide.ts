@@ -24,8 +24,7 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /**
- * In order of preference: if several entries match and none allows, the reason that the agent can best act on is
- * returned.
+ * In order of preference: if several entries match and none allows, the reason that helps the agent most is returned.
  */
 const MOST_ACTIONABLE: readonly Reason[] = [
   'APPROVAL_REQUIRED',
@@ -44,7 +43,7 @@ export interface DecisionRequest extends Circumstances {
 
 /**
  * The state that a decision depends on, apart from the agent and the request. For state that is not in memory it
- * returns the value that allows least, and its implementation records that the decision must be repeated.
+ * returns the most restrictive value and records that the decision must be repeated.
  */
 export interface DecisionState extends AgentLookup {
   /** Calls allowed so far in an hour, by counter. */
@@ -142,9 +141,9 @@ export const acts = (entry: CompiledEntry, action: string): boolean =>
   entry.actions === undefined || entry.actions.has(action);
 
 /**
- * Entries that one decision looks at, of the agent and of all agents above it, until it counts what is left as not
- * held: a dense graph must not hold up the other decisions. Four times what an agent receives at most by default
- * (`maxReceivedPermissions`).
+ * Maximum number of entries of the agent and all agents above it that one decision examines, so that a dense graph does
+ * not delay other decisions. Entries beyond it count as not held. It is four times the default maximum of received
+ * entries (`maxReceivedPermissions`).
  */
 const MAX_STEPS = 20_000;
 
@@ -183,7 +182,7 @@ export class DecisionWalk extends ChainWalk<Decision, CompiledAgent, DecisionSta
       if (!source.allowed && source.reason === 'NO_PERMISSION') return 'source-does-not-hold';
       above = source;
     }
-    // Every link must hold. Of those that do not, conditions are named before caps, which are taken last.
+    // Every link must be valid. If several are not, conditions are reported before caps, which are checked last.
     const unmet = entry.conditions && unmetCondition(entry.conditions, this.ask);
     if (unmet) return { allowed: false, reason: unmet, entry, above };
     if (above && !above.allowed && above.reason !== 'RATE_LIMITED' && above.reason !== 'APPROVAL_REQUIRED')

@@ -5,7 +5,7 @@ import type { CompiledAgent, CompiledEntry, Link } from './compile.ts';
 import { acts } from './decide.ts';
 import type { Permission } from './schema.ts';
 
-/** Where a permission comes from that an agent wants to delegate. */
+/** The sources of a permission that an agent wants to delegate. */
 export interface DelegationSources {
   /** The agent holds part of it itself. */
   readonly own: boolean;
@@ -13,7 +13,7 @@ export interface DelegationSources {
   readonly parents: readonly Id<'delegation'>[];
   /** Links of the longest chain among these. 0: the agent holds all of it itself. */
   readonly length: number;
-  /** The agent holds it, but every chain by which it does has reached its greatest depth. */
+  /** The agent holds it, but only through chains that have reached their maximum depth. */
   readonly tooDeep: boolean;
 }
 
@@ -54,7 +54,7 @@ export function findDelegationSources(
     for (const entry of entries) {
       if (walk.chainLength(entry, CHAIN_START.depth, CHAIN_START.maxDepth) === undefined) continue;
       held = true;
-      // Once more from one link below the agent, where the new delegation puts its receiver.
+      // Walks again from one link below the agent, the position of the new receiver.
       const links = walk.chainLength(entry, 1, maxDepth);
       if (links === undefined) continue;
       parents.add((entry.link as Link).delegationId);

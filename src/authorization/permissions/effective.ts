@@ -18,15 +18,15 @@ export interface EffectivePermission {
   readonly source: PermissionSource;
 }
 
-/** Most permissions that are listed, and that are followed down from one agent above. */
+/** Maximum number of permissions that are listed, and that are followed from one agent above. */
 const MAX_LISTED = 10_000;
 const MAX_FOLLOWED = 2000;
-/** Most pairs of permissions that are compared on the way. */
+/** Maximum number of pairs of permissions that are compared. */
 const MAX_STEPS = 1_000_000;
 
 export interface EffectivePermissions {
   readonly permissions: EffectivePermission[];
-  /** False if a bound was reached: the agent may hold more. */
+  /** False if a limit was reached, so that the agent may hold more. */
   readonly complete: boolean;
 }
 
@@ -37,12 +37,14 @@ export function effectivePermissions({ agent, lookup, complete }: Chains, now: n
   return { permissions: found.permissions, complete: complete && found.complete };
 }
 
-/** Effective permissions of several agents of one policy. What they receive from the same agents is evaluated once. */
+/**
+ * Effective permissions of several agents of one policy. Permissions received from the same agents are evaluated once.
+ */
 export class Holdings {
   readonly #walk: HoldingsWalk;
   readonly #now: number;
 
-  /** @param lookup returns every agent above those that are asked for */
+  /** @param lookup returns every agent above the requested ones */
   constructor(lookup: AgentLookup<Holder>['agent'], now: number) {
     this.#walk = new HoldingsWalk(now, { agent: lookup });
     this.#now = now;
@@ -89,14 +91,14 @@ function chainOf(held: Held): string[] {
 }
 
 class HoldingsWalk extends ChainWalk<readonly Held[], Holder> {
-  /** Whether a bound left something out. */
+  /** Whether a limit left something out. */
   cut = false;
 
   constructor(now: number, agents: AgentLookup<Holder>) {
     super(now, agents, MAX_STEPS);
   }
 
-  /** Each agent has the whole budget. Only what agents further up hold is remembered. */
+  /** Each agent has the full budget. Only the permissions of agents further up are memoised. */
   start(agent: Holder): readonly Held[] {
     this.refill(MAX_STEPS);
     this.cut = false;

@@ -25,7 +25,7 @@ export interface RecordedTrace {
 }
 
 /**
- * Explains a recorded decision: evaluates it again as it was made, without counting anything. For a step of an
+ * Explains a recorded decision: evaluates it again under the same conditions, without counting it. For a step of an
  * approval, explains the call that waited. Returns undefined if the agent has been deleted.
  */
 export async function explainRecorded(
@@ -63,7 +63,7 @@ async function explainOnCurrent(db: Db, row: StreamEventRow): Promise<RecordedTr
   if (!agent) return undefined;
   const request = requestOf(row, {});
   const state: DecisionState = {
-    // The result is all that is known of the counters at that time.
+    // Only the result is known of the counters at that time.
     used: () => (row.result === 'rate_limited' ? Number.MAX_SAFE_INTEGER : 0),
     agent: lookup,
     approved: () => row.result === 'allowed',

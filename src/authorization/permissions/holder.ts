@@ -3,14 +3,14 @@ import type { AgentState } from '../agents/agent-state.ts';
 import { type CompiledEntry, linkOf, type Received } from './compile.ts';
 import type { Permission } from './schema.ts';
 
-/** What an agent holds, without what only a decision needs: index, counters, compiled conditions. */
+/** The permissions of an agent, without the parts that only decisions need: index, counters, compiled conditions. */
 export interface Holder extends AgentState, Pick<AgentRow, 'owner_suspended'> {
   readonly entries: readonly Pick<CompiledEntry, 'permission' | 'link'>[];
 }
 
 type HolderRow = AgentState & Pick<AgentRow, 'owner_suspended' | 'permissions'>;
 
-/** Makes holders of rows. Equal lists of permissions are parsed once. */
+/** Creates holders from rows. Equal lists of permissions are parsed once. */
 export class Holders {
   readonly #parsed = new Map<string, readonly Permission[]>();
 

@@ -8,11 +8,11 @@ import { permissionRoutes } from './routes.ts';
  * Decides what an agent may do (contract 6), and records each decision.
  *
  * Guarantees: a decision uses the newest committed policy of every agent on its chain; it is durable before it is
- * answered; limits on calls hold exactly under concurrency; the cost of a decision is bounded, whatever the policy.
+ * answered; limits on calls hold exactly under concurrency; the cost of a decision is limited for every policy.
  *
- * `decide.ts` is the pure function, `pending-question.ts` its way through the ledger, `compile.ts` and `policy.ts` the
- * policy in memory. Agents, delegations and approvals are created in the neighbouring folders; budgets and rate limits
- * of MCP servers join as gates (`Platform.gates`).
+ * `decide.ts` is the pure function, `pending-question.ts` takes a question through the ledger, `compile.ts` and
+ * `policy.ts` the policy in memory. Agents, delegations and approvals are created in the neighbouring folders; budgets
+ * and rate limits of MCP servers join as gates (`Platform.gates`).
  */
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';

@@ -19,7 +19,7 @@ export function assertMayAsk(
       if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential('principal-ended');
       if (p.role === 'user' && agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
       if (p.role === 'auditor' && !isDryRun)
-        throw CommonErrors.FORBIDDEN({ message: 'An auditor asks with dryRun: true only.' });
+        throw CommonErrors.FORBIDDEN({ message: 'An auditor can only ask with dryRun: true.' });
       return;
     case 'agent': {
       const caller = p.agentId === agent.id ? agent : peek(p.agentId);

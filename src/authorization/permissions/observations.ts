@@ -6,8 +6,8 @@ import type { ApprovalState } from './approval.ts';
 import { type Decision, delegationsOf } from './decide.ts';
 
 /**
- * What one decision found in the state that changes with every call: counters and an approval. It is recorded with the
- * decision, so that the decision can be evaluated again as it was made.
+ * The values of counters and approval that one decision used. They change with every call, so they are recorded with
+ * the decision, which can then be evaluated again under the same conditions.
  */
 export class Observations {
   #used: Map<string, number> | undefined;
@@ -40,7 +40,7 @@ export function askedBy(principal: Principal | null, agentId: Id<'agent'>): Aske
 }
 
 /**
- * The text that a record keeps of a decision (`AuditRecord.decided`).
+ * Returns the text about a decision that is stored in its record (`AuditRecord.decided`).
  * @param matched results of the argument patterns, if the record shows other arguments than the decision saw
  */
 export function decidedText(

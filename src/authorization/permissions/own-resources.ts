@@ -2,10 +2,11 @@ import type { OwnResource } from '../../access/principal.ts';
 import type { CompiledAgent } from './compile.ts';
 
 /**
- * Whether the agent may act on what its owner owns (contract 4). Only the agent's own entries without constraints
- * count: a limited, conditional or delegated permission is for decisions and opens no endpoint of the service. The
- * pattern must name the service literally, so that `*` never opens the owner's audit log or webhooks. While the owner
- * is suspended, the agent may only ask for decisions, which say so.
+ * Returns whether the agent may act on its owner's resources of the service (contract 4). Only the agent's own entries
+ * without constraints count: a limited, conditional or delegated permission applies to decisions and gives no access to
+ * endpoints of the service. The pattern must name the service literally, so that `*` never gives access to the owner's
+ * audit log or webhooks. While the owner is suspended, the agent may only ask for decisions, and these report the
+ * suspension.
  */
 export function mayUseOwnResource(
   agent: CompiledAgent,

@@ -133,7 +133,7 @@ function visit<T>(node: Node<T>, split: Split, from: number, found: (readonly T[
   }
   if (at.exact) found.push(at.exact);
 }
-/** Whether one pattern matches, without an index: what `PatternIndex` finds, one by one. */
+/** Returns whether one pattern matches, with the same result as `PatternIndex` but without an index. */
 export function patternMatches(pattern: string, resource: string): boolean {
   if (pattern === resource) return true;
   if (differInLiteral(pattern, resource)) return false;
@@ -142,7 +142,7 @@ export function patternMatches(pattern: string, resource: string): boolean {
   return index.match(resource).length > 0;
 }
 
-/** Returns the pattern of what both patterns match, or undefined if they have nothing in common. */
+/** Returns the intersection of both patterns, or undefined if it is empty. */
 export function intersectPatterns(a: string, b: string): string | undefined {
   if (a === b) return a;
   if (differInLiteral(a, b)) return undefined;

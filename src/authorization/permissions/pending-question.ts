@@ -72,8 +72,8 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   /**
    * Evaluates conditions on the call's address and arguments, which depend on the question alone and can be costly,
    * before the question waits for the ledger. Under its lock the results are only looked up. Limits count as reached
-   * and approvals as missing, so that everything the decision may examine is covered. Whatever changes until then is
-   * evaluated under the lock.
+   * and approvals as missing, so that everything the decision may examine is covered. Later changes are evaluated under
+   * the lock.
    */
   evaluateAhead(): Promise<void> | undefined {
     const agent = this.#peek();
@@ -99,7 +99,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
         await this.#policy.loadAll(database.read, [...missing]);
       }
     } catch {
-      // What cannot be read now is read under the lock, or fails there.
+      // Data that cannot be read now is read under the lock, or fails there.
     }
   }
 
@@ -225,7 +225,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     if (input.dryRun) return { answer: answerOf(decision, undefined, now, trace) };
 
     const approval = decision.allowed && neededApproval(decision) ? this.#approval(context) : undefined;
-    // Nothing throws from here on, so each call is counted once.
+    // The code from here on cannot throw, so each call is counted once.
     if (decision.allowed) {
       for (const key of countersOf(decision)) context.counters.take(key, clockHour(context.now));
     }
@@ -292,7 +292,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     return this.#draft.agent;
   }
 
-  /** Whether the record shows other arguments than the decision saw. */
+  /** Whether the recorded arguments differ from those that the decision used. */
   #isRedacted(): boolean {
     return this.#input.arguments !== undefined && this.#parameters !== JSON.stringify(this.#input.arguments);
   }

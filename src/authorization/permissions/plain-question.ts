@@ -32,8 +32,8 @@ const MAX_ARGUMENT_CHARS = 10_000;
 const MAX_USER_AGENT_CHARS = 512;
 
 /**
- * Whether a question from this process has the same common form: the schema would accept it unchanged. A property test
- * compares the two.
+ * Returns whether a question from this process has the same common form, so that the schema would accept it unchanged.
+ * A property test compares the two.
  */
 export function isPlainQuestion({ agentId, action, resource, arguments: args, context }: CallQuestion): boolean {
   if (!isShort(agentId, 64) || !isShort(action, 128) || !isShort(resource, 512)) return false;

@@ -10,12 +10,13 @@ export interface PolicyAt {
   /** The agent and all agents above it in its chains. */
   readonly agents: ReadonlyMap<string, CompiledAgent>;
   /**
-   * False if a version is missing, because the sequence is older than the versions: then what has none is as it is now.
+   * False if a version is missing, because the sequence is older than the versions; subjects without a version then
+   * have their current state.
    */
   readonly isRecorded: boolean;
   /** False if there are more agents above than are read; chains through the others count as not held. */
   readonly complete: boolean;
-  /** Ids of the agents and of all delegations to them: what could change this policy. */
+  /** Ids of the agents and of all delegations to them, that is, everything that could change this policy. */
   readonly subjects: readonly string[];
 }
 
@@ -24,9 +25,9 @@ interface State {
   readonly status: 'active' | 'revoked';
   readonly permissions: readonly Permission[];
   readonly expiresAt: string | null;
-  /** Of an agent. */
+  /** For an agent. */
   readonly ownerSuspended?: true;
-  /** Of a delegation. */
+  /** For a delegation. */
   readonly endsAt?: string | null;
 }
 

@@ -12,8 +12,8 @@ const BOUNDS = {
 type Bound = keyof typeof BOUNDS;
 
 /**
- * Limits the total size of a policy, since a decision may have to examine every entry of an agent, and memory holds
- * them all. Throws 422 POLICY_TOO_LARGE with the exceeded bound in the details.
+ * Limits the total size of a policy, because a decision may have to examine every entry of an agent, and all of them
+ * are in memory. Throws 422 POLICY_TOO_LARGE with the exceeded bound in the details.
  */
 export function assertPolicyWeight(permissions: readonly Permission[]): void {
   const found: Record<Bound, number> = { argumentPatterns: 0, argumentPatternBytes: 0, addressRanges: 0 };

@@ -22,8 +22,7 @@ const ID_PAGE = 5000;
 
 /**
  * Agents with their compiled permissions in memory, current up to `epoch`. The ledger refreshes the cache under the
- * head row's lock whenever the epoch has advanced, so a decision never uses anything older than the newest committed
- * change.
+ * head row's lock whenever the epoch has advanced, so a decision always uses the newest committed change.
  */
 export class PolicyCache implements KnownAgents {
   readonly #clock: Clock;
@@ -182,10 +181,10 @@ export class PolicyCache implements KnownAgents {
   }
 }
 
-/** Most agents, and most permission entries of them, that are read for one answer about chains. */
+/** Maximum number of agents, and of their permission entries, that are read for one answer about chains. */
 export const MAX_CHAIN_AGENTS = 1000;
 export const MAX_CHAIN_ENTRIES = 50_000;
-/** Agents that are read at once, so that no more than these exceed the bounds. */
+/** Number of agents that are read at once. The limits can be exceeded by at most these. */
 export const CHAIN_PAGE = 20;
 
 /** An agent and the agents above it in its chains. */
@@ -196,7 +195,7 @@ export interface Chains {
   readonly ids: readonly Id<'agent'>[];
   /** An agent that was not read appears revoked, so its chains count as not held. */
   readonly lookup: (id: Id<'agent'>) => CompiledAgent;
-  /** False if there are more agents or entries than are read: the answer may lack what they pass on. */
+  /** False if there are more agents or entries than are read: the answer may lack permissions that they pass on. */
   readonly complete: boolean;
 }
 
@@ -337,5 +336,5 @@ const changedAfter = (since: number, last: Changed | undefined) =>
     ? sql<boolean>`policy_epoch >= ${last.policy_epoch} and (policy_epoch, id) > (${last.policy_epoch}, ${last.id})`
     : sql<boolean>`policy_epoch > ${since}`;
 
-/** The agents of this service. The ledger, which refreshes them, gets them before there is a platform. */
+/** The agents of this service. They are created before the platform, because the ledger refreshes them. */
 export const policyCache = defineState(({ clock }) => new PolicyCache(clock));

@@ -25,8 +25,8 @@ export const requestOf = (row: RecordedColumns, decided: Decided): DecisionReque
 });
 
 /**
- * The state that a recorded decision was made in. Evaluation looks at counters in the same order as then, so the order
- * of the recorded numbers says which counter each belongs to.
+ * The state in which a recorded decision was made. Evaluation reads counters in the same order as the decision did, so
+ * the order of the recorded numbers identifies the counter of each.
  */
 export class RecordedState implements DecisionState {
   readonly #agents: ReadonlyMap<string, CompiledAgent>;
@@ -65,7 +65,7 @@ export class RecordedState implements DecisionState {
   }
 }
 
-/** Makes a recorded decision again on the policy by which it was made. */
+/** Evaluates a recorded decision again on the policy of that time. */
 export function decideAgain(
   agents: ReadonlyMap<string, CompiledAgent>,
   agent: CompiledAgent,
@@ -78,7 +78,7 @@ export function decideAgain(
   return { decision: throughGates(permitted, row, decided), request, state };
 }
 
-/** What permissions allowed and a budget or server then refused stays refused. */
+/** A call that permissions allowed, but a budget or server refused, remains refused. */
 export const throughGates = (decision: Decision, row: RecordedColumns, { refusedBy }: Decided): Decision =>
   decision.allowed && refusedBy !== undefined
     ? { allowed: false, reason: row.reason as Reason, by: refusedBy }

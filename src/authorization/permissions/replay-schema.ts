@@ -14,7 +14,7 @@ export const ReplayBody = z
     until: isoMoment.optional().meta({ description: 'Exclusive.' }),
     limit: wholeNumber(1, MAX_DECISIONS)
       .default(DEFAULT_DECISIONS)
-      .meta({ description: 'The newest so many decisions of the range.' }),
+      .meta({ description: 'Maximum number of decisions; the newest of the range are taken.' }),
   })
   .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {
     path: ['until'],
@@ -25,11 +25,11 @@ export const ReplayBody = z
 const Result = z.enum(['allowed', 'denied', 'rate_limited']);
 export const ReplayAnswer = z
   .object({
-    examined: z.int().meta({ description: 'Recorded decisions that were made again.' }),
+    examined: z.int().meta({ description: 'Number of recorded decisions that were repeated.' }),
     complete: z.boolean().meta({
       description:
-        'false: the range has more decisions than `limit`, or than one request may read or make again. The decisions ' +
-        'that were made again are then the newest, or the oldest of these.',
+        'false: the range has more decisions than `limit`, or than one request may read or repeat. The repeated ' +
+        'decisions are then the newest, or the oldest of these.',
     }),
     changed: z.array(
       z.object({
@@ -39,7 +39,7 @@ export const ReplayAnswer = z
         resource: z.string(),
         was: Result,
         would: Result,
-        reason: z.string().nullable().meta({ description: 'Of the new result; null: allowed.' }),
+        reason: z.string().nullable().meta({ description: 'Reason of the new result; null: allowed.' }),
       }),
     ),
   })

@@ -32,7 +32,7 @@ interface Cell {
   drafted: number;
 }
 
-/** Makes the decisions of one agent again under a draft, one after the other in recorded order. */
+/** Evaluates the decisions of one agent again with a draft, one after the other in recorded order. */
 export class Simulation {
   readonly #db: Db;
   readonly #agentId: Id<'agent'>;
@@ -94,7 +94,7 @@ export class Simulation {
     return decision;
   }
 
-  /** Returns the decision if its result is another one. */
+  /** Returns the decision if its result differs. */
   async compare(row: ReplayedRow): Promise<ReplayedDecision | undefined> {
     const decision = await this.decide(row);
     const would = resultOf(decision);

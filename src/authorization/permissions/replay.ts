@@ -14,15 +14,15 @@ const MAX_RUNNING = 3;
 const MAX_RUNNING_OF_ADMINISTRATORS = 1;
 /** Maximum per caller, and per owner with all agents. */
 const MAX_RUNNING_OF_AN_OWNER = 1;
-/** How long a replay may read, and how long it may then make decisions, pauses not counted. */
+/** Maximum time for reading in a replay, and for its decisions, without pauses. */
 const MAX_MS = 5000;
-/** Entries that one query reads at most, and at first: their arguments may be large. */
+/** Maximum and initial number of entries that one query reads, because their arguments may be large. */
 const PAGE = 2000;
 const FIRST_PAGE = 50;
-/** Arguments that one query reads, and all that a replay keeps in memory, in characters. */
+/** Maximum number of characters of arguments that one query reads, and that a replay keeps in memory. */
 const PAGE_CHARS = 4_194_304;
 const MAX_CHARS = 67_108_864;
-/** Work between two moments in which other work runs: one decision can take milliseconds. */
+/** Time after which other work gets a turn, because one decision can take milliseconds. */
 const TURN_MS = 5;
 /** Pause while the service makes other decisions. */
 const PAUSE_MS = 5;
@@ -35,7 +35,7 @@ export interface ReplayInput {
   readonly since?: number | undefined;
   /** Exclusive. */
   readonly until?: number | undefined;
-  /** The newest so many decisions of the range. */
+  /** Maximum number of decisions; the newest of the range are taken. */
   readonly limit: number;
 }
 
@@ -54,9 +54,9 @@ export const runningReplays = defineState(
 );
 
 /**
- * Makes recorded decisions of an agent again, with a draft in place of its own permissions and everything else as it
- * was: delegations, agents above, approvals, and refusals by budgets and servers. Counts calls under limits per clock
- * hour in the recorded order. Records nothing. Throws 503 TOO_MANY_REPLAYS.
+ * Evaluates recorded decisions of an agent again, with a draft in place of its own permissions and everything else
+ * unchanged: delegations, agents above, approvals, and refusals by budgets and servers. Counts calls under limits per
+ * clock hour in the recorded order. Records nothing. Throws 503 TOO_MANY_REPLAYS.
  */
 export async function replay(
   platform: Platform,
@@ -103,7 +103,7 @@ async function run(platform: Platform, agentId: Id<'agent'>, input: ReplayInput)
   return { examined: rows.length, complete: isAll, changed };
 }
 
-/** Makes the decisions of a replay in short turns, and no longer than {@link MAX_MS} in all. */
+/** Runs the decisions of a replay in short turns, for at most {@link MAX_MS} in total. */
 class Turns {
   readonly #yielder: Yielder;
   #began = performance.now();

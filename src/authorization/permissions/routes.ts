@@ -162,7 +162,7 @@ function writeAnswer(answer: AuthorizeAnswer): string {
 
 const MAX_FILTERED = 1000;
 /**
- * Refusals that end by themselves or that a person or other arguments can lift. The agent may call the tool, though not
+ * Refusals that are temporary, or that an approval or other arguments can avoid. The agent may call the tool, but not
  * in every way or at every time.
  */
 const TEMPORARY_REASONS: ReadonlySet<string> = new Set(['APPROVAL_REQUIRED', 'ARGUMENTS_NOT_ALLOWED', 'RATE_LIMITED']);
