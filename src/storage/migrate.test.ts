@@ -1,7 +1,15 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { dialect, newTestDatabase } from '../../test/support/service.ts';
-import { DatabaseError, isSchemaCurrent, migrate, migrateAsFarAs, openDatabase, schemaState } from './index.ts';
+import {
+  DatabaseError,
+  type IdempotencyKeyRow,
+  isSchemaCurrent,
+  migrate,
+  migrateAsFarAs,
+  openDatabase,
+  schemaState,
+} from './index.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 import { TABLE_NAMES } from './tables.ts';
 
@@ -50,7 +58,7 @@ it('a database from before the first release is refused, unchanged, with a way o
   const refused = await migrate(database).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(DatabaseError);
   expect((refused as Error).message).toBe(
-    `${database.description} was made by a version of Legate from before 0.1.0, and its tables cannot be upgraded. ` +
+    `${database.description} was created by a version of Legate before 0.1.0, and its tables cannot be upgraded. ` +
       'Export the audit log with that version (GET /audit/export), then start this one with a new data folder ' +
       '(dataDir) or database.',
   );
@@ -73,6 +81,11 @@ const madeBy = async (names: readonly string[]) => {
 it('a database at the last migration that the baseline replaced is used as it is, with its data', async () => {
   const database = await madeBy(REPLACED_MIGRATIONS);
   await database.write.updateTable('head').set({ seq: 7 }).execute();
+  const kept = { scope: 's', part: -1, fingerprint: 'f', kind: 'answer', answer: '{}', created_at: 1, expires_at: 2 };
+  await database.write
+    .insertInto('idempotency_keys')
+    .values(kept as IdempotencyKeyRow)
+    .execute();
   const fresh = await open();
   const expected = await migrate(fresh);
   expect(await schemaState(database)).toEqual({
@@ -84,6 +97,7 @@ it('a database at the last migration that the baseline replaced is used as it is
   expect(await migrate(database)).toEqual(expected);
   expect(await isSchemaCurrent(database)).toBe(true);
   expect(await database.read.selectFrom('head').select('seq').execute()).toEqual([{ seq: 7 }]);
+  expect(await database.read.selectFrom('idempotency_keys').selectAll().execute()).toEqual([kept]);
   await Promise.all([database.close(), fresh.close()]);
 });
 

@@ -5,6 +5,7 @@ import { type Database, type Db, onConnection, type PostgresDatabase } from './d
 import { DatabaseError } from './database-error.ts';
 import { baseline } from './migrations/0097-baseline/index.ts';
 import { ownCodesAndFormattedNames } from './migrations/0098-own-codes-and-formatted-names.ts';
+import { idempotencyKeysByRowid } from './migrations/0099-idempotency-keys-by-rowid.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -17,6 +18,7 @@ const BASELINE = '0097-baseline';
 const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   [BASELINE]: baseline,
   '0098-own-codes-and-formatted-names': ownCodesAndFormattedNames,
+  '0099-idempotency-keys-by-rowid': idempotencyKeysByRowid,
 };
 
 /**
