@@ -116,3 +116,44 @@ describe('docs/decisions/0007-dependencies.md', () => {
     expect(rows.filter((name) => name !== 'Package').sort()).toEqual(Object.keys(dependencies).sort());
   });
 });
+
+describe('docs/security.md', () => {
+  /** The rows of its tables: what is required or attacked, its state, and the tests with the title that follows. */
+  const rows = readFileSync(docs('security.md'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| (?!Requirement|Attack)/.test(line))
+    .map((line) => {
+      const cells = line.replaceAll('\\|', '\u0000').split('|').slice(1, -1);
+      const tests = [
+        ...(cells.at(-1) ?? '').matchAll(/`((?:src|test)\/[^`]+\.test\.ts)`(?:: ([^;|]+(?:;(?! `)[^;|]+)*))?/g),
+      ];
+      return {
+        what: (cells[0] ?? '').trim(),
+        state: cells.length === 4 ? (cells[1] ?? '').trim() : 'met',
+        tests: tests.map(([, file, title]) => ({
+          file: file as string,
+          title: title?.replaceAll('\u0000', '|').trim(),
+        })),
+      };
+    });
+
+  it('names one or more tests for each requirement that is met and for each attack', () => {
+    expect(rows.length).toBeGreaterThan(100);
+    expect(rows.filter(({ state }) => !['met', 'partly', 'no'].includes(state))).toEqual([]);
+    expect(rows.filter(({ state, tests }) => state !== 'no' && tests.length === 0)).toEqual([]);
+  });
+
+  it('names tests that exist, by file and title', () => {
+    const isThere = ({ file, title }: { file: string; title: string | undefined }): boolean =>
+      existsSync(resolve(root, file)) &&
+      (title === undefined || readFileSync(resolve(root, file), 'utf8').includes(title));
+    expect(rows.flatMap(({ tests }) => tests).filter((test) => !isThere(test))).toEqual([]);
+    expect(rows.flatMap(({ tests }) => tests).filter(({ title }) => title !== undefined).length).toBeGreaterThan(80);
+  });
+
+  it('names files of the code that exist', () => {
+    const text = readFileSync(docs('security.md'), 'utf8');
+    const named = [...text.matchAll(/`(src\/[^`*]+)`/g)].map((m) => m[1] as string);
+    expect(named.filter((path) => !existsSync(resolve(root, path)))).toEqual([]);
+  });
+});
