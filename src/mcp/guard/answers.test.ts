@@ -57,7 +57,12 @@ afterEach(() => {
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
-  async function ask(method: string, headers: Record<string, string>, answer: Answer): Promise<Response> {
+  async function ask(
+    method: string,
+    headers: Record<string, string>,
+    answer: Answer,
+    more: Record<string, unknown> = {},
+  ): Promise<Response> {
     let handle: RequestListener | undefined;
     const server = createServer((req, res) => handle?.(req, res));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -70,26 +75,30 @@ describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
     return fetch(endpoint, {
       method: 'POST',
       headers: { authorization: 'Bearer x', ...JSON_TYPE },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: { uri: 'a:b', name: 'search' } }),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: { uri: 'a:b', name: 'search', ...more } }),
     });
   }
 
-  it.each([
+  it.each<[string, string, Record<string, unknown>?]>([
     ['resources/read', 'application/json'],
     ['subscriptions/listen', 'application/json'],
     ['tools/call', 'application/json'],
     ['tools/call', 'text/event-stream'],
     ['tools/call', 'application/x-ndjson'],
-  ])('to %s as %s reaches the client as it comes', async (method, type) => {
+    // Read on the way, because it may name a task.
+    ['tools/call', 'application/json', { task: {} }],
+    ['tools/call', 'text/event-stream', { task: {} }],
+  ])('to %s as %s reaches the client as it comes', async (method, type, params) => {
     let goOn = (): void => {};
     const read = new Promise<void>((resolve) => {
       goOn = resolve;
     });
-    const response = await ask(method, { 'content-type': type }, async (write) => {
+    const pieces: Answer = async (write) => {
       write('{"first":1,\n');
       await read;
       write('"last":1}\n\n');
-    });
+    };
+    const response = await ask(method, { 'content-type': type }, pieces, params);
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const first = await reader.read();
     expect(new TextDecoder().decode(first.value)).toBe('{"first":1,\n');
