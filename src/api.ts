@@ -39,7 +39,7 @@ export interface LegateApi extends DecisionsApi {
   readonly audit: AuditApi;
   /** The sealed ledger: checkpoints and proofs, with the rights of an admin. */
   readonly ledger: LedgerApi;
-  /** Who changed what, with the rights of an admin. */
+  /** The list of changes, with the rights of an admin. */
   readonly changes: ChangesApi;
   /** MCP servers: registration. */
   readonly mcp: McpApi & {
@@ -79,8 +79,8 @@ export interface LegateApi extends DecisionsApi {
   /** Checks passwords against data breaches, as configured by `breach.*`. Works even if `breach.enabled` is off. */
   readonly breach: BreachCheck;
   /**
-   * What one changing call would do, without doing it: `legate.preview((api) => api.agents.revoke(id))`. Throws what
-   * the call would throw.
+   * The effects of one changing call, without making the change: `legate.preview((api) => api.agents.revoke(id))`.
+   * Throws what the call would throw.
    */
   preview(change: (api: LegateApi) => Promise<unknown>): Promise<Preview>;
 }

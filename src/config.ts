@@ -184,7 +184,7 @@ export interface Setting {
   readonly value: unknown;
 }
 
-/** Returns every option with its value and source. A secret says only whether it is set. */
+/** Returns every option with its value and source. For a secret, only whether it is set. */
 export const describeSettings = ({ values, sources }: Loaded<typeof configSection>): Setting[] =>
   flatten(configSection).map(({ path, env, option: { secret = false } }) => {
     const name = path.join('.');

@@ -1,6 +1,6 @@
 import type { ModuleState, Platform } from './platform.ts';
 
-/** What the modules of one service keep in memory. */
+/** The states that the modules of one service keep in memory. */
 export class ModuleStates {
   readonly #declared: ReadonlySet<ModuleState<unknown>>;
   readonly #created = new Map<ModuleState<unknown>, unknown>();
@@ -11,7 +11,7 @@ export class ModuleStates {
     this.#platform = platform;
   }
 
-  /** For what the wiring itself needs before there is a platform. */
+  /** Creates a state that the wiring itself needs before there is a platform. */
   set<S>(state: ModuleState<S>, value: S): void {
     this.#created.set(state, value);
   }

@@ -50,11 +50,11 @@ export interface Instance {
   readonly startedAt: number;
   /** Whether it answers requests. Commands that open the same database for a moment do not. */
   readonly serves: boolean;
-  /** It is about to stop: it is not ready, and goes on to answer requests. */
+  /** Whether it is about to stop: it is not ready, but still answers requests. */
   draining: boolean;
 }
 
-/** An access token as its resource sees it. */
+/** An access token from the view of its resource. */
 export type AccessTokenState =
   | { readonly valid: false }
   | {
@@ -67,7 +67,7 @@ export type AccessTokenState =
       readonly actorId?: string;
     };
 
-/** What every use case gets. Created once, in service.ts. */
+/** Passed to every use case. Created once, in service.ts. */
 export interface Platform {
   /** Returns what a module keeps in memory for this service. The platforms of single requests share it. */
   readonly stateOf: <S>(state: ModuleState<S>) => S;
@@ -88,7 +88,7 @@ export interface Platform {
   readonly clock: Clock;
   readonly log: Log;
   readonly database: Database;
-  /** A request with an `Idempotency-Key`, and a preview, have one of their own. */
+  /** A request with an `Idempotency-Key`, and a preview, have their own ledger. */
   readonly ledger: LedgerPort;
   readonly mailer: Mailer;
   /** Work that no answer waits for. Finished before the service closes. */
@@ -99,15 +99,15 @@ export interface Platform {
   readonly ledgerKeys: () => Promise<readonly string[]>;
   /** Reads the ledger by filter. */
   readonly reader: LedgerReader;
-  /** Reads, in an open change, which agents can do less by it. */
+  /** Reads, in an open change, the agents that lose permissions by it. */
   readonly findLosses: (change: Change) => Promise<Losses>;
-  /** Erases what the ledger has of a deleted user. */
+  /** Erases the personal data of a deleted user from the ledger. */
   readonly erasePerson: (platform: Platform, caller: Changer, userId: Id<'user'>) => Promise<Erasure>;
   /** Number of decisions by agent since a time. */
   readonly callsSince: (ms: number) => Promise<ReadonlyMap<string, number>>;
   /** The agents in memory. */
   readonly policy: KnownAgents;
-  /** Whether an agent's own permissions let it act within what its owner owns (contract 4). */
+  /** Returns whether an agent's own permissions let it act on its owner's resources (contract 4). */
   readonly mayUseOwnResource: (
     db: Db,
     agentId: Id<'agent'>,
@@ -145,7 +145,7 @@ export interface Platform {
     /** Decisions per transaction. */
     readonly batches: Histogram;
   };
-  /** What GET /health/ready says of the modules. */
+  /** Checks of the modules for GET /health/ready. */
   readonly readiness: readonly ModuleReadiness[];
   /** Gauges of the modules. */
   readonly gauges: readonly ModuleGauge[];
@@ -204,7 +204,7 @@ export interface GateResult {
     readonly limit?: number;
     /** End of the window, in ms. */
     readonly resetAt?: number;
-    /** Id of what refused, for `explain`: `bdg_...`, `mcp_...`. */
+    /** Id of the budget or server that refused, for `explain`: `bdg_...`, `mcp_...`. */
     readonly by: string;
   };
   /** Updates the gate's state in memory. Called once, when the outcome of a call is final and it is not a dry run. */
@@ -225,7 +225,7 @@ export interface Gate {
   check(context: BatchContext, call: GatedCall): GateResult | Lacking | undefined;
 }
 
-/** Something that GET /health/ready names, although decisions do not need it. */
+/** A check that GET /health/ready reports, although decisions do not depend on it. */
 export interface ModuleReadiness {
   readonly name: 'seal';
   /** Returns undefined if it is not in use. */
@@ -248,7 +248,7 @@ export interface ModuleSeries<T> {
   readonly read: (platform: Platform) => readonly (readonly [labels: Readonly<Record<string, string>>, value: T])[];
 }
 
-/** Something that a module keeps in memory for as long as a service runs. */
+/** A state that a module keeps in memory while a service runs. */
 export interface ModuleState<S> {
   /** Called once per service, with the platform of the service. */
   readonly create: (platform: Platform) => S;
@@ -263,7 +263,7 @@ export interface Module {
   readonly routes?: readonly Route<Platform>[];
   readonly errors?: Readonly<Record<string, ErrorFactory>>;
   readonly credentials?: readonly Credential[];
-  /** What the module keeps in memory, created when the service is. Read with `platform.stateOf`. */
+  /** The states that the module keeps in memory, created together with the service. Read with `platform.stateOf`. */
   readonly states?: readonly ModuleState<unknown>[];
   /** Called every few seconds while the service runs, one run at a time. */
   readonly upkeep?: (platform: Platform) => Promise<void>;
@@ -279,7 +279,7 @@ export interface Module {
   readonly gate?: (platform: Platform) => Gate;
   /** Starts background work of the module, after the service is wired. */
   readonly start?: (platform: Platform) => void | Promise<void>;
-  /** Called when the service is about to stop, while it goes on to answer requests. */
+  /** Called when the service is about to stop, while it still answers requests. */
   readonly drain?: (platform: Platform) => void;
   /** Ends responses that have no end of their own, which would delay a stop. Called after the port has closed. */
   readonly endStreams?: (platform: Platform) => void;

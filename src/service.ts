@@ -58,8 +58,8 @@ export interface LegateOptions {
   serves?: boolean;
   clock?: Clock;
   /**
-   * Stands in for the clock of the database, from which commits take their time on PostgreSQL. By default `clock`, if
-   * it is given.
+   * Replaces the clock of the database, which provides the time of commits on PostgreSQL. By default `clock`, if it is
+   * given.
    */
   databaseClock?: Clock;
   log?: Log;
@@ -82,8 +82,8 @@ export interface Legate extends LegateApi {
   /** Answers the most frequent routes directly on node:http. Returns false if the request is for `fetch`. */
   readonly hot: (req: IncomingMessage, res: ServerResponse) => boolean;
   /**
-   * The same functions for one of the application's users, whom events then also name, and with a reason. No rights are
-   * checked.
+   * Returns the same functions for one of the application's users, with a reason. Events then also contain the user.
+   * Rights are not checked.
    */
   readonly as: (by: { readonly userId?: Id<'user'>; readonly reason?: string }) => LegateApi;
   readonly baseUrl: string;
@@ -96,8 +96,8 @@ export interface Legate extends LegateApi {
    */
   readonly drain: () => void;
   /**
-   * Ends open streams: of events, and of MCP clients at the gateway. Calls in progress there have three seconds more.
-   * An HTTP server calls it when it accepts no connections any more, so that clients connect again elsewhere.
+   * Ends open streams: of events, and of MCP clients at the gateway. Calls in progress there get three more seconds. An
+   * HTTP server calls it when it no longer accepts connections, so that clients connect to another instance.
    */
   readonly endStreams: () => void;
   close(): Promise<void>;

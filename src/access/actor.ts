@@ -3,7 +3,7 @@ import type { Principal } from './principal.ts';
 
 export const ACTOR_KINDS = ['user', 'agent', 'accessToken', 'apiToken', 'application', 'system'] as const;
 
-/** A program that its platform vouches for (contract 23.4): who issued its token, and for whom. */
+/** A program that its platform identifies (contract 23.4): issuer and subject of its token. */
 export interface Workload {
   readonly issuer: string;
   readonly subject: string;
@@ -36,17 +36,17 @@ export interface Actor {
   readonly workload?: Workload;
   /** For an access token that an identity provider allowed. */
   readonly enterprise?: Enterprise;
-  /** Why, in the words of the request (contract 17.2). */
+  /** The reason given in the request (contract 17.2). */
   readonly reason?: string;
 }
 
-/** For events without a caller: of the clock, upkeep, the anomaly detector. */
+/** For events without a caller, such as those of upkeep and of the anomaly detector. */
 export const SYSTEM: Actor = { kind: 'system', id: 'system' };
 
 /** A request without a credential. Its user may become known while it is answered. */
 export const UNKNOWN: Actor = { kind: 'user', id: null };
 
-/** The embedding application, for one of its users where it names one. */
+/** The embedding application, on behalf of one of its users if it names one. */
 export const application = (userId?: Id<'user'>): Actor => ({
   kind: 'application',
   id: 'application',
@@ -55,7 +55,7 @@ export const application = (userId?: Id<'user'>): Actor => ({
 
 const from = (ip: string | null): { ip?: string } => (ip === null ? {} : { ip });
 
-/** A person, known by what they have just proved rather than by a credential: a password, a link, a code. */
+/** A person who has just authenticated with a password, a link or a code rather than a credential. */
 export const person = (userId: Id<'user'>, ip: string | null): Actor => ({ kind: 'user', id: userId, ...from(ip) });
 
 /** The caller of a request. */

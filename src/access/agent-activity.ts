@@ -4,7 +4,7 @@ import type { Id } from '../kernel/ids.ts';
 export interface Activity {
   /** Decisions in the current clock hour and the 24 before it. */
   readonly calls: number;
-  /** Those of them that were not allowed. */
+  /** Number of these decisions that were not allowed. */
   readonly refused: number;
   /** Returns the same for each of these hours, oldest first. */
   readonly hours: () => { readonly calls: number; readonly refused: number }[];

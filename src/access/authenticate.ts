@@ -35,7 +35,7 @@ interface CachedUser {
   readonly epoch: number;
   readonly provedAt: number;
 }
-/** Some credentials change with time alone: a session expires later when it is used. */
+/** Some credentials change by use: a session expires later when it is used. */
 const PROVE_AGAIN_MS = 30 * SECOND_MS;
 const MAX_CACHED = 20_000;
 

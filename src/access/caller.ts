@@ -2,7 +2,7 @@ import type { Db } from '../storage/index.ts';
 import type { Actor } from './actor.ts';
 import { ANONYMOUS, type Principal, type Visibility } from './principal.ts';
 
-/** The caller of a use case and how far it sees. A `Call` of a route is a Caller. */
+/** The caller of a use case and its visibility. A `Call` of a route is a Caller. */
 export interface Caller {
   readonly visibility: Visibility;
   /** Proves credential and right again under the lock of a change. Throws 401 or 403. */
@@ -22,7 +22,7 @@ export type Changer = Pick<Caller, 'reauthorize' | 'actor' | 'assertUnchanged'>;
 
 const all: Visibility = { kind: 'all' };
 
-/** The embedding application: it sees everything. */
+/** The embedding application, which sees everything. */
 export const applicationCaller = (actor: Actor): Caller => ({
   visibility: all,
   reauthorize: async () => all,

@@ -45,8 +45,8 @@ type Times = 'expiresAt' | 'expiresBefore' | 'idleSince' | 'since' | 'until';
 export type InProcess<T> = { [K in keyof T]: K extends Times ? T[K] | Date : T[K] };
 
 /**
- * Converts the input to what HTTP would carry. Anything but an object, and an invalid Date, is left for the schema to
- * refuse.
+ * Converts the input to what HTTP would carry. Values that are not objects, and invalid Dates, are passed on to the
+ * schema, which refuses them.
  */
 export function asOverHttp(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;

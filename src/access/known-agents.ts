@@ -1,5 +1,5 @@
 import type { Id } from '../kernel/ids.ts';
-/** The agents in memory, as authentication needs them. `authorization/permissions` implements it. */
+/** The agents in memory, for authentication. `authorization/permissions` implements it. */
 export interface KnownAgents {
   /** Changes with every change of policy or credentials. */
   readonly epoch: number;

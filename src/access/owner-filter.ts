@@ -3,8 +3,8 @@ import type { Id } from '../kernel/ids.ts';
 import { text } from '../kernel/json.ts';
 
 /**
- * Restricts a list to one owner or one tenant (contract 4). Meant for admins: for others the list stays as it is or is
- * empty.
+ * Restricts a list to one owner or one tenant (contract 4). Meant for admins: for others the list does not change or
+ * becomes empty.
  */
 export const OwnerFilter = {
   ownerId: idOf('user', text(128)).optional(),

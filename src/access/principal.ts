@@ -3,7 +3,7 @@ import type { Id } from '../kernel/ids.ts';
 import type { SlotHolder } from '../kernel/slots.ts';
 import type { Enterprise, Workload } from './actor.ts';
 
-/** An `auditor` sees what an administrator sees, and changes nothing but their own account and credentials. */
+/** An `auditor` sees everything that an administrator sees, and can change only their own account and credentials. */
 export const ROLES = ['user', 'admin', 'auditor'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -45,9 +45,9 @@ export type Principal =
       readonly grantId: Id<'grant'>;
       readonly scopes: ReadonlySet<string>;
       readonly expiresAt: number;
-      /** What showed an assertion to get the token (contract 23.4). */
+      /** The workload whose assertion was exchanged for the token (contract 23.4). */
       readonly workload?: Workload;
-      /** Who allowed the token in place of the person (contract 23.5). */
+      /** The identity provider that allowed the token in place of the person (contract 23.5). */
       readonly enterprise?: Enterprise;
     };
 
@@ -77,7 +77,7 @@ export const ANONYMOUS: Principal = { kind: 'anonymous' };
 
 /**
  * How far a principal sees on a route: everything, what one user owns, or one agent. Every query of a store takes a
- * visibility, so that rows out of reach look as if they did not exist.
+ * visibility, so that invisible rows look as if they did not exist.
  */
 export type Visibility =
   | { readonly kind: 'all' }
@@ -130,7 +130,10 @@ export type Access =
  */
 export type Effect = 'any' | 'none' | 'ownAccount';
 
-/** Who a principal counts as where concurrent work is shared out. Administrators have no share: undefined. */
+/**
+ * Returns the holder and owner to whom concurrent work of a principal is attributed; undefined for administrators, who
+ * have no share.
+ */
 export function slotHolderOf(principal: Principal): SlotHolder | undefined {
   switch (principal.kind) {
     case 'anonymous':

@@ -95,7 +95,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
       return new Response(null, response);
     });
   }
-  // An unknown path next to those of a standard with a media type of its own uses the error format of that standard.
+  // An unknown path among the paths of a standard with its own media type uses the error format of that standard.
   const standards = new Map<string, Pick<Route<Platform>, 'errorBody' | 'mediaType'>>();
   for (const [path, methods] of byPath)
     for (const { route } of methods.values())

@@ -55,8 +55,8 @@ function* fromRight(list: string): Iterable<string> {
 
 /**
  * Returns the client's address: that of the socket, unless it is a trusted proxy; then the first entry of
- * X-Forwarded-For from the right that is not a trusted proxy. IPv4-mapped IPv6 becomes IPv4. At an invalid entry, the
- * last valid one counts.
+ * X-Forwarded-For from the right that is not a trusted proxy. IPv4-mapped IPv6 becomes IPv4. If an entry is invalid,
+ * the last valid one before it is used.
  */
 export function clientAddress(
   socket: string | null,

@@ -2,7 +2,10 @@ import { text } from '../kernel/json.ts';
 
 const MAX_ID_LENGTH = 100;
 
-/** A comma list of ids, by default of any kind, in a query. Ids of nothing visible are absent from the answer. */
+/**
+ * A comma list of ids, by default of any kind, in a query. Ids that do not exist or are not visible are absent from the
+ * answer.
+ */
 export const idList = <T extends string = string>(max: number) =>
   text(max * 40)
     .transform((list) => [...new Set(list.split(','))].filter((id) => id !== '') as T[])

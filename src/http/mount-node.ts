@@ -10,7 +10,7 @@ export interface NodeMountable extends Served {
 const pathOf = (target: string): string => target.replace(/[?#].*/s, '');
 
 /**
- * Middleware for Express: answers at the paths of the service, and passes every other one on to the application. Mount
+ * Middleware for Express: answers at the paths of the service and passes all other requests to the application. Mount
  * it at the root (`app.use(expressLegate(legate))`) before any body parser.
  */
 export function expressLegate(
@@ -40,7 +40,7 @@ interface FastifyReplyLike {
 }
 
 /**
- * A plugin for Fastify: answers at the paths of the service, before bodies are parsed, and leaves every other one to
+ * A plugin for Fastify: answers at the paths of the service, before bodies are parsed, and leaves all other requests to
  * the application. `await app.register(fastifyLegate(legate))`.
  */
 export function fastifyLegate(legate: NodeMountable): (fastify: unknown) => Promise<void> {

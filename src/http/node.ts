@@ -37,7 +37,7 @@ export function nodeListener(legate: Served): (req: IncomingMessage, res: Server
   const answer = async (request: Request, env: unknown): Promise<Response> => {
     const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
     const response = await legate.fetch(request, {
-      // The socket of a client that has gone has no address.
+      // The socket of a disconnected client has no address.
       remoteAddress: incoming.socket.remoteAddress ?? '',
     });
     const writeTo = directOf(response.body);
@@ -73,8 +73,8 @@ export function nodeListener(legate: Served): (req: IncomingMessage, res: Server
 
 /**
  * How long connections without a request stay open after the port has closed, if requests were drained. A proxy that
- * keeps connections may be sending a request on one of them, which it must not send again elsewhere. Meanwhile it finds
- * the port closed and leaves this instance out.
+ * keeps connections may be sending a request on one of them, and must not repeat it elsewhere. During this time it
+ * finds the port closed and stops using this instance.
  */
 const LINGER_MS = SECOND_MS;
 
@@ -119,8 +119,8 @@ export async function listen(legate: Served, options: { port: number; host: stri
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       };
       if (legate.platform.instance.draining) await Promise.race([closed, wait(LINGER_MS)]);
-      // Open streams would delay the stop. Their clients reconnect, at another instance: a proxy that kept connections
-      // to this one learns of their end with that of the stream.
+      // Open streams would delay the stop. Their clients reconnect, at another instance: a proxy with connections to
+      // this instance notices that they end together with the stream.
       legate.endStreams();
       closeIdle();
       const idle = setInterval(closeIdle, 50);

@@ -47,7 +47,7 @@ const BY_SUMMARY: readonly (readonly [RegExp, string])[] = [
   [/^Stream /, 'A stream of '],
 ];
 
-/** Says what an answer without an error is, from the declaration of its route. */
+/** Describes an answer without an error, based on the declaration of its route. */
 export function textOfAnswer(route: Route<Platform>, status: string, answer: Answer, isPage: boolean): string {
   if (answer === null) return WITHOUT_CONTENT[status] ?? 'Carried out, without content.';
   if (route.method === 'GET') return ofSummary(route.summary, isPage);

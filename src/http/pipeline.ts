@@ -42,7 +42,7 @@ const NO_PARAMS: Readonly<Record<string, string>> = {};
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
- * Takes every request from its source to its answer: client address, rate limit, credential, right, input, handler,
+ * Processes every request from its source to its answer: client address, rate limit, credential, right, input, handler,
  * errors and metrics. The same code serves web requests and node:http.
  */
 export class Pipeline {
@@ -301,7 +301,7 @@ export class Pipeline {
     return (contentType === undefined ? undefined : this.#headersOf.get(contentType)) ?? this.#jsonHeaders;
   }
 
-  /** If a cached credential has ended meanwhile, returns that error instead of the one of the request. */
+  /** If a cached credential has ended in the meantime, returns that error instead of the error of the request. */
   async #overruled(route: Route<Platform>, { proven }: RequestCall, error: unknown): Promise<unknown> {
     if (!route.provedByLedger || !proven) return error;
     if (!(error instanceof LegateError) || error.status >= 500 || error.status === 401) return error;

@@ -21,7 +21,7 @@ export const takesReason = ({ method, access, effect, page, form }: AnyRoute): b
 
 /**
  * Adds `reason` to the declaration of a route that changes something (contract 17.2): to its body, or to its query with
- * DELETE. The pipeline removes it again, so that handlers find it in `call.actor` only.
+ * DELETE. The pipeline removes it again, so that handlers find it only in `call.actor`.
  */
 export function withReason<Route extends AnyRoute>(route: Route): Route {
   if (!takesReason(route)) return route;

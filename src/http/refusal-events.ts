@@ -19,7 +19,7 @@ type Refusal = RefusedRequest & { readonly type: 'auth.denied' | 'auth.limited';
 /** The refusals of one principal, or of all anonymous callers with one error code. */
 interface Window {
   readonly startedAt: number;
-  /** Refusals that no event counts yet. */
+  /** Number of refusals that are not in an event yet. */
   pending: number;
   latest: Refusal;
 }
@@ -30,7 +30,7 @@ const MAX_WINDOWS = 10_000;
 /**
  * Records requests that were answered with 403 or 429 as events (OWASP ASVS 5.0, 16.3.2). Each instance writes at most
  * one event per minute for each principal and type; all anonymous callers share one per minute for each error code, so
- * that nobody can fill the ledger. Refusals in between are counted in the next event, which is written after that
+ * that strangers cannot fill the ledger. Refusals in between are counted in the next event, which is written after that
  * minute or when the service stops. Events are written in the background: neither the duration nor a failure of the
  * write reaches the caller.
  */

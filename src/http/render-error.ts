@@ -55,7 +55,7 @@ export function renderKnownError(platform: Platform, error: LegateError): Render
 export const badAddress = (): LegateError =>
   validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]);
 
-/** Converts any error to one with an answer. Logs what the caller must not see. */
+/** Converts any error to one with an answer. Logs the details that the caller must not see. */
 export function toKnownError(platform: Platform, thrown: unknown, requestId?: string): LegateError {
   if (thrown instanceof LegateError) {
     const { code, status, reason, context, cause } = thrown;

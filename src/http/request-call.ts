@@ -13,8 +13,8 @@ import type { Source } from './sources/source.ts';
 const MAX_USER_AGENT_CHARS = 512;
 
 /**
- * Collects what the pipeline learns about a request, and is passed to the handler. Rarely used values are computed on
- * demand.
+ * Collects the facts about a request during the pipeline, and is passed to the handler. Rarely used values are computed
+ * on demand.
  */
 export class RequestCall implements Call<unknown, unknown, unknown> {
   ip: string | null = null;

@@ -15,7 +15,7 @@ export function readQuery(route: Route<Platform>, source: Source<unknown>): unkn
 }
 
 /**
- * Throws 400 for a name that is given twice, since clients and servers disagree on which of the two counts. A name that
+ * Throws 400 for a name that is given twice, because clients and servers disagree on which value is used. A name that
  * `shape` declares as repeated has a list.
  */
 function fieldsOf(params: URLSearchParams, shape: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {

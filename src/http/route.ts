@@ -18,7 +18,7 @@ export interface Call<Params, Query, Body> {
   readonly visibility: Visibility;
   /**
    * Authenticates and authorizes again inside a change (`db` is that of the change) and returns the visibility, so that
-   * nothing is written with a right that has ended. Throws 401 or 403.
+   * no change is made with a right that has ended. Throws 401 or 403.
    */
   readonly reauthorize: (db: Db) => Promise<Visibility>;
   /** On a `versioned` route that changes something: has to be called inside the change. Throws 412. */
@@ -60,7 +60,7 @@ export interface Call<Params, Query, Body> {
   header(name: string): string | null;
   /** Returns the body, for routes that declare none. Throws 413 for one of more than `limit` bytes. */
   bytes(limit: number): Uint8Array | Promise<Uint8Array>;
-  /** Calls `listener` if the client goes before its answer is complete. */
+  /** Calls `listener` if the client disconnects before its answer is complete. */
   onAbort(listener: () => void): void;
   /** Path and query of the request, for `Link` headers. */
   readonly url: URL;
@@ -134,8 +134,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
    */
   readonly form?: boolean | 'only';
   /**
-   * Renders the body of an error if a standard requires another format. Status and headers stay. Refusals by a rate
-   * limit keep the body of specification 7.
+   * Renders the body of an error if a standard requires another format. Status and headers do not change. Refusals by a
+   * rate limit keep the body of specification 7.
    */
   readonly errorBody?: (error: LegateError) => object;
   /**
@@ -162,8 +162,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   >;
   readonly errors?: readonly ErrorFactory[];
   /**
-   * `?preview=true` answers with what the change would do, and changes nothing (contract 17.8). The handler makes one
-   * change.
+   * With `?preview=true`, the answer contains the effects of the change, and nothing changes (contract 17.8). The
+   * handler makes one change.
    */
   readonly preview?: boolean;
   /**

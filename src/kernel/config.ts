@@ -11,7 +11,7 @@ export interface Option<T> {
   readonly description: string;
   /** Computes the default, which may depend on the rest of the configuration. */
   readonly fallback: ((context: DefaultsContext) => T) | undefined;
-  /** The default as the docs show it. */
+  /** The default as shown in the docs. */
   readonly fallbackText: string;
   /** Converts the text of an environment variable into a value for the schema. */
   readonly fromText: (text: string) => unknown;

@@ -118,7 +118,7 @@ export function createFolder(dir: string, { parents = false } = {}): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process that starts at the same moment may have been first.
+    // Another process that starts at the same time may have been first.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

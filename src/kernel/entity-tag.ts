@@ -9,7 +9,7 @@ interface Stored {
 const storedOf = new WeakMap<object, Stored>();
 
 /**
- * Notes the row that `shown` is the representation of, so that its version is known. Returns `shown`.
+ * Remembers the row that `shown` represents, so that its version is known. Returns `shown`.
  *
  * @param volatile columns that change with mere use, such as counters. They do not change the tag
  */
@@ -20,7 +20,7 @@ export function versioned<T extends object>(shown: T, row: object, volatile: rea
 
 /**
  * Returns the strong entity tag (RFC 9110, section 8.8.3) of a representation that {@link versioned} has seen: a hash
- * of the stored columns, so that nothing can change without it. Throws for any other object.
+ * of the stored columns, so that every change of them changes the tag. Throws for any other object.
  */
 export function entityTagOf(shown: object): string {
   const stored = storedOf.get(shown);
@@ -37,8 +37,8 @@ export type IfMatch = 'any' | readonly string[];
 const ELEMENT = /[\t ]*(?:(W\/)?("[\x21\x23-\x7e\x80-\xff]*"))?[\t ]*(?:,|$)/y;
 
 /**
- * Parses If-Match (RFC 9110, section 13.1.1). Throws 400 VALIDATION_FAILED for what is neither `*` nor a list of entity
- * tags.
+ * Parses If-Match (RFC 9110, section 13.1.1). Throws 400 VALIDATION_FAILED for a value that is neither `*` nor a list
+ * of entity tags.
  */
 export function parseIfMatch(header: string): IfMatch {
   if (header.trim() === '*') return 'any';

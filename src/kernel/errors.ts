@@ -1,6 +1,6 @@
 import type { RefusalContext, RefusalReason } from './refusals.ts';
 
-/** Value of `Retry-After` in answers with 503 that know no better one. */
+/** Default value of `Retry-After` in answers with 503. */
 const RETRY_AFTER_S = '1';
 
 /**

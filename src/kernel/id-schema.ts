@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Id, IdKind } from './ids.ts';
 
 /**
- * An id of a kind in a request. Any text that `form` accepts passes, since applications have their own ids for their
- * users; whether it exists is known after a look-up.
+ * An id of a kind in a request. Any text that `form` accepts passes, because applications have their own ids for their
+ * users; only a look-up shows whether it exists.
  */
 export const idOf = <K extends IdKind>(_kind: K, form: z.ZodType<string, string> = z.string()) =>
   form as z.ZodType<unknown, string> as z.ZodType<Id<K>, string>;

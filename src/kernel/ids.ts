@@ -41,8 +41,8 @@ declare const idKind: unique symbol;
 export type Id<K extends IdKind> = string & { readonly [idKind]: K };
 
 /**
- * The id that a text is said to be, where it comes from outside the schemas of requests: from the application in
- * process, or from the claims of a token.
+ * Treats a text as an id of a kind, if it does not come through the schemas of requests but from the application in
+ * process or from the claims of a token.
  */
 export const asId = <K extends IdKind>(_kind: K, text: string): Id<K> => text as Id<K>;
 

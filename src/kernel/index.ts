@@ -1,8 +1,8 @@
 /**
- * What every area needs and no area owns: clock, ids, errors, JSON, secrets, encryption, options, batches.
+ * Building blocks for all areas: clock, ids, errors, JSON, secrets, encryption, options, batches.
  *
- * Guarantees: nothing here knows the domain, the database or HTTP, and nothing here imports another area. Secrets are
- * compared in constant time; encrypted values name their key.
+ * Guarantees: nothing here depends on the domain, the database or HTTP, or imports another area. Secrets are compared
+ * in constant time; encrypted values name their key.
  *
  * `protocol/` has what the guard of MCP servers shares with the service: the wire format of introspection and
  * authorization. Files are imported one by one; there are no exports here.

@@ -53,7 +53,7 @@ const CREDENTIALS = /^\s*(?:bearer|basic) +\S+\s*$/i;
 const MAX_REMEMBERED = 2000;
 const remembered = new Map<string, boolean>();
 
-/** Caches the result by key, since callers use the same few keys again and again. */
+/** Caches the result by key, because callers use the same few keys repeatedly. */
 function isSecretKey(key: string, more: ReadonlySet<string>): boolean {
   let secret = remembered.get(key);
   if (secret === undefined) {

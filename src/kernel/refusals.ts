@@ -1,6 +1,6 @@
 /**
- * Why a request is refused or fails, for operators. The reason goes to the log, next to the ids of request and client.
- * The caller gets only the public message, which hides the cause where knowing it would help an attacker.
+ * The reasons why a request is refused or fails, for operators. The reason is logged together with the ids of request
+ * and client. The caller gets only the public message, which hides the cause if it would help an attacker.
  */
 export const REFUSALS = {
   // Credentials of a request

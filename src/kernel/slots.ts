@@ -1,4 +1,4 @@
-/** Who holds a slot: a principal, and the person it belongs to. */
+/** The holder of a slot: a principal and the person to whom it belongs. */
 export interface SlotHolder {
   readonly principal: string;
   readonly owner: string;
@@ -14,7 +14,7 @@ export class SlotShares {
     this.#owners = new ShareCounter(perOwner);
   }
 
-  /** Whether the holder stays within both shares with one slot more. */
+  /** Returns whether the holder stays within both shares with one more slot. */
   hasRoomFor({ principal, owner }: SlotHolder): boolean {
     return this.#principals.count(principal) < this.#principals.share && this.#owners.count(owner) < this.#owners.share;
   }

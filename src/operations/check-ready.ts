@@ -10,8 +10,8 @@ const UNKNOWN: Checks = { instance: 'ok', database: 'unknown', schema: 'unknown'
 
 /**
  * Checks whether requests can be served: the service is not about to stop, the database answers, its schema is current,
- * decisions can be recorded, and the clock is right. Without Redis the service is degraded: each process counts rate
- * limits by itself; so it is while the ledger is not sealed. Never throws.
+ * decisions can be recorded, and the clock is right. Without Redis the service is degraded: each process then counts
+ * rate limits by itself. It is also degraded while the ledger is not sealed. Never throws.
  */
 export async function checkReady(platform: Platform): Promise<Ready> {
   if (platform.instance.draining) return { status: 'unavailable', checks: { ...UNKNOWN, instance: 'draining' } };
@@ -34,7 +34,7 @@ export async function checkReady(platform: Platform): Promise<Ready> {
   return { status: !ready ? 'unavailable' : degraded ? 'degraded' : 'ready', checks };
 }
 
-/** What the modules say. What cannot be read in time is left out. */
+/** Returns the checks of the modules. Those that cannot be read in time are left out. */
 async function readDetails(platform: Platform): Promise<Pick<Checks, 'seal'>> {
   const found: Pick<Checks, 'seal'> = {};
   for (const { name, check } of platform.readiness) {

@@ -9,7 +9,7 @@ import type { InstanceRow } from '../storage/index.ts';
 /** An instance that has not renewed its row for this long is gone. Upkeep renews it every five seconds. */
 const EXPIRED_MS = 30 * SECOND_MS;
 
-/** The public addresses of other instances of which the log has a warning. */
+/** The public addresses of other instances for which a warning was logged. */
 export const warnedAddresses = defineState(() => new Set<string>());
 
 /**
@@ -45,14 +45,14 @@ export async function renewInstance(platform: Platform): Promise<void> {
   if (instance.serves) await warnOfAddresses(platform);
 }
 
-/** The public address, of which processes that answer no requests have none. */
+/** The public address; processes that answer no requests have none. */
 const addressOf = ({ instance, baseUrl }: Platform): string | null => (instance.serves ? baseUrl : null);
 
-/** Returns the public addresses of the instances, which have to be one. */
+/** Returns the public addresses of the instances; there should be only one. */
 export const addressesOf = (instances: readonly InstanceRow[]): string[] =>
   [...new Set(instances.flatMap(({ base_url }) => base_url ?? []))].sort();
 
-/** Says what differs, for people who set `LEGATE_BASE_URL`. undefined: nothing. */
+/** Describes the difference, for people who set `LEGATE_BASE_URL`; undefined if there is none. */
 export const addressWarning = (addresses: readonly string[]): string | undefined =>
   addresses.length > 1
     ? `Instances on this database have different addresses (${addresses.join(', ')}). Tokens name the address as ` +
@@ -99,5 +99,5 @@ export async function listInstances(platform: Platform): Promise<readonly Instan
   return [...rows, own].sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1));
 }
 
-/** The time that instances agree on although their clocks differ. */
+/** The time on which instances agree even if their clocks differ. */
 const now = ({ clock, ledger }: Pick<Platform, 'clock' | 'ledger'>): number => clock.now() - ledger.time.offMs;

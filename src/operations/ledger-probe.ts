@@ -3,10 +3,12 @@ import { SECOND_MS } from '../kernel/clock.ts';
 import { defineState, type Platform } from '../platform.ts';
 import { inTime } from './in-time.ts';
 
-/** For how long a successful probe counts. Anyone may ask, and each probe waits its turn among the commits. */
+/**
+ * How long the result of a successful probe is reused, because anyone may ask and each probe queues with the commits.
+ */
 const VALID_MS = SECOND_MS;
 
-/** Whether this instance can record, which takes the lock on the head row and a durable commit. */
+/** Checks whether this instance can record decisions, with the lock on the head row and a durable commit. */
 export class LedgerProbe {
   readonly #platform: Platform;
   #succeededAt = Number.NEGATIVE_INFINITY;

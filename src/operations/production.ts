@@ -8,7 +8,7 @@ import type { Platform } from '../platform.ts';
 type Config = Platform['config'];
 
 export interface Findings {
-  /** Production does not start with these. */
+  /** Settings with which production does not start. */
   readonly refused: string[];
   readonly warnings: string[];
 }
@@ -34,7 +34,9 @@ interface Loaded {
   readonly sources: ReadonlyMap<string, Source>;
 }
 
-/** Returns what keeps this configuration from running in production (contract 22.9), each with what to set. */
+/**
+ * Returns the problems that keep this configuration from running in production (contract 22.9), each with its solution.
+ */
 export function findings({ values, sources }: Loaded): Findings {
   const refused: string[] = [];
   const warnings: string[] = [];

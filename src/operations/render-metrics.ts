@@ -57,7 +57,8 @@ function histogram(name: string, help: string, all: readonly (readonly [Labels, 
 export async function renderMetrics(platform: Platform): Promise<{ text: string; contentType: string }> {
   processMetrics ??= processRegistry();
   const register = await processMetrics;
-  // First, because it asks the database and Redis what the others report: the offset of the clock, and who is lost.
+  // Runs first, because it queries the database and Redis for values that the others report, such as the offset of the
+  // clock.
   const readiness = await ofReadiness(platform);
   const parts = [ofRequests(platform), ofDecisions(platform), ofLimits(platform), await ofModules(platform)];
   const info = { version: packageVersion(), database: platform.database.dialect };
@@ -132,7 +133,7 @@ function ofLimits({ limits }: Platform): string {
   ].join('');
 }
 
-/** What modules count. Gauges that are read from the database are absent while it is unavailable; the others stay. */
+/** Metrics of the modules. Gauges that are read from the database are absent while it is unavailable. */
 async function ofModules(platform: Platform): Promise<string> {
   const { counters, histograms } = platform;
   const counted = [

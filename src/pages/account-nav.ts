@@ -3,7 +3,7 @@ import { attributes, type Html, html } from './html.ts';
 import { pathOf, type Site } from './site.ts';
 import type { Texts } from './texts/en.ts';
 
-/** The signed-in user, as pages show them. */
+/** The signed-in user, as shown on pages. */
 export interface PagePerson {
   /** E-mail address, or the id of a user of the embedding application. */
   readonly name: string;
@@ -21,7 +21,7 @@ const ACCOUNT_PAGES: readonly {
   readonly purpose?: (t: Texts) => string;
   /** Of no use to users of the embedding application, who have no credentials here. */
   readonly ownAccount?: boolean;
-  /** Whether this service has a use for the page. Default: it has. */
+  /** Whether the page is useful in this service. Default: true. */
   readonly when?: (site: Site) => boolean;
 }[] = [
   { path: '/account', label: (t) => t.account.label, title: (t) => t.account.title },

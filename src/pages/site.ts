@@ -2,7 +2,7 @@ interface Legate {
   readonly auth?: { readonly type: string } | undefined;
 }
 
-/** What pages need of the service. A Platform is a Site. */
+/** The parts of the service that pages need. A Platform is a Site. */
 export interface Site {
   /** Public address without a trailing slash. */
   readonly baseUrl: string;

@@ -26,13 +26,13 @@ interface Effect {
 }
 
 /**
- * The ledger of one request with an `Idempotency-Key`: what the request changes or decides commits in one transaction
+ * The ledger of one request with an `Idempotency-Key`: changes and decisions of the request commit in one transaction
  * with the row that prevents a second effect.
  *
- * A change hands its result to the caller before it commits, and commits once the request has its answer, which the row
- * then has as well. A request that does more before it answers is not waited for longer than one event-loop tick: its
- * row says `unfinished` until the answer is there. Decisions have a row each, written with their audit entry; from
- * these a repeated request puts its answer together again.
+ * A change returns its result to the caller before it commits. It commits once the request has its answer, which is
+ * stored in the row. If the request does more work before it answers, the commit waits for at most one event-loop tick,
+ * and the row is `unfinished` until the answer exists. Each decision has its own row, written with its audit entry; a
+ * repeated request assembles its answer from these rows.
  */
 export class KeyedLedger extends ForwardingLedger implements LedgerPort {
   readonly #now: () => number;
@@ -40,7 +40,7 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
   #decisions = 0;
   #unrecorded = 0;
   #effects: Promise<void>[] = [];
-  /** The row as this request has written it. */
+  /** The row that this request has written. */
   #written: IdempotencyKeyRow['kind'] | undefined;
   #found: IdempotencyKeyRow | undefined;
   #repeated = false;
@@ -59,11 +59,11 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
     });
   }
 
-  /** The answer of an earlier request with this key, or one of its decisions, came up instead of a new one. */
+  /** Whether an answer or a decision of an earlier request with this key was found. */
   get repeated(): boolean {
     return this.#repeated;
   }
-  /** The row of the earlier request, if that came up. */
+  /** The row of the earlier request, if it was found. */
   get found(): IdempotencyKeyRow | undefined {
     return this.#found;
   }
@@ -162,8 +162,8 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
   }
 
   /**
-   * The request has its answer: writes it, and resolves when everything that the request did is durable. Throws what
-   * prevented that. If the request had no effect and the key was used before, `found` is set afterwards.
+   * Writes the answer of the request, and resolves when all its effects are durable. Throws the error that prevented
+   * this. If the request had no effect and the key was used before, `found` is set afterwards.
    */
   async settle(settled: Settled | undefined): Promise<void> {
     this.#settled = settled;
@@ -180,7 +180,7 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
     return keptAnswer(this.#key, kind, answer, this.#now());
   }
 
-  /** Decisions whose rows are enough to put the answer together again. */
+  /** Decisions whose rows are enough to assemble the answer. */
   get #isKeptByDecisions(): boolean {
     return this.#decisions > 0 && this.#unrecorded === 0;
   }

@@ -17,7 +17,7 @@ export interface KeyedRequest {
   readonly carryOut: (platform: Platform) => Promise<Rendered | Response>;
   /** Renders an error. Does not throw. */
   readonly fail: (error: unknown) => Promise<Rendered | Response>;
-  /** Header fields that every answer has, and that a kept one does not repeat. */
+  /** Header fields that every answer has and that are not stored. */
   readonly usualHeaders: Readonly<Record<string, string>>;
 }
 
@@ -28,9 +28,9 @@ interface KeptRendered {
 }
 
 const RETRY_AFTER_S = 1;
-/** A row that says `unfinished` for longer was left by a process that stopped. */
+/** A row that is `unfinished` for longer was left by a process that has stopped. */
 const UNFINISHED_MS = 60_000;
-/** Refusals that say nothing of the request itself: of the credential, of the state meanwhile, of the rate. */
+/** Refusals that do not depend on the request itself, but on the credential, the current state or the rate. */
 const NOT_KEPT: ReadonlySet<number> = new Set([401, 409, 429]);
 
 /** Carries each request with an `Idempotency-Key` out once (contract 17.11). */
@@ -59,7 +59,7 @@ export class RepeatableRequests {
   async #answer(request: KeyedRequest): Promise<Rendered | Response> {
     const { scope, fingerprint, route } = request;
     const { clock, database, ledger } = this.#platform;
-    // The ledger looks for the row itself, where it makes the decision.
+    // The ledger itself reads the row when it makes the decision.
     if (!route.provedByLedger) {
       const row = await findAnswer(database.read, scope, clock.now());
       if (row) return this.#replay(request, row);
@@ -78,7 +78,7 @@ export class RepeatableRequests {
     return keyed.repeated ? marked(answer) : answer;
   }
 
-  /** The answer of the first request. Throws where there is none to give. */
+  /** Returns the answer of the first request. Throws if it cannot be returned. */
   #replay({ fingerprint, usualHeaders }: KeyedRequest, row: IdempotencyKeyRow): Rendered {
     if (row.fingerprint !== fingerprint) throw IdempotencyErrors.IDEMPOTENCY_KEY_REUSED();
     if (row.kind === 'secret') throw IdempotencyErrors.IDEMPOTENCY_SECRET_GONE();

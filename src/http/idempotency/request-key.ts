@@ -11,8 +11,8 @@ export const IDEMPOTENCY_KEY = 'idempotency-key';
 export const MAX_KEY_CHARS = 255;
 
 /**
- * Whether the header counts on a route: on every POST of this API, but not on endpoints whose protocol has an error
- * format of its own (OAuth) and not on forms of pages.
+ * Returns whether a route supports the header: every POST of this API does, except endpoints whose protocol has its own
+ * error format (OAuth) and forms of pages.
  */
 export const takesIdempotencyKey = ({ method, errorBody, page, form, responses }: Route<Platform>): boolean =>
   method === 'POST' &&
@@ -29,7 +29,7 @@ export function idempotencyKeyOf(source: Source<unknown>): string | null {
   return key;
 }
 
-/** A key means something else for each principal, method and path. */
+/** A key is separate for each principal, method and path. */
 export const scopeOf = (principal: Principal, ip: string | null, path: string, key: string): string =>
   digest(JSON.stringify([ownerOf(principal, ip), 'POST', path, key]));
 

@@ -1,7 +1,7 @@
 import type { Actor } from '../../access/actor.ts';
 import { type ActedEvent, type Change, ForwardingLedger, type LedgerPort } from '../../ledger/index.ts';
 
-/** Thrown instead of returning from a change: whatever the handler would do next must not happen. */
+/** Thrown instead of returning from a change, so that the handler does nothing else. */
 export class Previewed extends Error {
   constructor() {
     super('The change was previewed.');
@@ -15,7 +15,7 @@ export interface Rehearsed<L> {
   readonly now: number;
 }
 
-/** Decisions wait for a change, so a preview may keep them waiting no longer than this. */
+/** Decisions wait for a change, so this limits how long a preview may delay them. */
 const MAX_MS = 1000;
 
 /** The ledger of one request with `preview=true`: its change is rolled back, and nothing else may be written. */

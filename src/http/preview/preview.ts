@@ -12,8 +12,8 @@ import type { Preview } from './schema.ts';
 const MENTIONED = /(?:^|&)preview(?:=|&|$)/;
 
 /**
- * Whether the request asks for a preview. Throws 400 where there is none. Protocols and pages of others than this API
- * ignore what they do not know.
+ * Whether the request asks for a preview. Throws 400 if the endpoint has none. Pages, and endpoints of protocols,
+ * ignore unknown parameters.
  */
 export function asksForPreview(route: Route<Platform>, source: Source<unknown>): boolean {
   const { query } = source;
@@ -26,7 +26,7 @@ export function asksForPreview(route: Route<Platform>, source: Source<unknown>):
   return values[0] === 'true';
 }
 
-/** Throws 429: each preview keeps decisions waiting for a moment. */
+/** Throws 429 if the caller exceeds the limit, because each preview delays decisions for a moment. */
 export async function assertMayPreview({ limits }: Platform, principal: Principal): Promise<void> {
   const { refusal } = await limits.passAs('preview', callerOf(principal));
   if (refusal) throw refusal;
@@ -46,8 +46,8 @@ function callerOf(principal: Principal): string {
 }
 
 /**
- * Runs `carryOut` on a platform whose changes are rolled back, and returns what its change would have done, as far as
- * the caller sees it (contract 17.8).
+ * Runs `carryOut` on a platform whose changes are rolled back, and returns the effects of its change, as far as they
+ * are visible to the caller (contract 17.8).
  */
 export async function preview(
   platform: Platform,
@@ -82,7 +82,7 @@ export async function preview(
   };
 }
 
-/** As JSON has it: without members that are undefined. */
+/** Returns the value in the form of JSON: without members that are undefined. */
 const asPlain = <T>(value: T): Preview['events'][number] & T => JSON.parse(JSON.stringify(value));
 
 function seesAgent(visibility: Visibility, agentId: Id<'agent'>, ownerId: Id<'user'>): boolean {
@@ -90,7 +90,7 @@ function seesAgent(visibility: Visibility, agentId: Id<'agent'>, ownerId: Id<'us
   return visibility.kind === 'owner' ? ownerId === visibility.userId : agentId === visibility.agentId;
 }
 
-/** As on the event stream. */
+/** Returns the event in the form of the event stream. */
 function seesEvent(visibility: Visibility, { agentId, userId }: ActedEvent): boolean {
   if (visibility.kind === 'all') return true;
   return visibility.kind === 'owner' ? userId === visibility.userId : agentId === visibility.agentId;

@@ -42,7 +42,7 @@ export class EndpointLimits {
     return this.passAs(name, addressGroup(address));
   }
 
-  /** Counts a request of a caller who is known otherwise than by an address. */
+  /** Counts a request of a caller who is identified by something other than an address. */
   async passAs(name: LimitedEndpoint, caller: string): Promise<LimitResult> {
     const { limit, window } = this.#o.endpoints[name];
     const taken = this.#take(`${name}:${caller}`, limit, window * 1000);

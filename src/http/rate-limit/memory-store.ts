@@ -7,7 +7,7 @@ const GENERATION = 32_768;
 /**
  * Windows by key, in limited memory: at most twice {@link GENERATION} keys. Keys in use stay. To make room, keys that
  * were not used for a generation are evicted first, those with the least usage before others. Evicting the record of
- * one request takes 32,768 others from as many addresses, and a flood never evicts an exhausted key.
+ * one request needs 32,768 requests from different addresses, and a flood never evicts an exhausted key.
  */
 export class MemoryStore {
   readonly #generation: number;

@@ -19,8 +19,8 @@ export interface SharedStoreOptions {
 
 /**
  * Counts in Redis, so that instances share their counters. While Redis is unreachable, it counts in this process, so
- * that the limit applies to each instance. Requests that Redis allows are also counted here, so that losing Redis
- * forgets nothing of this instance. For one window after Redis is back, both have to allow a request, in case Redis
+ * that the limit applies to each instance. Requests that Redis allows are also counted here, so that this instance
+ * keeps its counts when Redis is lost. For one window after Redis is back, both have to allow a request, in case Redis
  * came back empty.
  */
 export class SharedStore {
@@ -73,7 +73,7 @@ export class SharedStore {
     }
   }
 
-  /** Whether Redis answers now. If it does not, it is lost from now on, also if nothing is counted. */
+  /** Whether Redis answers now. If it does not, Redis counts as lost from now on, even if no request is counted. */
   async ping(): Promise<boolean> {
     if (!this.#client) await this.open();
     const answers = (await this.#client?.ping()) ?? false;
@@ -101,7 +101,7 @@ export class SharedStore {
   }
 
   async #look(): Promise<void> {
-    // Redis may answer and still refuse to count, if it is full or a replica.
+    // Redis may answer but refuse to count, if it is full or a replica.
     const counts = await this.#client?.take(`${this.#o.prefix}probe`, EXACT_UP_TO, PROBE_MS).then(
       () => true,
       () => false,

@@ -101,7 +101,7 @@ class NodeSource implements Source<void> {
     res.end();
   }
 
-  /** Sends a stream as it comes, and ends it if the client goes. */
+  /** Sends a stream as it arrives, and ends it if the client disconnects. */
   #sendResponse({ status, headers, body }: Response, requestId: string): void {
     const res = this.#res;
     res.writeHead(status, [...headers, ['x-request-id', requestId]].flat());

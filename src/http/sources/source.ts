@@ -20,13 +20,13 @@ export interface Source<Sent> {
   readonly hasBody: boolean;
   header(name: string): string | null;
   /**
-   * Authenticates the request. `remembered`: a cached credential is enough, because it will be checked again before
-   * anything is done with it.
+   * Authenticates the request. `remembered`: a cached credential is enough, because it will be checked again before it
+   * is used.
    */
   prove(authenticator: Authenticator, remembered: boolean): Proof | Promise<Proof>;
   /** Throws 413 for a body of more than `limit` bytes. */
   body(limit: number): Uint8Array | Promise<Uint8Array>;
-  /** Calls `listener` if the client goes before its answer is complete. */
+  /** Calls `listener` if the client disconnects before its answer is complete. */
   onAbort(listener: () => void): void;
   /** @param requestId sent as `X-Request-ID` */
   send(answer: Rendered | Response, requestId: string): Sent;

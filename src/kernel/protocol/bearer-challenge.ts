@@ -1,7 +1,7 @@
 /**
  * Parameters of the WWW-Authenticate header of a protected resource: RFC 6750, section 3, with `resource_metadata` of
- * RFC 9728, section 5.1. `issuer` and `resource` repeat values of the metadata; clients ignore parameters that they do
- * not know (RFC 9110, section 11.2).
+ * RFC 9728, section 5.1. `issuer` and `resource` repeat values of the metadata; clients ignore unknown parameters (RFC
+ * 9110, section 11.2).
  */
 export interface BearerChallenge {
   /** Absent when no credential was sent (RFC 6750, section 3.1). */

@@ -83,7 +83,7 @@ async function checkBackup(dir: string): Promise<RestoredBackup> {
   return { manifest, secrets };
 }
 
-/** Creates the schema that the backup was made of. An existing one must be the same, and without data. */
+/** Creates the schema of the backup. An existing one must be the same, and without data. */
 async function prepareSchema(database: Database, manifest: Manifest): Promise<void> {
   const state = await schemaState(database);
   if (state.migrations.length === 0) {
@@ -140,7 +140,7 @@ async function assertLedgerWhole(restore: Restore, { ledger }: Manifest): Promis
     );
 }
 
-/** Counts the entries after a sequence number that are gone, and named by a recorded erasure. */
+/** Counts the missing entries after a sequence number that a recorded erasure names. */
 async function countErased(restore: Restore, after: number): Promise<number> {
   const runs = (await restore.erasures())
     .flatMap((data) => readRuns((JSON.parse(data) as { seqs: string }).seqs))

@@ -2,14 +2,14 @@ import type { Database, PostgresDatabase, SqliteDatabase, SqliteHandle } from '.
 
 export type Value = string | number | null | Uint8Array;
 
-/** All tables as they stand at one moment, however long they are read. */
+/** A snapshot of all tables at one moment, regardless of how long they are read. */
 export interface Snapshot {
   /** The rows of a table, in chunks, each row as an array in the order of `columns`. */
   rows(table: string, columns: readonly string[]): AsyncIterable<readonly Value[][]>;
   close(): Promise<void>;
 }
 
-/** Rows that are read at once. A service on the same machine waits for the processor no longer than for these. */
+/** Rows that are read at once. A service on the same machine waits for the processor at most as long as these take. */
 const CHUNK = 500;
 
 export const openSnapshot = (database: Database): Promise<Snapshot> =>
@@ -23,7 +23,7 @@ function keyOf(reader: SqliteHandle, table: string): string[] {
   return key.length > 0 ? key.map(([name]) => String(name)) : ['rowid'];
 }
 
-/** A read transaction. In WAL mode it does not hold up the writer. */
+/** A read transaction. In WAL mode it does not block the writer. */
 async function openSqliteSnapshot({ reader, prefix }: SqliteDatabase): Promise<Snapshot> {
   reader.exec('begin');
   // SQLite takes the snapshot with the first read.

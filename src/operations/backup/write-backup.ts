@@ -15,7 +15,9 @@ import { MANIFEST_FILE, type Manifest, SECRETS_FILE, serializeManifest, sha256, 
 import { openSnapshot, type Snapshot, type Value } from './snapshot.ts';
 import { columnsOf, ledgerEnd, SAVED_TABLES } from './tables.ts';
 
-/** So many rows a second at most: a million take 20 seconds, and decisions have the processor and the disk between. */
+/**
+ * Maximum number of rows a second. A million rows take 20 seconds, which leaves processor and disk time for decisions.
+ */
 const ROWS_A_SECOND = 50_000;
 /** Syncing a large file at once would make the commits of decisions wait for it. */
 const SYNC_BYTES = 4 * 1024 * 1024;
@@ -36,7 +38,8 @@ export async function writeBackup(
   const { pending, refusal, migrations } = await schemaState(database);
   if (pending.length > 0 || refusal !== undefined)
     throw new BackupError(
-      `${database.description} is of another version of Legate. Back it up with that version, or run npx legate migrate.`,
+      `${database.description} is of another version of Legate. Back it up with that version, or run npx legate ` +
+        `migrate.`,
     );
   const columns = await columnsOf(database);
   const snapshot = await openSnapshot(database);

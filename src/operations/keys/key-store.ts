@@ -18,7 +18,7 @@ import type { Database, Db, InstallationKeyRow } from '../../storage/index.ts';
 const PURPOSE = 'installation keys';
 /** Marks the fingerprint of a key that is in secrets.json. */
 const IN_FILE = 'file:';
-/** By then every instance has read a new key. Until then it verifies, but nothing is made with it. */
+/** Time after which every instance has read a new key. Until then the key is used only to verify and decrypt. */
 const TAKES_EFFECT_MS = 60_000;
 
 type Key = Secrets['signing'][number];
@@ -56,8 +56,8 @@ const refusal = (problem: string): ConfigError =>
 
 /**
  * The keys that all instances of an installation share. With `LEGATE_SECRET` they are in the database, sealed under it;
- * otherwise in secrets.json, and on PostgreSQL the database has their fingerprints, so that an instance with other keys
- * does not start.
+ * otherwise in secrets.json, and on PostgreSQL the database has their fingerprints, so that an instance with different
+ * keys does not start.
  */
 export class KeyStore {
   readonly #o: KeyStoreOptions;
@@ -68,7 +68,10 @@ export class KeyStore {
     this.#o = options;
   }
 
-  /** Reads the keys, and creates them at the first start. Throws a ConfigError if those of this instance do not fit. */
+  /**
+   * Reads the keys, and creates them at the first start. Throws a ConfigError if the keys of this instance do not
+   * match.
+   */
   static async open(options: KeyStoreOptions): Promise<KeyStore> {
     const store = new KeyStore(options);
     if (options.secret !== undefined) await store.#openSealed();
@@ -180,7 +183,7 @@ export class KeyStore {
     this.#keys = this.#unsealAll(rows);
   }
 
-  /** Takes the keys of secrets.json over into the database, or creates new ones. */
+  /** Imports the keys of secrets.json into the database, or creates new ones. */
   #firstKeys(found: readonly InstallationKeyRow[]): StoredKey[] {
     const { dataDir } = this.#o;
     if (!hasSecretsFile(dataDir)) {
@@ -254,7 +257,7 @@ export class KeyStore {
     const of = (kind: SecretKeyKind): Key[] => {
       const keys = newestFirst(kind);
       const waiting = keys.filter((key) => Date.parse(key.createdAt) > inEffect);
-      // At the first start there is nothing that a new key could wait for.
+      // At the first start, a new key takes effect immediately.
       return waiting.length === keys.length ? keys : [...keys.filter((key) => !waiting.includes(key)), ...waiting];
     };
     return { signing: of('signing'), cookie: of('cookie'), pepper: of('pepper'), ledger: newestFirst('ledger') };
@@ -265,7 +268,7 @@ export class KeyStore {
   }
 }
 
-/** Deletes what the database knows of the keys. What was sealed under them cannot be read again. */
+/** Deletes the keys from the database. Data that was encrypted with them cannot be read again. */
 export const forgetKeys = (database: Database): Promise<void> =>
   locked(database, async (db) => {
     await db.deleteFrom('installation_keys').execute();
@@ -294,7 +297,7 @@ const isFingerprint = ({ sealed }: InstallationKeyRow): boolean => sealed.starts
 const readRows = (db: Db): Promise<InstallationKeyRow[]> =>
   db.selectFrom('installation_keys').selectAll().orderBy('created_at', 'desc').orderBy('id').execute();
 
-/** Runs in a transaction that no other instance's overlaps, since it holds the head row. */
+/** Runs in a transaction that does not overlap with those of other instances, because it holds the head row. */
 const locked = <T>(database: Database, work: (db: Db) => Promise<T>): Promise<T> =>
   database.write.transaction().execute(async (db) => {
     const head = db.selectFrom('head').select('id').where('id', '=', 1);

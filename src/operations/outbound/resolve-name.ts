@@ -8,7 +8,7 @@ export interface NameResolverOptions {
   /** Name servers to use instead of the system's, as `address:port`. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
-  /** Also resolves names with the system's resolver, which knows search domains. */
+  /** Also resolves names with the system's resolver, which supports search domains. */
   readonly searchDomains?: boolean;
   /** Timeout of a look-up, in ms. */
   readonly timeoutMs?: number;
@@ -32,7 +32,7 @@ const threadLookUps = new LookUps({ atOnce: 1, perDomain: 1, waiting: 16 });
 
 /**
  * Creates a resolver that returns all addresses of a name. It does not use the threads that `dns.lookup` shares with
- * file access, so a name server that never answers delays nothing else. The hosts file has precedence.
+ * file access, so a name server that never answers does not delay other work. The hosts file has precedence.
  */
 export function nameResolver({
   servers,
