@@ -34,7 +34,7 @@ export interface GuardOptions {
   readonly onApproval?: 'return' | 'wait' | undefined;
 }
 
-/** A refused call, as the model sees it. */
+/** A refused call, as shown to the model. */
 export interface Denial {
   readonly denied: true;
   /** A reason of a decision, or `LEGATE_UNAVAILABLE`. */
@@ -166,7 +166,7 @@ export function guardFor(legate: GuardedLegate, { agent, app, onApproval = 'retu
         const { name, args } = request.toolCall;
         const refused = await decide(name, args, request.runtime?.context, request.runtime?.signal);
         if (!refused) return handler(request);
-        // LangChain itself makes the message, of a tool that only answers.
+        // LangChain itself creates the message, by calling a tool that only returns the refusal.
         const message = await handler({ ...request, tool: { name, invoke: async () => JSON.stringify(refused) } });
         message.status = 'error';
         return message;

@@ -11,7 +11,7 @@ export type Decide = (
 // biome-ignore lint/suspicious/noExplicitAny: the types of the frameworks stay those of the caller's tools.
 type AnyFunction = (...args: any[]) => any;
 
-/** Wraps tools by name, or an array of tools with names. What has no function to run stays as it is. */
+/** Wraps tools by name, or an array of tools with names. Tools without a function are not changed. */
 export function guardTools<T extends object>(tools: T, decide: Decide): T {
   if (Array.isArray(tools)) return tools.map((tool) => guarded(tool, tool.name, decide)) as unknown as T;
   return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, guarded(tool, name, decide)])) as T;

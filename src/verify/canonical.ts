@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 /** The file is not what it claims: exit code 1. */
 export class Refuted extends Error {}
-/** Nothing can be said, or the command line is wrong: exit code 2. */
+/** The result is undecidable, or the command line is wrong: exit code 2. */
 export class Undecidable extends Error {}
 
 export function refuse(reason: string): never {
@@ -39,10 +39,10 @@ export function decimal(text: string, what: string): number {
   return Number(text);
 }
 
-/** Control characters other than newline, and what a terminal takes for one. */
+/** Control characters other than newline, and characters that terminals treat as such. */
 export const CONTROL = /(?!\n)[\p{Cc}\u2028\u2029]/u;
 
-/** Parses JSON that was written without spaces and repeated names. */
+/** Parses JSON in compact form, without repeated names. */
 export function canonicalJson(text: string, what: string): Record<string, unknown> {
   let value: unknown;
   try {

@@ -32,18 +32,18 @@ export function parseKey(vkey: string): TrustedKey {
   return { name, type, id, raw: encoded.slice(2), encoded, key };
 }
 
-/** Who has to sign: one of the logs, and witnesses as the quorum says. */
+/** The required signatures: one of the logs, and witnesses according to the quorum. */
 export interface Policy {
   readonly logs: readonly TrustedKey[];
-  /** By the names that the policy gives them. */
+  /** Witnesses by their names in the policy. */
   readonly witnesses: ReadonlyMap<string, TrustedKey>;
-  /** Addresses of those witnesses that the policy gives one. */
+  /** Addresses of the witnesses that have one in the policy. */
   readonly addresses: ReadonlyMap<string, string>;
-  /** Whether these witnesses, by name, are enough. */
+  /** Returns whether these witnesses, by name, are enough. */
   readonly isQuorum: (cosigned: ReadonlySet<string>) => boolean;
 }
 
-/** The policy that one of the logs has signed, and all of the witnesses have cosigned. */
+/** Returns a policy that requires a signature of one of the logs and cosignatures of all witnesses. */
 export function policyOfKeys(keys: readonly TrustedKey[]): Policy {
   const witnesses = new Map(keys.filter(({ type }) => type === WITNESS_KEY).map((key) => [key.name, key]));
   return {
@@ -54,7 +54,7 @@ export function policyOfKeys(keys: readonly TrustedKey[]): Policy {
   };
 }
 
-/** Control characters of ASCII but tab: what is not ASCII has no meaning in a policy. */
+/** Control characters of ASCII except tab. Non-ASCII characters have no meaning in a policy. */
 const POLICY_CONTROL = /(?![\t\u0080-\u009f])\p{Cc}/u;
 
 /** Parses a policy file (C2SP tlog-policy). Throws {@link Undecidable}. */
@@ -123,7 +123,7 @@ export function openCheckpoint(note: string, policy: Policy): Checkpoint {
   if (lines.length > 100) refuse('The checkpoint has more than 100 signatures.');
   const signedBy: string[] = [];
   const cosigned: { name: string; time: number }[] = [];
-  // What follows is opaque (C2SP tlog-checkpoint), and signed like the rest.
+  // Further lines are opaque (C2SP tlog-checkpoint) and signed like the rest.
   const [origin = '', sizeText = '', rootText = '', ...extension] = text.slice(0, -1).split('\n');
   if (origin === '' || extension.includes('')) refuse('The checkpoint has an empty line.');
   for (const line of lines) {

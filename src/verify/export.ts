@@ -4,24 +4,24 @@ import { addedKeys, type Entry, entryOf, readEntry } from './entry.ts';
 import { type SealingChange, sealedLater, sealingChange } from './sealed-later.ts';
 import { leafHash, rootOfInclusion, TreeFolder } from './tree.ts';
 
-/** What a sealed export proves. */
+/** The facts that a sealed export proves. */
 export interface ProvenExport {
   readonly checkpoint: Checkpoint;
   /** Numbers of the first and the last row. */
   readonly from: number;
   readonly to: number;
-  /** Whether every row from `from` to `to` is there. */
+  /** Whether it contains every row from `from` to `to`. */
   readonly complete: boolean;
   readonly entries: number;
-  /** Entries whose private fields are not in the file. */
+  /** Number of entries whose private fields are not in the file. */
   readonly withheld: number;
-  /** Rows that are gone, as far as entries of the file say why. */
+  /** Number of missing rows that entries of the file explain. */
   readonly explained: number;
-  /** Ranges of rows that are gone, and no entry of the file says why. */
+  /** Ranges of missing rows that no entry of the file explains. */
   readonly unexplained: readonly string[];
-  /** Ranges of decisions whose private fields are gone, and no entry of a complete file says why. */
+  /** Ranges of decisions whose private fields are missing without an explanation in a complete file. */
   readonly unrecorded: readonly string[];
-  /** Entries of the file with which sealing began, stopped or went on. */
+  /** Entries of the file about the begin, stop or resumption of sealing. */
   readonly sealingChanges: readonly SealingChange[];
   /** Verifier keys that `ledger.key-added` entries of the file add. */
   readonly addedKeys: readonly string[];
@@ -41,7 +41,7 @@ class Spans {
     else this.all.push([from, to]);
   }
 
-  /** The parts that these do not cover. */
+  /** Returns the parts that these runs do not cover. */
   without(others: readonly Span[]): Span[] {
     let rest = [...this.all];
     for (const [from, to] of others)
@@ -56,7 +56,7 @@ class Spans {
 
 const isHead = (line: string): boolean => line.startsWith('{"format":"legate-export-v1"');
 
-/** Reads the rows of which an entry says that something of them was erased. */
+/** Reads the rows that an entry records as erased, completely or in part. */
 function erasedRows({ type, seq, fields }: Entry): Span[] {
   if (type !== 'audit.erased') return [];
   const spans = (fields['seqs'] ?? '').split(',').map((part): Span => {
@@ -67,10 +67,10 @@ function erasedRows({ type, seq, fields }: Entry): Span[] {
   return spans.flatMap((span) => earlier(span, seq));
 }
 
-/** The rows of a span before an entry. What comes after it, it cannot say to be gone. */
+/** The rows of a range before an entry. An entry cannot explain missing rows after it. */
 const earlier = ([from, to]: Span, seq: number): Span[] => (from < seq ? [[from, Math.min(to, seq - 1)]] : []);
 
-/** Reads the rows that an entry says were deleted as a whole. */
+/** Reads the rows that an entry records as deleted completely. */
 function deletedRows(entry: Entry): Span[] {
   const { type, seq, fields } = entry;
   if (type === 'audit.erased') return fields['what'] === 'entry' ? erasedRows(entry) : [];
@@ -128,7 +128,7 @@ export function verifyExport(lines: Iterable<string>, policy: Policy): ProvenExp
 abstract class Check {
   readonly head: Head;
   readonly #gone = new Spans();
-  /** Rows that were gone when they were sealed. */
+  /** Rows that had been deleted before they were sealed. */
   readonly #absent = new Spans();
   readonly #withoutPrivate = new Spans();
   readonly #deleted: Span[] = [];
@@ -148,7 +148,7 @@ abstract class Check {
   abstract add(line: string): void;
   abstract finish(left: readonly Buffer[], right: readonly Buffer[], checkpoint: Checkpoint): void;
 
-  /** Takes one entry into account, and returns the hash of its leaf. */
+  /** Processes one entry, and returns the hash of its leaf. */
   protected entry({ leaf, private: hidden, hash, ...others }: Record<string, unknown>, seq: number): Buffer {
     if (Object.keys(others).length > 0) refuse(`The line of row ${seq} has other members.`);
     if (leaf === undefined) {
@@ -174,7 +174,7 @@ abstract class Check {
     return leafHash(leaf as string);
   }
 
-  /** Notes what an entry says of other rows and of keys. */
+  /** Records the statements of an entry about other rows and keys. */
   #note(entry: Entry): void {
     this.#deleted.push(...deletedRows(entry));
     this.#erased.push(...erasedRows(entry));
@@ -203,7 +203,7 @@ abstract class Check {
   }
 }
 
-/** All rows of a range: with the hashes around them they make the signed root. */
+/** Checks all rows of a range: together with the included hashes they yield the signed root. */
 class SpanCheck extends Check {
   readonly #tree: TreeFolder;
   #next: number;
@@ -228,7 +228,7 @@ class SpanCheck extends Check {
   }
 }
 
-/** Some rows, each with a proof of its own. */
+/** Checks some rows, each with its own proof. */
 class EntriesCheck extends Check {
   #last = -1;
   #root: Buffer | undefined;
@@ -250,7 +250,7 @@ class EntriesCheck extends Check {
   }
 }
 
-/** The reason why an export cannot be taken as whole, if rows are gone for no reason that it shows. */
+/** Returns why an export cannot be accepted as complete, if it does not explain missing rows. */
 export function assertExplained({ unexplained }: ProvenExport): void {
   if (unexplained.length > 0)
     throw new Undecidable(

@@ -1,11 +1,11 @@
 /**
- * Checks proofs and checkpoints of a sealed ledger offline, without anything else of Legate.
+ * Checks proofs and checkpoints of a sealed ledger offline, without any other part of Legate.
  *
- * Guarantees: trust comes from the caller's keys, never from the file that is checked; what is shown of an entry is
- * parsed from the bytes that the proof covers, and from nothing else; anything that is not canonical is refused.
+ * Guarantees: trust comes from the caller's keys, never from the file that is checked; the printed parts of an entry
+ * are parsed only from the bytes that the proof covers; content that is not canonical is refused.
  *
  * The formats are those of C2SP (signed-note, tlog-checkpoint, tlog-cosignature, tlog-proof, tlog-policy). Proofs are
- * made by activity/seal, which uses this folder for what it gets from witnesses only.
+ * created by activity/seal, which uses this folder only to check answers of witnesses.
  */
 export { Refuted, Undecidable } from './canonical.ts';
 export {

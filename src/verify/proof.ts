@@ -8,7 +8,7 @@ const OTHER_LOG = 'The checkpoints are of different logs.';
 export interface ProvenEntry {
   readonly entry: Entry;
   readonly checkpoint: Checkpoint;
-  /** A checkpoint of an earlier tree, which does not have the entry. */
+  /** A checkpoint of an earlier tree, without the entry. */
   readonly before?: Checkpoint;
 }
 
@@ -35,8 +35,8 @@ export function verifyProof(file: string, policy: Policy): ProvenEntry {
 }
 
 /**
- * Checks that the tree of the proof continues an earlier one that has no row at `index`. undefined: the policy does not
- * accept the earlier checkpoint, so it says nothing.
+ * Checks that the tree of the proof continues an earlier one that has no row at `index`. Returns undefined if the
+ * policy does not accept the earlier checkpoint, which then proves nothing.
  */
 function treeBefore(given: unknown, index: number, recent: Checkpoint, policy: Policy): Checkpoint | undefined {
   const { checkpoint, proof, ...others } = (given ?? {}) as Record<string, unknown>;

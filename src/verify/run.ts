@@ -20,14 +20,14 @@ interface VerifyOptions {
   readonly key?: readonly string[];
   /** Path of a policy file. */
   readonly policy?: string;
-  /** The two files are an older checkpoint and the proof that the log continues it. */
+  /** Whether the two files are an older checkpoint and the proof that the log continues it. */
   readonly consistent?: boolean;
   /** Trusts the keys that proven entries of the files add. */
   readonly followKeys?: boolean;
   readonly json?: boolean;
 }
 
-/** What is known of one file. */
+/** The findings about one file. */
 interface Finding {
   readonly file: string;
   readonly verdict: 'proven' | 'refuted' | 'undecidable';
@@ -37,28 +37,29 @@ interface Finding {
   readonly sealedExport?: ProvenExport;
   /** The newest checkpoint of the service, which continues that of the file. */
   readonly today?: Checkpoint;
-  /** Rows of the file that were recorded while the ledger was not sealed, as proven entries of any of the files say. */
+  /**
+   * Rows of the file that were recorded while the ledger was not sealed, according to proven entries of any of the
+   * files.
+   */
   readonly later?: readonly SealedLater[];
 }
 
 const EXIT_CODES = { proven: 0, undecidable: 2, refuted: 1 } as const;
-/** A file with more than this is not a proof or a checkpoint. */
+/** A larger file is not a proof or a checkpoint. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const CHUNK = 1024 * 1024;
 const NEWLINE = 10;
 const EXPORT = Buffer.from('{"format":"legate-export-v1"');
 
-/**
- * Checks the files. Prints what is proven and what is not, and returns the exit code: 0 proven, 1 refuted, 2 neither.
- */
+/** Checks the files. Prints the findings, and returns the exit code: 0 proven, 1 refuted, 2 neither. */
 export function runVerify(options: VerifyOptions, print: (text: string) => void): number {
   const examined = examineAll(options);
   return typeof examined === 'string' ? undecidable(examined, print) : show(examined.findings, options, print);
 }
 
 /**
- * As {@link runVerify}, and asks the service at `url` for the proof that its ledger of today continues what each file
- * shows.
+ * Like {@link runVerify}, and also requests the proof from the service at `url` that its current ledger continues the
+ * one of each file.
  */
 export async function runVerifyOnline(
   options: VerifyOptions & { readonly url: string },
@@ -81,7 +82,7 @@ export async function runVerifyOnline(
   return show(findings, options, print);
 }
 
-/** The policy and what it says of each file, or why nothing can be said. */
+/** The policy and the findings about each file, or why they are undecidable. */
 function examineAll(options: VerifyOptions): { policy: Policy; findings: Finding[] } | string {
   try {
     let policy = policyOf(options);
@@ -157,8 +158,8 @@ function withLater(findings: readonly Finding[]): Finding[] {
 function policyOf({ key = [], policy }: VerifyOptions): Policy {
   if (key.length > 0 === (policy !== undefined))
     throw new Undecidable(
-      'Name the keys that you trust with --key <vkey>, or a policy file with --policy <file>. Get them from the owner ' +
-        'of the ledger by another way than the files.',
+      'Name the keys that you trust with --key <vkey>, or a policy file with --policy <file>. Get them from the ' +
+        'owner of the ledger by another way than the files.',
     );
   const keys = key.map(parseKey);
   if (policy === undefined && !keys.some(({ type }) => type === LOG_KEY))

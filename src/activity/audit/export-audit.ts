@@ -36,7 +36,7 @@ function takeSlot(platform: Platform, holder: SlotHolder | undefined): () => voi
   return release;
 }
 
-/** A reader that accepts nothing for this long loses its slot. */
+/** A reader that reads nothing for this long loses its slot. */
 const STALLED_MS = 60_000;
 
 interface Format {
@@ -106,8 +106,8 @@ export function exportAudit(
 
 /**
  * Exports rows in a form whose completeness can be checked offline. For `isAdmin` that is every row of a range of
- * sequence numbers, or of a time with the row on each side of it; with other filters, and for others, it is the entries
- * that fit, each with its proof. Throws 400 (also as INVALID_TREE_RANGE), 403, 404 LEDGER_NOT_SEALED, 409
+ * sequence numbers, or of a time with the row on each side of it; with other filters, and for others, it is the
+ * matching entries, each with its proof. Throws 400 (also as INVALID_TREE_RANGE), 403, 404 LEDGER_NOT_SEALED, 409
  * NOT_YET_SEALED and 503 TOO_MANY_EXPORTS.
  */
 export async function exportSealed(
@@ -208,7 +208,7 @@ function fileOf(
   });
 }
 
-/** The rows that a query asks for, of those that the caller may see. Throws 400. */
+/** The rows that a query selects among those that the caller may see. Throws 400. */
 async function wantedRows(
   platform: Platform,
   visibility: Visibility,

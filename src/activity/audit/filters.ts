@@ -45,7 +45,7 @@ const positive = {
   delegationId: anyOf(idOf('delegation', text(64)), 'A delegation of the chain. Repeated: any of them.'),
   clientId: anyOf(
     idOf('client', text(2048)),
-    'OAuth client through which it was asked or changed. Repeated: any of them.',
+    'OAuth client through which the decision was requested or the change was made. Repeated: any of them.',
   ),
   ip: anyOf(IpFilter, 'Repeated: any of them.'),
 } as const;
@@ -56,7 +56,7 @@ const NAMES = Object.keys(positive) as Name[];
 const negative = Object.fromEntries(
   NAMES.map((name) => {
     const item = positive[name].unwrap().element;
-    return [`not.${name}`, anyOf(item, `Leaves out what \`${name}\` would select.`)];
+    return [`not.${name}`, anyOf(item, `Leaves out the entries that \`${name}\` would select.`)];
   }),
 ) as { readonly [N in Name as `not.${N}`]: (typeof positive)[N] };
 
@@ -113,7 +113,7 @@ async function usersOf(db: Db, tenantIds: readonly Id<'tenant'>[]): Promise<stri
   return users.map(({ id }) => id);
 }
 
-/** The condition that keeps a caller to what it may see. */
+/** The condition that restricts a caller to the rows that it may see. */
 export function visibleTo(visibility: Visibility): Condition[] {
   switch (visibility.kind) {
     case 'all':

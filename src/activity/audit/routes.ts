@@ -28,8 +28,8 @@ export const auditRoutes = [
     path: '/audit',
     summary: 'List audit entries',
     description:
-      'Newest first, of what the caller may see. A Link header with rel="next" and rel="prev" points to the pages ' +
-      'next to it and stays exact while entries arrive. A page of more than 8 MB of parameters ends early.',
+      'The entries that the caller may see, newest first. A Link header with rel="next" and rel="prev" points to the ' +
+      'neighbouring pages and stays exact while entries arrive. A page of more than 8 MB of parameters ends early.',
     access: mayRead,
     query: ListAudit,
     responses: { 200: z.array(AuditEntry) },
@@ -46,9 +46,9 @@ export const auditRoutes = [
     path: '/audit/export',
     summary: 'Export audit entries',
     description:
-      'Every entry that fits, oldest first, as a file. CSV cells that a spreadsheet would take for formulas get a ' +
-      'leading single quote; JSON is free of loss. With format `sealed` anyone can check the file offline with ' +
-      'npx legate verify: administrators get every row of a range, and the file shows that none is missing; with ' +
+      'Every matching entry, oldest first, as a file. CSV cells that a spreadsheet would take for formulas get a ' +
+      'leading single quote; JSON is lossless. With format `sealed` anyone can check the file offline with ' +
+      'npx legate verify: administrators get every row of a range, and the file proves that none is missing; with ' +
       'filters, and for others, each entry has its own proof.',
     access: mayRead,
     query: ExportAudit,
@@ -91,7 +91,7 @@ export const auditRoutes = [
     method: 'GET',
     path: '/audit/facets',
     summary: 'Count audit entries by value',
-    description: 'The most frequent values of a field among the entries that fit.',
+    description: 'The most frequent values of a field among the matching entries.',
     access: mayRead,
     query: AskFacets,
     responses: { 200: Facets },
@@ -120,8 +120,8 @@ export const auditRoutes = [
     path: '/audit/:id/explain',
     summary: 'Explain a recorded decision',
     description:
-      'Every entry and chain that was examined, and why it did or did not allow. Evaluated again as of the decision: ' +
-      'with agents, delegations, approvals and counters as it found them.',
+      'Every entry and chain that was examined, and why it did or did not allow. Evaluated again for the time of the ' +
+      'decision: with its agents, delegations, approvals and counters.',
     access: mayRead,
     params: z.object({ id: z.string() }),
     responses: { 200: ExplainedEntry },

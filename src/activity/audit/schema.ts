@@ -63,7 +63,7 @@ export const ExplainedEntry = z
     }),
     evaluated: z
       .object({ result: AuditEntry.shape.result, reason: z.string().nullable() })
-      .meta({ description: 'What the evaluation shown in the trace came to.' }),
+      .meta({ description: 'Result of the evaluation shown in the trace.' }),
     asOf: z
       .int()
       .nullable()
@@ -73,7 +73,7 @@ export const ExplainedEntry = z
           'them. null: the entry is older than their versions, and the trace shows the current policy.',
       }),
     policyChanged: z.boolean().meta({
-      description: 'The agent, or one above it in its chains, was changed since.',
+      description: 'The agent, or one above it in its chains, has changed since.',
     }),
   })
   .meta({ id: 'ExplainedAuditEntry' });

@@ -10,8 +10,8 @@ export const changeRoutes = [
     path: '/changes',
     summary: 'List who changed what',
     description:
-      'The events of changes, newest first, also after `events.retentionDays`. People see what concerns what they ' +
-      'own, administrators everything. A Link header with rel="next" points to the next page.',
+      'The events of changes, newest first, also after `events.retentionDays`. People see changes of things that ' +
+      'they own, administrators all changes. A Link header with rel="next" points to the next page.',
     access: { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true },
     query: ListChanges,
     responses: { 200: z.array(RecordedChange) },

@@ -10,8 +10,7 @@ const MAX_ID_CHARS = 2048;
 /** Query of GET /changes (contract 17.2). */
 export const ListChanges = PageQuery.extend({
   subject: text(MAX_ID_CHARS).optional().meta({
-    description:
-      'Id of what was changed: an agent, delegation, user, client, grant, server, webhook, budget and so on.',
+    description: 'Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on.',
   }),
   actor: text(MAX_ID_CHARS).optional().meta({ description: 'Id of the actor.' }),
   type: z

@@ -46,9 +46,9 @@ export const dashboardRoutes = [
   defineRoute({
     method: 'GET',
     path: '/dashboard/attention',
-    summary: 'Get what waits for a person',
+    summary: 'Get the items that wait for a person',
     description:
-      'Over what the caller owns; over everything for an administrator. Each kind with its number and the first ids.',
+      'Items that the caller owns; all items for an administrator. Each kind with its number and the first ids.',
     access: mayRead,
     query: z.strictObject(OwnerFilter),
     responses: { 200: Attention },

@@ -15,7 +15,7 @@ export const Buckets = z
   .transform(Number)
   .refine((n) => n >= 1 && n <= MAX_BUCKETS, { message: `must be a whole number from 1 to ${MAX_BUCKETS}` })
   .default(48)
-  .meta({ description: 'At most so many buckets.', type: 'integer', minimum: 1, maximum: MAX_BUCKETS });
+  .meta({ description: 'Maximum number of buckets.', type: 'integer', minimum: 1, maximum: MAX_BUCKETS });
 
 const Ms = z.number().nullable().meta({ description: 'Within 5 %; null without decisions.' });
 
@@ -44,7 +44,7 @@ const Waiting = z.object({
 /** Contract 17.12. */
 export const Attention = z
   .object({
-    approvals: Waiting.meta({ description: 'Calls that wait for an approval, the one that lapses first in front.' }),
+    approvals: Waiting.meta({ description: 'Calls that wait for an approval, the one that expires first in front.' }),
     anomalies: Waiting.meta({ description: 'Anomalies that nobody has acknowledged, newest first.' }),
     budgets: Waiting.meta({ description: 'Budgets of which more than 80 % are used in the current window.' }),
     webhooks: Waiting.meta({ description: 'Webhooks whose last attempt failed, and those that 410 disabled.' }),

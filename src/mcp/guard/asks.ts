@@ -1,6 +1,8 @@
 import { idOf, isObject, type Message, type MessageId, messagesOf, paramsOf } from './json-rpc.ts';
 
-/** The subject of a decision: a tool by its name, anything readable by a name that begins with `@` (contract 20). */
+/**
+ * The subject of a decision: a tool by its name, resources and prompts by a name that begins with `@` (contract 20).
+ */
 export interface Question {
   /** The part of the resource after `mcp:<server>:`. */
   readonly name: string;
@@ -25,7 +27,7 @@ export const onResource = (uri?: string): Question => ({
   ...(uri === undefined ? {} : { arguments: { uri } }),
 });
 
-/** A name that is not a string becomes the empty name, which nothing has. */
+/** A name that is not a string becomes the empty name, which no tool has. */
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const objectOr = (value: unknown): Message => (isObject(value) ? value : {});
 

@@ -166,15 +166,15 @@ export class Calls {
     if (!made) return errorAnswer(body, TASK_NOT_FOUND);
     const refusal = await refusalNow(auth, made, origin, decisions);
     if (!refusal) return undefined;
-    const message = 'The call that made this task is not permitted any longer.';
+    const message = 'The call that created this task is no longer permitted.';
     const { reason, auditId } = refusal;
     return errorAnswer(body, { code: REFUSED, message, data: { reason, auditId } });
   }
 }
 
 /**
- * Returns the recorded refusal of what was allowed earlier, or undefined if it would still be permitted. Only a refusal
- * is recorded and counted: the earlier decision is the record of the rest.
+ * Returns the recorded refusal of a call that was allowed earlier, or undefined if it would still be permitted. Only a
+ * refusal is recorded and counted; otherwise the earlier decision is the record.
  */
 async function refusalNow(
   auth: McpAuth,

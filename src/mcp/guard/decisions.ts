@@ -11,7 +11,7 @@ export interface Origin {
 export interface Decisions {
   /** Makes a decision, which is recorded and counted. */
   decide(auth: McpAuth, question: Question, origin: Origin): Promise<Decision>;
-  /** Returns which questions could be allowed at all, with dry runs. */
+  /** Returns the questions that could be allowed at all, by dry runs. */
   permitted(auth: McpAuth, questions: readonly Question[]): Promise<boolean[]>;
   /** Returns the status of an approval, or undefined if it cannot be read. */
   approvalStatus(id: string): Promise<string | undefined>;

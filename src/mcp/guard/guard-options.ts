@@ -6,7 +6,7 @@ export interface GuardedServer {
   readonly name: string;
   /** Identifier of the resource, byte for byte as clients use it. */
   readonly endpoint: string;
-  /** false: requests without a token pass too. */
+  /** false: requests without a token are also passed on. */
   readonly authRequired?: boolean;
 }
 

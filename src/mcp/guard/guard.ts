@@ -168,8 +168,8 @@ export class Guard {
   }
 
   /**
-   * Whether a path is the resource's or below it in any reading that a router may have: rather one too many than one
-   * too few. Endpoints of a Legate in the same process are its own, also below the resource.
+   * Returns whether a path is the path of the resource or below it in any form that a router may read; in doubt, it is.
+   * Endpoints of a Legate in the same process belong to Legate, even below the resource.
    */
   covers(target: string): boolean {
     const prefix = this.#prefix;
@@ -178,7 +178,7 @@ export class Guard {
     return found.some((path) => path === prefix || path.startsWith(`${prefix}/`)) && !this.#isOfLegate(target, found);
   }
 
-  /** Whether Legate answers a path, such as `/mcp/register`, which has to have one reading only. */
+  /** Returns whether Legate answers a path, such as `/mcp/register`. The path must be unambiguous. */
   #isOfLegate(target: string, found: readonly string[]): boolean {
     const handles = 'legate' in this.#options ? this.#options.legate.handles : undefined;
     const path = target.replace(/[?#].*/s, '');
@@ -313,7 +313,7 @@ export class Guard {
     // A 401 of the service elsewhere refuses this guard, not the caller.
     if (status === 401 && !(error instanceof VerifierUnavailable)) return this.#invalidToken();
     if (code === 'AGENT_NOT_FOUND')
-      return this.#refusal(401, 'invalid_token', 'The agent of this token is no more.', this.#allScopes());
+      return this.#refusal(401, 'invalid_token', 'The agent of this token no longer exists.', this.#allScopes());
     if (error instanceof VerifierUnavailable || status === 503)
       return this.#json(
         503,
@@ -327,7 +327,7 @@ export class Guard {
   }
 
   #invalidToken(): GuardAnswer {
-    const description = 'The token is not valid here, has expired or was revoked.';
+    const description = 'The token is not valid for this server, has expired or was revoked.';
     return this.#refusal(401, 'invalid_token', description, this.#allScopes());
   }
 

@@ -49,7 +49,7 @@ export function issuerMetadata(fetch: typeof globalThis.fetch, issuer: string): 
       `${originOfResource(issuer)}/.well-known/oauth-authorization-server${pathOfResource(issuer)}`,
     ).then((metadata) => {
       if (metadata['issuer'] !== issuer)
-        throw new VerifierUnavailable(`The metadata of ${issuer} says that it is of ${String(metadata['issuer'])}.`);
+        throw new VerifierUnavailable(`The metadata of ${issuer} has the issuer ${String(metadata['issuer'])}.`);
       return metadata as unknown as IssuerMetadata;
     });
     known.catch(() => {

@@ -20,7 +20,7 @@ const advice = ({ reason = '' }: Decision, approvalUrl: string | undefined): str
     case 'BUDGET_EXCEEDED':
       return 'has reached its limit for now.';
     case 'ARGUMENTS_NOT_ALLOWED':
-      return 'may not be used with these arguments. Others may be permitted.';
+      return 'may not be used with these arguments. Other arguments may be permitted.';
     default:
       return 'is not allowed at the moment.';
   }
@@ -51,8 +51,8 @@ export function refusalAnswer(body: unknown, ask: Ask, decision: Decision, appro
 }
 
 /**
- * Returns the refusal of a question that exceeds the limits of a decision. There is no decision, and so no record of
- * one: nothing is forwarded.
+ * Returns the refusal of a question that exceeds the limits of a decision. There is no decision and therefore no
+ * record; nothing is forwarded.
  */
 export const undecidableAnswer = (body: unknown, ask: Ask): string => {
   const whole = ask.label();

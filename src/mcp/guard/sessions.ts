@@ -15,7 +15,7 @@ interface Session {
   readonly streams: Set<Inject>;
 }
 
-/** Sessions of revisions before 2026-07-28 that this process has seen open. */
+/** Sessions of revisions before 2026-07-28 that were opened through this process. */
 export class Sessions {
   readonly #open = new LRUCache<string, Session>({ max: MAX_SESSIONS });
   readonly #watched = new Set<string>();

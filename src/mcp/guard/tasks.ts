@@ -8,12 +8,15 @@ const MAX_ID_LENGTH = 1024;
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const TASK_METHODS: ReadonlySet<unknown> = new Set(['tasks/get', 'tasks/update', 'tasks/cancel', 'tasks/result']);
 
-/** The same for a task of another caller, and for one that is forgotten: who made which task is kept in memory. */
+/**
+ * The same error for a task of another caller and for one that is no longer known, because the owners of tasks are kept
+ * in memory.
+ */
 export const TASK_NOT_FOUND = {
   code: -32602,
   message:
-    'Task not found. Tasks end with a restart; the call that made one may have been carried out, ' +
-    'so look at what it has done before you repeat it.',
+    'Task not found. Tasks end with a restart; the call that created it may have been carried out, ' +
+    'so check its effects before you repeat it.',
 } as const;
 
 interface Made {

@@ -4,7 +4,7 @@ import type { GuardOptions, RemoteOptions } from './guard-options.ts';
 import { fetchJson, issuerMetadata, VerifierUnavailable } from './issuer-metadata.ts';
 import type { TokenValidation } from './token-validation.ts';
 
-/** @param remembered what is known of the token is enough, where decisions check it again */
+/** @param remembered a cached state of the token is enough, because decisions check it again */
 export type VerifyToken = (token: string, remembered?: boolean) => TokenValidation | Promise<TokenValidation>;
 
 /** Each key is valid for one of these, as its JWK says. The token cannot choose (RFC 8725, section 3.1). */
