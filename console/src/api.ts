@@ -11,7 +11,7 @@ export const CONSOLE = `${REST}/console`;
 
 /** Milliseconds that the clock of the service is ahead of this machine's, by the last answer. */
 let ahead = 0;
-/** The time of the service: what expires, expires by its clock. */
+/** The time of the service, because things expire by its clock. */
 export const serverNow = (): number => Date.now() + ahead;
 
 export const legate = new LegateClient({
@@ -38,7 +38,7 @@ export function onError(error: unknown): void {
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // The client has made its own attempts.
+      // The client has already retried.
       retry: false,
       staleTime: 5000,
       refetchOnWindowFocus: true,

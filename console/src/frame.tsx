@@ -48,7 +48,7 @@ const items = (): readonly Item[] => [
     : []),
 ];
 
-/** The letter of each screen after the key `g`. */
+/** The letter that opens each screen after the key `g`. */
 const LETTERS: Readonly<Record<string, string>> = {
   '/': 'o',
   '/approvals': 'p',

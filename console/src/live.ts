@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from 'react';
 import { legate, queries, serverNow } from './api.ts';
 
-/** `catching`: after a break, until what happened meanwhile has arrived. */
+/** `catching`: after a disconnect, until the missed events have arrived. */
 export type LiveState = 'connecting' | 'live' | 'catching' | 'retrying' | 'offline';
 
-/** A tick comes once a second, so silence is a break. */
+/** A tick arrives once a second, so silence means a disconnect. */
 const SILENCE_MS = 5000;
 const FIRST_WAIT_MS = 1000;
 const MAX_WAIT_MS = 60_000;
@@ -24,7 +24,7 @@ const STALE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^trust\./, ['agents', 'changes']],
   [/^(user|invite|tenant|issuer|group)\./, ['people']],
 ];
-/** Lists of decisions are not fetched again under the reader: `newDecisions` counts what they lack. */
+/** Lists of decisions are not fetched again while they are read: `newDecisions` counts the missing ones. */
 const FOLLOWED = new Set([
   'approvals',
   'dashboard',
@@ -66,14 +66,14 @@ function onEvent(type: string): void {
   }, 2000);
 }
 function setState(found: LiveState): void {
-  // What was on its way may still arrive.
+  // Events in transit may still arrive.
   const next = navigator.onLine ? found : 'offline';
   if (state === next) return;
   state = next;
   notify();
 }
 
-/** `id` of the last event, so that another tab goes on after it. */
+/** `id` of the last event, so that another tab can continue after it. */
 type Message = { readonly type: string; readonly id: string } | { readonly state: LiveState } | 'beat';
 
 /**
@@ -119,12 +119,12 @@ export function startLive(): void {
           const ended = event.type === 'error' || event.type === 'draining';
           if (ended) share({ state: 'retrying' });
           else if (state === 'retrying' || state === 'offline') share({ state: 'catching' });
-          // What was missed comes before the next tick.
+          // Missed events arrive before the next tick.
           else if (event.id === undefined && state !== 'live') share({ state: 'live' });
           share(event.id === undefined ? 'beat' : { type: event.type, id: event.id });
         }
       } catch {
-        // The stream goes on by itself, unless the service refuses it.
+        // The stream reconnects by itself, unless the service refuses it.
       }
       share({ state: 'retrying' });
       const wait = Math.min(FIRST_WAIT_MS * 2 ** failures, MAX_WAIT_MS);

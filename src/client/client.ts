@@ -17,7 +17,7 @@ export interface LegateClient extends Resources {
   /** Address of the REST endpoints, without a trailing slash. */
   readonly baseUrl: string;
   readonly events: Resources['events'] & {
-    /** Follows events as they happen; breaks of the connection are bridged. */
+    /** Follows events as they happen and reconnects after a disconnect. */
     stream(options?: StreamOptions): EventStream;
   };
   /** Decides like `authorize` and returns the decision if it is allowed. Throws a DeniedError. */

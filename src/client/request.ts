@@ -9,7 +9,7 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The ETag that was read, or the object itself as the client returned it. 412 if it has changed since. */
   readonly ifMatch?: string | object | undefined;
-  /** By default the client makes a new key for each POST. */
+  /** By default the client creates a new key for each POST. */
   readonly idempotencyKey?: string | undefined;
   /** Chosen by the client by default. */
   readonly requestId?: string | undefined;
@@ -167,7 +167,7 @@ function parse(response: Response, text: string, sentId: string | undefined): un
   });
 }
 
-/** Returns milliseconds until the next attempt; undefined: another attempt has no prospect. */
+/** Returns milliseconds until the next attempt; Returns undefined if another attempt would be useless. */
 function waitFor({ status, code, retryAfter }: LegateError, attempt: number): number | undefined {
   const temporary =
     status >= 500 || status === 429 || status === 408 || code === 'IDEMPOTENCY_IN_PROGRESS' || status === 0;

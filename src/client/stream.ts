@@ -14,8 +14,8 @@ export interface StreamOptions extends Omit<StreamQuery, 'types' | 'since' | 'ti
 }
 
 /**
- * Something about the stream that is not in the ledger: `tick`, `skipped`, `draining` (the instance is about to stop;
- * the stream then connects again) or an `error` after which it goes on.
+ * A notice about the stream that is not in the ledger: `tick`, `skipped`, `draining` (the instance is about to stop;
+ * the stream then connects again) or an `error` after which it continues.
  */
 export interface StreamNotice {
   readonly id?: undefined;
@@ -28,8 +28,9 @@ export type EventStream = AsyncGenerator<StreamEvent | StreamNotice, void, void>
 const MAX_WAIT_MS = 30_000;
 
 /**
- * Yields events as they happen, over any number of connections. After a break it waits as long as the server says and
- * goes on after the last event (`Last-Event-ID`). Throws if the service refuses the credential or the request.
+ * Yields events as they happen, over any number of connections. After a disconnect it waits as long as the server
+ * advises and resumes after the last event (`Last-Event-ID`). Throws if the service refuses the credential or the
+ * request.
  */
 export async function* streamEvents(
   connect: (query: Record<string, unknown>, headers: Record<string, string>, signal: AbortSignal) => Promise<Answer>,
@@ -52,7 +53,7 @@ export async function* streamEvents(
         { accept: 'text/event-stream', ...(last && { 'last-event-id': last }) },
         signal ? AbortSignal.any([signal, idle.signal]) : idle.signal,
       );
-      // Events between a break before the first event and the next connection are not lost.
+      // Events between a disconnect before the first event and the next connection are not lost.
       since ??= dateOf(response);
       wake();
       for await (const frame of framesOf(response, wake)) {

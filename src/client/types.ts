@@ -206,7 +206,7 @@ export interface AskedBy {
 }
 
 export interface Attention {
-  /** Calls that wait for an approval, the one that lapses first in front. */
+  /** Calls that wait for an approval, the one that expires first in front. */
   readonly approvals: {
     readonly count: number;
     /** The first ten. */
@@ -957,14 +957,14 @@ export interface ExplainedAuditEntry {
   readonly trace: DecisionTrace;
   /** false: not all agents above could be read, and chains through the others count as not held. */
   readonly complete: boolean;
-  /** What the evaluation shown in the trace came to. */
+  /** Result of the evaluation shown in the trace. */
   readonly evaluated: {
     readonly result: Open<"allowed" | "denied" | "rate_limited">;
     readonly reason: string | null;
   };
   /** Sequence of the entry: the trace shows agents, delegations, approvals and counters as the decision found them. null: the entry is older than their versions, and the trace shows the current policy. */
   readonly asOf: number | null;
-  /** The agent, or one above it in its chains, was changed since. */
+  /** The agent, or one above it in its chains, has changed since. */
   readonly policyChanged: boolean;
 }
 
@@ -1993,31 +1993,31 @@ export type WebhookFilters = {
   readonly reason?: readonly string[] | undefined;
   /** A delegation of the chain. Repeated: any of them. */
   readonly delegationId?: readonly string[] | undefined;
-  /** OAuth client through which it was asked or changed. Repeated: any of them. */
+  /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
   readonly clientId?: readonly string[] | undefined;
   /** Repeated: any of them. */
   readonly ip?: readonly string[] | undefined;
-  /** Leaves out what `agentId` would select. */
+  /** Leaves out the entries that `agentId` would select. */
   readonly "not.agentId"?: readonly string[] | undefined;
-  /** Leaves out what `userId` would select. */
+  /** Leaves out the entries that `userId` would select. */
   readonly "not.userId"?: readonly string[] | undefined;
-  /** Leaves out what `ownerId` would select. */
+  /** Leaves out the entries that `ownerId` would select. */
   readonly "not.ownerId"?: readonly string[] | undefined;
-  /** Leaves out what `tenantId` would select. */
+  /** Leaves out the entries that `tenantId` would select. */
   readonly "not.tenantId"?: readonly string[] | undefined;
-  /** Leaves out what `action` would select. */
+  /** Leaves out the entries that `action` would select. */
   readonly "not.action"?: readonly string[] | undefined;
-  /** Leaves out what `resource` would select. */
+  /** Leaves out the entries that `resource` would select. */
   readonly "not.resource"?: readonly string[] | undefined;
-  /** Leaves out what `result` would select. */
+  /** Leaves out the entries that `result` would select. */
   readonly "not.result"?: readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-  /** Leaves out what `reason` would select. */
+  /** Leaves out the entries that `reason` would select. */
   readonly "not.reason"?: readonly string[] | undefined;
-  /** Leaves out what `delegationId` would select. */
+  /** Leaves out the entries that `delegationId` would select. */
   readonly "not.delegationId"?: readonly string[] | undefined;
-  /** Leaves out what `clientId` would select. */
+  /** Leaves out the entries that `clientId` would select. */
   readonly "not.clientId"?: readonly string[] | undefined;
-  /** Leaves out what `ip` would select. */
+  /** Leaves out the entries that `ip` would select. */
   readonly "not.ip"?: readonly string[] | undefined;
 } | null;
 
@@ -2081,31 +2081,31 @@ export interface StreamQuery {
   readonly reason?: readonly string[] | undefined;
   /** A delegation of the chain. Repeated: any of them. */
   readonly delegationId?: readonly string[] | undefined;
-  /** OAuth client through which it was asked or changed. Repeated: any of them. */
+  /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
   readonly clientId?: readonly string[] | undefined;
   /** Repeated: any of them. */
   readonly ip?: readonly string[] | undefined;
-  /** Leaves out what `agentId` would select. */
+  /** Leaves out the entries that `agentId` would select. */
   readonly "not.agentId"?: readonly string[] | undefined;
-  /** Leaves out what `userId` would select. */
+  /** Leaves out the entries that `userId` would select. */
   readonly "not.userId"?: readonly string[] | undefined;
-  /** Leaves out what `ownerId` would select. */
+  /** Leaves out the entries that `ownerId` would select. */
   readonly "not.ownerId"?: readonly string[] | undefined;
-  /** Leaves out what `tenantId` would select. */
+  /** Leaves out the entries that `tenantId` would select. */
   readonly "not.tenantId"?: readonly string[] | undefined;
-  /** Leaves out what `action` would select. */
+  /** Leaves out the entries that `action` would select. */
   readonly "not.action"?: readonly string[] | undefined;
-  /** Leaves out what `resource` would select. */
+  /** Leaves out the entries that `resource` would select. */
   readonly "not.resource"?: readonly string[] | undefined;
-  /** Leaves out what `result` would select. */
+  /** Leaves out the entries that `result` would select. */
   readonly "not.result"?: readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-  /** Leaves out what `reason` would select. */
+  /** Leaves out the entries that `reason` would select. */
   readonly "not.reason"?: readonly string[] | undefined;
-  /** Leaves out what `delegationId` would select. */
+  /** Leaves out the entries that `delegationId` would select. */
   readonly "not.delegationId"?: readonly string[] | undefined;
-  /** Leaves out what `clientId` would select. */
+  /** Leaves out the entries that `clientId` would select. */
   readonly "not.clientId"?: readonly string[] | undefined;
-  /** Leaves out what `ip` would select. */
+  /** Leaves out the entries that `ip` would select. */
   readonly "not.ip"?: readonly string[] | undefined;
   /** Maximum number of events per second, 1 to 9999. Further events are left out and counted in `event: skipped`. */
   readonly maxPerSecond?: number | undefined;
@@ -2721,31 +2721,31 @@ export interface Resources {
       readonly reason?: string | readonly string[] | undefined;
       /** A delegation of the chain. Repeated: any of them. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which it was asked or changed. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
       readonly clientId?: string | readonly string[] | undefined;
       /** Repeated: any of them. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out what `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out what `userId` would select. */
+      /** Leaves out the entries that `userId` would select. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out what `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out what `action` would select. */
+      /** Leaves out the entries that `action` would select. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out what `resource` would select. */
+      /** Leaves out the entries that `resource` would select. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out what `result` would select. */
+      /** Leaves out the entries that `result` would select. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out what `reason` would select. */
+      /** Leaves out the entries that `reason` would select. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out what `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out what `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ip` would select. */
+      /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Comma-separated ids, at most 100. */
       readonly ids?: string | readonly string[] | undefined;
@@ -2785,31 +2785,31 @@ export interface Resources {
       readonly reason?: string | readonly string[] | undefined;
       /** A delegation of the chain. Repeated: any of them. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which it was asked or changed. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
       readonly clientId?: string | readonly string[] | undefined;
       /** Repeated: any of them. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out what `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out what `userId` would select. */
+      /** Leaves out the entries that `userId` would select. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out what `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out what `action` would select. */
+      /** Leaves out the entries that `action` would select. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out what `resource` would select. */
+      /** Leaves out the entries that `resource` would select. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out what `result` would select. */
+      /** Leaves out the entries that `result` would select. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out what `reason` would select. */
+      /** Leaves out the entries that `reason` would select. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out what `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out what `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ip` would select. */
+      /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Comma-separated ids, at most 100. */
       readonly ids?: string | readonly string[] | undefined;
@@ -2848,31 +2848,31 @@ export interface Resources {
       readonly reason?: string | readonly string[] | undefined;
       /** A delegation of the chain. Repeated: any of them. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which it was asked or changed. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
       readonly clientId?: string | readonly string[] | undefined;
       /** Repeated: any of them. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out what `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out what `userId` would select. */
+      /** Leaves out the entries that `userId` would select. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out what `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out what `action` would select. */
+      /** Leaves out the entries that `action` would select. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out what `resource` would select. */
+      /** Leaves out the entries that `resource` would select. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out what `result` would select. */
+      /** Leaves out the entries that `result` would select. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out what `reason` would select. */
+      /** Leaves out the entries that `reason` would select. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out what `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out what `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ip` would select. */
+      /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Comma-separated ids, at most 100. */
       readonly ids?: string | readonly string[] | undefined;
@@ -2905,31 +2905,31 @@ export interface Resources {
       readonly reason?: string | readonly string[] | undefined;
       /** A delegation of the chain. Repeated: any of them. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which it was asked or changed. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
       readonly clientId?: string | readonly string[] | undefined;
       /** Repeated: any of them. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out what `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out what `userId` would select. */
+      /** Leaves out the entries that `userId` would select. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out what `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out what `action` would select. */
+      /** Leaves out the entries that `action` would select. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out what `resource` would select. */
+      /** Leaves out the entries that `resource` would select. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out what `result` would select. */
+      /** Leaves out the entries that `result` would select. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out what `reason` would select. */
+      /** Leaves out the entries that `reason` would select. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out what `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out what `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ip` would select. */
+      /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Comma-separated ids, at most 100. */
       readonly ids?: string | readonly string[] | undefined;
@@ -3196,7 +3196,7 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Id of what was changed: an agent, delegation, user, client, grant, server, webhook, budget and so on. */
+      /** Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. */
       readonly subject?: string | undefined;
       /** Id of the actor. */
       readonly actor?: string | undefined;
@@ -3407,31 +3407,31 @@ export interface Resources {
       readonly reason?: string | readonly string[] | undefined;
       /** A delegation of the chain. Repeated: any of them. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which it was asked or changed. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
       readonly clientId?: string | readonly string[] | undefined;
       /** Repeated: any of them. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out what `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out what `userId` would select. */
+      /** Leaves out the entries that `userId` would select. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out what `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out what `action` would select. */
+      /** Leaves out the entries that `action` would select. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out what `resource` would select. */
+      /** Leaves out the entries that `resource` would select. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out what `result` would select. */
+      /** Leaves out the entries that `result` would select. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out what `reason` would select. */
+      /** Leaves out the entries that `reason` would select. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out what `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out what `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out what `ip` would select. */
+      /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Comma-separated ids, at most 100. */
       readonly ids?: string | readonly string[] | undefined;
@@ -3590,12 +3590,12 @@ export interface Resources {
     /** Get decisions over time. `GET /dashboard/series` */
     series(query?: {
       readonly window?: "24h" | "7d" | "30d" | "all" | undefined;
-      /** At most so many buckets. */
+      /** Maximum number of buckets. */
       readonly buckets?: number | undefined;
       readonly ownerId?: string | undefined;
       readonly tenantId?: string | undefined;
     }, options?: RequestOptions): Promise<DecisionSeries>;
-    /** Get what waits for a person. `GET /dashboard/attention` */
+    /** Get the items that wait for a person. `GET /dashboard/attention` */
     attention(query?: {
       readonly ownerId?: string | undefined;
       readonly tenantId?: string | undefined;

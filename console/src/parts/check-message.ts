@@ -17,7 +17,7 @@ export type Finding =
   | 'body'
   | 'secret';
 
-/** Receivers refuse messages that are older or newer. */
+/** Tolerance of receivers: they refuse messages that are older or newer by more than this. */
 const TOLERANCE_S = 300;
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> | undefined => {

@@ -7,7 +7,7 @@ export interface Column<T> {
   readonly num?: boolean;
 }
 
-/** What is wider than the window scrolls, and the keyboard reaches it then. */
+/** Content that is wider than the window scrolls and can then be reached with the keyboard. */
 function Scrolled({ label, children }: { label: string; children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
   const [wider, setWider] = useState(false);

@@ -13,7 +13,7 @@ import { type Comparison, compareArguments } from './comparison.ts';
 
 const STATES = ['pending', 'approved', 'denied', 'used', 'expired'] as const;
 type State = (typeof STATES)[number];
-/** A card that has just appeared or moved takes no decision, because a click may have been meant for another. */
+/** A card that has just appeared or moved accepts no decision, because a click may have been meant for another card. */
 const ARMED_AFTER_MS = 800;
 
 export function Approvals() {
@@ -72,7 +72,7 @@ export function Approvals() {
   );
 }
 
-/** Everything that the decision is about: nothing is cut, and no value is collapsed. */
+/** The whole content of the call: nothing is cut, and no value is collapsed. */
 function Card({
   approval,
   nameOf,
@@ -80,7 +80,7 @@ function Card({
 }: {
   approval: Approval;
   nameOf: (id: string) => string | undefined;
-  /** Somebody else has decided, or the time is over. */
+  /** Shown if somebody else has decided or the request has expired. */
   late: () => void;
 }) {
   const name = nameOf(approval.agentId) ?? approval.agentId;
@@ -186,7 +186,7 @@ function Card({
   );
 }
 
-/** For whom the agent asks: its owner, and the delegations that the decision looked at. */
+/** On whose behalf the agent asks: its owner, and the delegations that the decision examined. */
 function OnBehalf({ approval }: { approval: Approval }) {
   const asked = useKept(['audit', 'one', approval.auditId], () => legate.audit.get(approval.auditId));
   const entry = asked.data;

@@ -173,7 +173,7 @@ const streamed = (query: Readonly<Record<string, readonly string[]>>) =>
 const ErasedNotice = ({ count }: { count: number }) =>
   count > 0 ? <p className="notice">{t.erasedOnPage(count)}</p> : null;
 
-/** News do not move the rows under the pointer: they wait for a click. */
+/** New entries do not move the rows under the pointer; they wait for a click. */
 function News({ reload }: { reload: () => void }) {
   const seen = useNewDecisions();
   const [shown, setShown] = useState(seen);

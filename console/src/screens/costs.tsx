@@ -124,7 +124,7 @@ const Used = ({ budget: b }: { budget: Budget }) => (
   </>
 );
 
-/** When the limit is reached, if it goes on like this. Calls have no history by the hour, so they go by their rate. */
+/** Forecast of when the limit is reached. Calls have no history by the hour, so their rate is used. */
 function Outlook({ budget: b }: { budget: Budget }) {
   const history = useKept(
     ['costs', 'hourly', b.agentId],

@@ -1,5 +1,5 @@
 export interface Forecast {
-  /** Usage at the end of the window, if it goes on like this. */
+  /** Forecast of the usage at the end of the window. */
   readonly atReset: number;
   /** When the limit is reached; undefined: not in this window. */
   readonly reachedAt: Date | undefined;
@@ -7,7 +7,7 @@ export interface Forecast {
 
 const HOUR_MS = 3_600_000;
 const WEEK_HOURS = 168;
-/** With less history, a profile says more about accidents than about habits. */
+/** With less history, a profile would reflect coincidences rather than habits. */
 const PROFILE_HOURS = 14 * 24;
 
 /** Number of hours since Monday 00:00 UTC. */
@@ -30,7 +30,7 @@ export function profileOf(hourly: readonly { readonly at: number; readonly used:
 }
 
 /**
- * Returns where a budget goes: by the use per hour since the start of the window, or, with a profile, by how this
+ * Returns the forecast of a budget: by the use per hour since the start of the window, or, with a profile, by how this
  * window compares with the same hours of other weeks.
  */
 export function forecast(

@@ -1,6 +1,6 @@
 import type { actsEn } from './acts-en.ts';
 
-/** The German texts of what people do on the screens. */
+/** The German texts of actions on the screens. */
 export const actsDe: typeof actsEn = {
   timeLeft: (minutes, seconds) => `noch ${minutes} min ${String(seconds).padStart(2, '0')} s`,
   makeRule: 'Immer erlauben',

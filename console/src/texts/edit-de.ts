@@ -1,6 +1,6 @@
 import type { editEn } from './edit-en.ts';
 
-/** The German texts of selections, of the permission editor and of forms that change what exists. */
+/** The German texts of selections, of the permission editor and of forms that change existing things. */
 export const editDe: typeof editEn = {
   select: 'Auswahl',
   selectAgent: (name) => `${name} auswählen`,

@@ -1,4 +1,4 @@
-/** Texts of selections, of the permission editor and of forms that change what exists. */
+/** Texts of selections, of the permission editor and of forms that change existing things. */
 export const editEn = {
   select: 'Select',
   selectAgent: (name: string) => `Select ${name}`,

@@ -41,7 +41,7 @@ export interface ReplayInput {
 
 /** Contract 17.9. */
 export interface Replay {
-  /** Recorded decisions that were made again. */
+  /** Number of recorded decisions that were repeated. */
   readonly examined: number;
   /** False: the range has more decisions than `limit`, or than fit into the time of one request. */
   readonly complete: boolean;
