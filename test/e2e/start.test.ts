@@ -103,18 +103,24 @@ describe('the first start', () => {
 
 describe('secrets.json', () => {
   it('is the same for eight processes that make it at once', async () => {
-    const dir = join(scratchFolder(), 'data');
+    const cwd = scratchFolder();
+    const [dir, ready, go] = ['data', 'ready', 'go'].map((name) => join(cwd, name)) as [string, string, string];
+    mkdirSync(ready);
     const source = `
-      import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+      import { createHash } from 'node:crypto';
+      import { existsSync, writeFileSync } from 'node:fs';
       const { openDataFolder } = await import(${JSON.stringify(join(root, 'dist/kernel/data-folder.js'))});
-      while (Date.now() < Number(process.argv[1]));
+      writeFileSync(${JSON.stringify(ready)} + '/' + process.pid, '');
+      const pause = new Int32Array(new SharedArrayBuffer(4));
+      while (!existsSync(${JSON.stringify(go)})) Atomics.wait(pause, 0, 0, 1);
       process.stdout.write(createHash('sha256').update(JSON.stringify(openDataFolder(${JSON.stringify(dir)}))).digest('hex'));
     `;
-    const at = String(Date.now() + 2000);
-    const outputs = await Promise.all(
-      Array.from({ length: 8 }, () => run([process.execPath, '--input-type=module', '-e', source, at], { cwd: root })),
+    const running = Array.from({ length: 8 }, () =>
+      run([process.execPath, '--input-type=module', '-e', source], { cwd: root }),
     );
+    await expect.poll(() => readdirSync(ready).length, { timeout: 60_000 }).toBe(running.length);
+    writeFileSync(go, '');
+    const outputs = await Promise.all(running);
     expect(outputs.map((o) => [o.code, o.stderr])).toEqual(outputs.map(() => [0, '']));
     expect(new Set(outputs.map((o) => o.stdout)).size).toBe(1);
     expect(outputs[0]?.stdout).toHaveLength(createHash('sha256').digest('hex').length);

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/storage/index.ts';
-import { buildCommit, buildNext } from '../support/builds.ts';
+import { buildCommit, makeNext } from '../support/builds.ts';
 import { PROGRAM, run, scratchFolder } from '../support/cli.ts';
 import { hasNginx, makeCertificate } from '../support/nginx.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -29,7 +29,7 @@ describe.skipIf(!hasNginx())('a rolling upgrade on PostgreSQL', () => {
     async () => {
       const cwd = scratchFolder();
       const folder = join(cwd, 'other-version');
-      const [older, newer] = PREVIOUS ? [buildCommit(folder, PREVIOUS), PROGRAM] : [PROGRAM, buildNext(folder)];
+      const [older, newer] = PREVIOUS ? [buildCommit(folder, PREVIOUS), PROGRAM] : [PROGRAM, makeNext(folder)];
       const certificate = makeCertificate(cwd);
       const postgres = await startPostgres();
       const https = await freePort();

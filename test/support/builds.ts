@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './cli.ts';
 
@@ -7,16 +7,17 @@ const SOURCES = ['src', 'console', 'scripts', 'package.json', 'tsconfig.json', '
 
 /** A migration of a possible next version. It only adds columns, so that this version can use the same database. */
 const NEXT_MIGRATION = `
-import { type Kysely, sql } from 'kysely';
-import type { Migration, MigrationContext } from './migration.ts';
-
-export const next = ({ prefix }: MigrationContext): Migration => ({
-  up: async (db: Kysely<unknown>) => {
-    await sql\`create table \${sql.table(prefix + 'next_things')} (id text primary key, agent_id text)\`.execute(db);
-    for (const table of ['agents', 'users', 'sessions', 'stream_events', 'head'])
-      await sql\`alter table \${sql.table(prefix + table)} add column next_note text default 'n'\`.execute(db);
-  },
-});
+  '9999-next': ({ prefix }) => ({
+    up: async (db) => {
+      const things = db.schema.createTable(prefix + 'next_things');
+      await things.addColumn('id', 'text', (id) => id.primaryKey()).addColumn('agent_id', 'text').execute();
+      for (const table of ['agents', 'users', 'sessions', 'stream_events', 'head'])
+        await db.schema
+          .alterTable(prefix + table)
+          .addColumn('next_note', 'text', (note) => note.defaultTo('n'))
+          .execute();
+    },
+  }),
 `;
 export const NEXT_VERSION = '99.0.0';
 
@@ -26,15 +27,16 @@ export function copySources(folder: string): void {
   linkPackages(folder);
 }
 
-/** Builds the source of this version with another version number and one more migration. Returns the program. */
-export function buildNext(folder: string): string {
-  copySources(folder);
+/** Copies the built program and gives it another version number and one more migration. Returns the program. */
+export function makeNext(folder: string): string {
+  for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true });
+  linkPackages(folder);
   replaceIn(join(folder, 'package.json'), /^ {2}"version": ".*"/m, `  "version": "${NEXT_VERSION}"`);
-  writeFileSync(join(folder, 'src/storage/migrations/9999-next.ts'), NEXT_MIGRATION);
-  const migrate = join(folder, 'src/storage/migrate.ts');
-  replaceIn(migrate, /^(const MIGRATIONS[^{]+\{[^}]+)\}/m, "$1  '9999-next': next,\n}");
-  replaceIn(migrate, /^/, "import { next } from './migrations/9999-next.ts';\n");
-  return built(folder);
+  const program = join(folder, 'dist/program');
+  const migrations = /^const MIGRATIONS = \{/m;
+  const file = readdirSync(program).find((name) => migrations.test(readFileSync(join(program, name), 'utf8')));
+  replaceIn(join(program, file ?? 'no file with MIGRATIONS'), migrations, `$&${NEXT_MIGRATION}`);
+  return join(folder, 'dist/cli.js');
 }
 
 /** Builds a commit of this repository. Returns the program. */
