@@ -17,6 +17,21 @@ const frameworks: Plugin = {
   },
 };
 
+/**
+ * Suites of what is above the database: bodies that are refused before they reach it, sockets, limits in memory and in
+ * Redis, the guard and the gateway in front of MCP servers, the clients. One database is enough for them.
+ */
+const ABOVE_DATABASE = [
+  'src/activity/stream/{disconnects,readers,slow-readers}.test.ts',
+  'src/agents-sdk/**',
+  'src/client/**',
+  'src/http/rate-limit/**',
+  'src/mcp/gateway/*.test.ts',
+  'src/mcp/guard/**',
+  'src/operations/openapi.test.ts',
+  'test/http/{hostile-bodies,mcp-clients,mcp-remote,rate-limit}.test.ts',
+];
+
 const project = (name: 'sqlite' | 'postgres') => ({
   plugins: [frameworks],
   resolve: {
@@ -34,7 +49,7 @@ const project = (name: 'sqlite' | 'postgres') => ({
     name,
     env: { LEGATE_TEST_DATABASE: name },
     include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'test/http/**/*.test.ts'],
-    exclude: ['**/*.unit.test.ts', ...(name === 'sqlite' ? ['test/contract/postgres-*.test.ts'] : [])],
+    exclude: ['**/*.unit.test.ts', ...(name === 'sqlite' ? ['test/contract/postgres-*.test.ts'] : ABOVE_DATABASE)],
     // Files share their modules: loading the service anew for each of them took a third of the time of a run.
     isolate: false,
     setupFiles: ['test/support/cleanup.ts'],
