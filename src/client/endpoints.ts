@@ -43,6 +43,8 @@ export const ENDPOINTS: EndpointTable = {
     create: 'POST /tenants',
     list: 'LIST /tenants',
     get: 'GET /tenants/{id}',
+    update: 'PATCH /tenants/{id}',
+    delete: 'DELETE /tenants/{id}',
   },
   sessions: {
     list: 'GET /auth/sessions',

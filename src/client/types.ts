@@ -787,7 +787,7 @@ export interface CreateWebhookRequest {
   /** https, and not a private address, unless webhooks.allowPrivateNetworks is on. */
   readonly url: string;
   /** Event types. If absent or null, all except `webhook.*`. */
-  readonly types?: readonly ("audit" | "audit.erased" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.pruned" | "ledger.key-added" | "ledger.key-retired" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "audit.erased" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.pruned" | "ledger.key-added" | "ledger.key-retired" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "tenant.deleted" | "tenant.updated" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** Messages for an incoming webhook of Slack, of a workflow of Microsoft Teams, or of Discord, about `anomaly.detected`, `approval.requested`, `approval.resolved`, `budget.exceeded`. If absent or null, the event as JSON. Cannot be changed later. */
   readonly format?: "slack" | "teams" | "discord" | null | undefined;
@@ -1344,7 +1344,7 @@ export interface RecordCostRequest {
 
 export interface RecordedChange {
   readonly id: string;
-  /** One of audit, audit.erased, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.pruned, ledger.key-added, ledger.key-retired, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, audit.erased, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.pruned, ledger.key-added, ledger.key-retired, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, tenant.deleted, tenant.updated, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1595,7 +1595,7 @@ export interface SignedIn {
 
 export interface StreamEvent {
   readonly id: string;
-  /** One of audit, audit.erased, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.pruned, ledger.key-added, ledger.key-retired, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
+  /** One of audit, audit.erased, agent.created, agent.updated, agent.revoked, agent.rotated, agent.keys, anomaly.detected, anomaly.acknowledged, approval.requested, approval.resolved, auth.signin, auth.signout, session.ended, auth.failed, auth.denied, auth.limited, budget.exceeded, cost.recorded, delegation.created, gateway.call, gateway.connected, gateway.disconnected, gateway.restarted, gateway.tool_changed, grant.created, grant.revoked, delegation.revoked, budget.created, budget.updated, budget.deleted, consent.remembered, device.answered, client.created, client.deleted, group.created, group.updated, group.deleted, invite.created, invite.accepted, invite.revoked, issuer.created, issuer.updated, issuer.deleted, ledger.clock_reset, ledger.pruned, ledger.key-added, ledger.key-retired, ledger.begun, ledger.resumed, ledger.restored, ledger.stopped, mcp.created, mcp.updated, mcp.deleted, passkey.added, passkey.removed, tenant.created, tenant.deleted, tenant.updated, trust.created, trust.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.deleted, webhook.rotated. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
@@ -1814,6 +1814,14 @@ export interface UpdateMcpServerRequest {
   readonly reason?: string | undefined;
 }
 
+export interface UpdateTenantRequest {
+  readonly name?: string | undefined;
+  /** Unique. */
+  readonly slug?: string | undefined;
+  /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+  readonly reason?: string | undefined;
+}
+
 export interface UpdateUserRequest {
   /** auditor: sees everything that an administrator sees, and can change only their own account. */
   readonly role?: "user" | "admin" | "auditor" | undefined;
@@ -1827,7 +1835,7 @@ export interface UpdateUserRequest {
 
 export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
-  readonly types?: readonly ("audit" | "audit.erased" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.pruned" | "ledger.key-added" | "ledger.key-retired" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
+  readonly types?: readonly ("audit" | "audit.erased" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.pruned" | "ledger.key-added" | "ledger.key-retired" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "tenant.deleted" | "tenant.updated" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
   /** true re-enables a webhook that was disabled by its owner or by a 410. */
   readonly enabled?: boolean | undefined;
@@ -2290,6 +2298,13 @@ export interface Resources {
     }, options?: RequestOptions): List<Tenant>;
     /** Get a tenant. `GET /tenants/{id}` */
     get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<Tenant>;
+    /** Change name or slug of a tenant. `PATCH /tenants/{id}` */
+    update(id: string, body: UpdateTenantRequest, options?: RequestOptions): Promise<Tenant>;
+    /** Delete a tenant to which nobody belongs. `DELETE /tenants/{id}` */
+    delete(id: string, query?: {
+      /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
+      readonly reason?: string | undefined;
+    }, options?: RequestOptions): Promise<void>;
   };
   readonly sessions: {
     /** List the caller's sessions. `GET /auth/sessions` */

@@ -59,6 +59,8 @@ export const EVENT_TYPES = {
   'passkey.added': 'A person added a passkey to their account.',
   'passkey.removed': 'A passkey was removed from an account.',
   'tenant.created': 'A tenant was created.',
+  'tenant.deleted': 'A tenant was deleted.',
+  'tenant.updated': 'Name or slug of a tenant was changed.',
   'trust.created': 'An agent trusts a workload.',
   'trust.deleted': 'An agent no longer trusts a workload.',
   'token.created': 'An API token was created.',

@@ -126,6 +126,8 @@ export const PAYLOADS: Record<EventType, Json> = {
   'passkey.added': { passkeyId: id('pky'), userId: text, name: text },
   'passkey.removed': { passkeyId: id('pky'), userId: text, reason: 'removed' },
   'tenant.created': { tenantId: id('tnt'), name: text },
+  'tenant.deleted': { tenantId: id('tnt'), name: text },
+  'tenant.updated': { tenantId: id('tnt'), name: text },
   'trust.created': { agentId, trustId: id('tru'), issuer: text, subject: text },
   'trust.deleted': { agentId, trustId: id('tru'), issuer: text, subject: text },
   'token.created': { tokenId: id('tok'), userId: text, name: text },

@@ -135,7 +135,9 @@ async function everything(someone: Person): Promise<void> {
 let runs = 0;
 async function administration(main: TestAgent): Promise<void> {
   const run = ++runs;
-  await ok('POST', '/tenants', admin, { name: `tenant ${run}` });
+  const tenant = await ok('POST', '/tenants', admin, { name: `tenant ${run}` });
+  await ok('PATCH', `/tenants/${tenant.id}`, admin, { name: 'renamed' });
+  await ok('DELETE', `/tenants/${tenant.id}`, admin);
   const invite = await ok('POST', '/invites', admin, { email: `invited-${run}@example.com` });
   await ok('DELETE', `/invites/${invite.id}`, admin);
   const email = `accepting-${run}@example.com`;

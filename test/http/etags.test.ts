@@ -48,6 +48,7 @@ describe('versions of resources', () => {
         '/issuers/:id',
         '/mcp/servers/:id',
         '/oauth/clients/:id',
+        '/tenants/:id',
         '/users/:id',
         '/webhooks/:id',
       ].sort(),
@@ -66,7 +67,7 @@ describe('versions of resources', () => {
   const versioned = Object.keys(matrix).filter(
     (name) =>
       !name.startsWith('GET ') &&
-      /^\w+ \/(agents|budgets|issuers|mcp\/servers|oauth\/clients|users|webhooks)\/:id(\/rotate|\/second-factor)?$/.test(
+      /^\w+ \/(agents|budgets|issuers|mcp\/servers|oauth\/clients|tenants|users|webhooks)\/:id(\/rotate|\/second-factor)?$/.test(
         name,
       ),
   );

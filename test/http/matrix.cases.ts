@@ -124,6 +124,14 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async ({ t }) => ({ path: `/tenants/${await t.tenant()}` }),
     want: { admin: 200 },
   },
+  'PATCH /tenants/:id': {
+    target: async ({ t }) => ({ path: `/tenants/${await t.tenant()}`, body: { name: 'Other' } }),
+    want: { admin: 200 },
+  },
+  'DELETE /tenants/:id': {
+    target: async ({ t }) => ({ path: `/tenants/${await t.tenant()}` }),
+    want: { admin: 204 },
+  },
   // Public, so credentials are not looked at.
   'POST /sign-up': {
     target: ({ owner }) => ({ path: '/sign-up', body: { email: `new-${owner.email}`, password: 'long enough' } }),

@@ -1,10 +1,10 @@
 import type { Changer } from '../../access/caller.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db, TenantRow } from '../../storage/index.ts';
+import type { TenantRow } from '../../storage/index.ts';
 import { TenantErrors } from './errors.ts';
 import { type CreateTenant, MAX_SLUG_CHARS, type Tenant } from './schema.ts';
-import { toTenant } from './store.ts';
+import { isSlugTaken, toTenant } from './store.ts';
 
 /** Creates a tenant. A slug derived from the name is made unique; a given slug that is in use is 422 SLUG_IN_USE. */
 export async function createTenant(platform: Platform, caller: Changer, input: CreateTenant): Promise<Tenant> {
@@ -13,7 +13,7 @@ export async function createTenant(platform: Platform, caller: Changer, input: C
     await caller.reauthorize(db);
     const id = newId('tenant', now);
     let slug = input.slug ?? slugOf(input.name);
-    if (slug === '' || (await isTaken(db, slug))) {
+    if (slug === '' || (await isSlugTaken(db, slug))) {
       if (input.slug !== undefined) throw TenantErrors.SLUG_IN_USE({ details: { path: 'slug' } });
       slug = `${slug || 'tenant'}-${id.slice(-10)}`;
     }
@@ -24,9 +24,6 @@ export async function createTenant(platform: Platform, caller: Changer, input: C
     return tenant;
   });
 }
-
-const isTaken = async (db: Db, slug: string): Promise<boolean> =>
-  (await db.selectFrom('tenants').select('id').where('slug', '=', slug).executeTakeFirst()) !== undefined;
 
 /**
  * Derives a slug from a name: `Große Firma, Inc.` becomes `grosse-firma-inc`. Letters without an ASCII form are

@@ -1,16 +1,13 @@
 import { isoTime } from '../../kernel/clock.ts';
+import { versioned } from '../../kernel/entity-tag.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, TenantRow } from '../../storage/index.ts';
 import { TenantErrors } from './errors.ts';
 import { isTenantId, type Tenant } from './schema.ts';
 
-export const toTenant = (row: TenantRow): Tenant => ({
-  id: row.id,
-  name: row.name,
-  slug: row.slug,
-  createdAt: isoTime(row.created_at),
-});
+export const toTenant = (row: TenantRow): Tenant =>
+  versioned({ id: row.id, name: row.name, slug: row.slug, createdAt: isoTime(row.created_at) }, row);
 
 export async function tenantExists(db: Db, id: Id<'tenant'>): Promise<boolean> {
   return (
@@ -19,13 +16,16 @@ export async function tenantExists(db: Db, id: Id<'tenant'>): Promise<boolean> {
   );
 }
 
+export const isSlugTaken = async (db: Db, slug: string): Promise<boolean> =>
+  (await db.selectFrom('tenants').select('id').where('slug', '=', slug).executeTakeFirst()) !== undefined;
+
 /** 404 TENANT_NOT_FOUND. */
-export async function getTenant(platform: Platform, id: Id<'tenant'>): Promise<Tenant> {
+export async function getTenantRow(db: Db, id: Id<'tenant'>): Promise<TenantRow> {
   const row = isTenantId(id)
-    ? await platform.database.read.selectFrom('tenants').selectAll().where('id', '=', id).executeTakeFirst()
+    ? await db.selectFrom('tenants').selectAll().where('id', '=', id).executeTakeFirst()
     : undefined;
   if (!row) throw TenantErrors.TENANT_NOT_FOUND();
-  return toTenant(row);
+  return row;
 }
 
 /** Returns up to `limit` tenants after the id `after`, oldest first. */

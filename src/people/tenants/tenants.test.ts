@@ -57,9 +57,13 @@ describe('POST /tenants', () => {
         ['POST', '/tenants'],
         ['GET', '/tenants'],
         ['GET', '/tenants/x'],
-      ] as const)
-        statuses.push((await t.call(method, path, { as, body: method === 'POST' ? { name: 'x' } : undefined })).status);
-    expect(statuses).toEqual([401, 401, 401, 403, 403, 403, 403, 403, 403]);
+        ['PATCH', '/tenants/x'],
+        ['DELETE', '/tenants/x'],
+      ] as const) {
+        const body = method === 'POST' || method === 'PATCH' ? { name: 'x' } : undefined;
+        statuses.push((await t.call(method, path, { as, body })).status);
+      }
+    expect(statuses).toEqual([...Array(5).fill(401), ...Array(10).fill(403)]);
   });
 
   it('422 for a slug in use; exactly one of 10 concurrent requests gets it', async () => {
@@ -101,6 +105,93 @@ describe('GET /tenants/:id', () => {
     for (const id of ['tnt_00000000000000000000000000', 'x', '%00']) {
       const r = await t.call('GET', `/tenants/${id}`, { as: admin });
       expect([r.status, r.body.error.code]).toEqual([404, 'TENANT_NOT_FOUND']);
+    }
+  });
+});
+
+describe('PATCH /tenants/:id', () => {
+  it('200: changes name and slug, with an event that has both; nothing for what stays the same', async () => {
+    const t = await createTestService();
+    const admin = await t.admin();
+    const { id, ...before } = (await t.call('POST', '/tenants', { as: admin, body: { name: 'Acme' } })).body;
+    const r = await t.call('PATCH', `/tenants/${id}`, { as: admin, body: { name: 'Ajax', slug: 'ajax' } });
+    expect([r.status, r.body]).toEqual([200, { ...before, id, name: 'Ajax', slug: 'ajax' }]);
+    await t.call('PATCH', `/tenants/${id}`, { as: admin, body: { name: 'Ajax', slug: 'ajax' } });
+    const changes = await t.call('GET', `/changes?subject=${id}&type=tenant.updated`, { as: admin });
+    expect(changes.body).toMatchObject([
+      { data: { tenantId: id, name: 'Ajax' }, before: { name: 'Acme', slug: 'acme' }, after: { name: 'Ajax' } },
+    ]);
+  });
+
+  it('400, 404, 412 and 422', async () => {
+    const t = await createTestService();
+    const admin = await t.admin();
+    const { id } = (await t.call('POST', '/tenants', { as: admin, body: { name: 'Acme' } })).body;
+    await t.call('POST', '/tenants', { as: admin, body: { name: 'Taken' } });
+    const shown = await t.call('GET', `/tenants/${id}`, { as: admin });
+    const headers = { 'if-match': shown.headers.get('etag') as string };
+    const answers = [];
+    for (const [path, body, more] of [
+      [id, { slug: 'No' }, {}],
+      [id, { createdAt: 'x' }, {}],
+      ['tnt_00000000000000000000000000', { name: 'x' }, {}],
+      [id, { slug: 'taken' }, {}],
+      [id, { name: 'First' }, headers],
+      [id, { name: 'Second' }, headers],
+    ] as const) {
+      const { status, body: answer } = await t.call('PATCH', `/tenants/${path}`, { as: admin, body, headers: more });
+      answers.push([status, answer.error?.code]);
+    }
+    expect(answers).toEqual([
+      [400, 'VALIDATION_FAILED'],
+      [400, 'VALIDATION_FAILED'],
+      [404, 'TENANT_NOT_FOUND'],
+      [422, 'SLUG_IN_USE'],
+      [200, undefined],
+      [412, 'PRECONDITION_FAILED'],
+    ]);
+  });
+});
+
+describe('DELETE /tenants/:id', () => {
+  it('409 while somebody belongs to it or is invited, 204 afterwards, then 404', async () => {
+    const t = await createTestService();
+    const admin = await t.admin();
+    const { id } = (await t.call('POST', '/tenants', { as: admin, body: { name: 'Acme' } })).body;
+    const remove = async (): Promise<unknown[]> => {
+      const { status, body } = await t.call('DELETE', `/tenants/${id}`, { as: admin });
+      return [status, body?.error?.code];
+    };
+    const user = await t.user();
+    await t.call('PATCH', `/users/${user.id}`, { as: admin, body: { tenantId: id } });
+    const invited = await t.call('POST', '/invites', {
+      as: admin,
+      body: { email: 'new@example.com', role: 'user', tenantId: id },
+    });
+    expect(invited.status).toBe(201);
+    expect(await remove()).toEqual([409, 'TENANT_IN_USE']);
+    await t.call('PATCH', `/users/${user.id}`, { as: admin, body: { tenantId: null } });
+    expect(await remove()).toEqual([409, 'TENANT_IN_USE']);
+    await t.call('DELETE', `/invites/${invited.body.id}`, { as: admin });
+    expect(await remove()).toEqual([204, undefined]);
+    expect(await remove()).toEqual([404, 'TENANT_NOT_FOUND']);
+    expect((await t.call('GET', `/changes?subject=${id}&type=tenant.deleted`, { as: admin })).body).toHaveLength(1);
+  });
+
+  it('never leaves a user in a tenant that is gone, however the two changes meet', async () => {
+    const t = await createTestService();
+    const admin = await t.admin();
+    for (let round = 0; round < 5; round++) {
+      const { id } = (await t.call('POST', '/tenants', { as: admin, body: { name: 'Acme' } })).body;
+      const user = await t.user();
+      const [joined, removed] = await Promise.all([
+        t.call('PATCH', `/users/${user.id}`, { as: admin, body: { tenantId: id } }),
+        t.call('DELETE', `/tenants/${id}`, { as: admin }),
+      ]);
+      expect([
+        [200, 409],
+        [422, 204],
+      ]).toContainEqual([joined.status, removed.status]);
     }
   });
 });
