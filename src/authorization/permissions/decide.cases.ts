@@ -1,4 +1,4 @@
-import type { Reason } from './decide.ts';
+import type { Reason } from './reasons.ts';
 import type { Permission } from './schema.ts';
 
 /**

@@ -3,10 +3,11 @@ import type { Platform } from '../../platform.ts';
 import type { Db, StreamEventRow } from '../../storage/index.ts';
 import { approvalOfStep, isApprovalStep } from './approval.ts';
 import type { CompiledAgent } from './compile.ts';
-import { type Decision, type DecisionState, decide, type Reason } from './decide.ts';
+import { type Decision, type DecisionState, decide } from './decide.ts';
 import { explain, type Trace, type TracedEntry } from './explain.ts';
 import { readChains } from './policy.ts';
 import { nextChangeOf, type PolicyAt, readPolicyAt } from './policy-at.ts';
+import type { Reason } from './reasons.ts';
 import { decideAgain, requestOf, resultOf } from './recorded-call.ts';
 
 export interface RecordedTrace {

@@ -19,7 +19,6 @@ export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep 
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { isLiveDelegation, liveDelegations } from './chains.ts';
 export type { CompiledAgent, Received } from './compile.ts';
-export { REASONS, type Reason } from './decide.ts';
 export { type DelegationSources, findDelegationSources, MAX_SOURCE_STEPS } from './delegation-sources.ts';
 export {
   type EffectivePermission,
@@ -31,12 +30,14 @@ export {
 export { PolicyErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';
 export { findSubjects } from './find-subjects.ts';
+export { FixturePolicy, Fixtures, type FixtureTest, isExpected } from './fixtures.ts';
 export { type Holder, Holders } from './holder.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
 export { isPlainQuestion } from './plain-question.ts';
 export { evaluateWithAgents, PolicyCache, policyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
+export { REASONS, type Reason } from './reasons.ts';
 export { replay } from './replay.ts';
 export { ReplayAnswer, ReplayBody } from './replay-schema.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';

@@ -1,8 +1,9 @@
 import type { Principal } from '../../access/principal.ts';
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import type { Db } from '../../storage/index.ts';
-import type { Decision, Reason } from './decide.ts';
+import type { Decision } from './decide.ts';
 import type { Trace } from './explain.ts';
+import type { Reason } from './reasons.ts';
 import type { Permission } from './schema.ts';
 
 export interface AuthorizeInput {

@@ -4,7 +4,8 @@ import type { StreamEventRow } from '../../storage/index.ts';
 import { isApprovalStep } from './approval.ts';
 import { CallFacts } from './call-facts.ts';
 import { type CompiledAgent, UNREAD } from './compile.ts';
-import { type Decision, type DecisionRequest, type DecisionState, decide, type Reason } from './decide.ts';
+import { type Decision, type DecisionRequest, type DecisionState, decide } from './decide.ts';
+import type { Reason } from './reasons.ts';
 
 /** The columns of a recorded decision from which it can be evaluated again. */
 export type RecordedColumns = Pick<

@@ -7,11 +7,11 @@ import { isoInstant, jsonObject, text } from '../../kernel/json.ts';
 import { type Call, defineRoute } from '../../platform.ts';
 import { AgentErrors } from '../agents/errors.ts';
 import { type Asker, type AuthorizeAnswer, authorize } from './authorize.ts';
-import { REASONS } from './decide.ts';
 import { PolicyErrors } from './errors.ts';
 import { ENTRY_OUTCOMES } from './explain.ts';
 import { findSubjects } from './find-subjects.ts';
 import { parseSimpleAuthorize } from './plain-question.ts';
+import { REASONS } from './reasons.ts';
 import { Action, PermissionSource, Permissions, Resource } from './schema.ts';
 
 /** Maximum size of the body of /authorize, which also limits `arguments`. */

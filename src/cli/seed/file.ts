@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { Permissions } from '../../authorization/permissions/index.ts';
+import { FixturePolicy, type Permissions } from '../../authorization/permissions/index.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { UsageError } from '../command.ts';
-import { EXIT_BAD_FIXTURES, Policy, SourceFile } from '../fixtures/file.ts';
+import { EXIT_BAD_FIXTURES, SourceFile } from '../fixtures/file.ts';
 
 export type SeedPermissions = z.output<typeof Permissions>;
 
@@ -30,7 +30,7 @@ export interface Seed {
 }
 
 /** Ignored: tests for `legate test`. */
-const SeedFile = Policy.extend({ now: z.unknown(), tests: z.unknown() }).partial({ now: true, tests: true });
+const SeedFile = FixturePolicy.extend({ now: z.unknown(), tests: z.unknown() }).partial({ now: true, tests: true });
 
 /**
  * Reads agents and delegations: CSV if the name ends with .csv, otherwise YAML or JSON. Throws UsageError with the
@@ -65,7 +65,7 @@ export function readSeed(path: string): Seed {
 const time = (ms: number | undefined): string | undefined => (ms === undefined ? undefined : isoTime(ms));
 
 const HEADER = ['name', 'type', 'owner', 'resource', 'actions'];
-const Agents = Policy.shape.agents;
+const Agents = FixturePolicy.shape.agents;
 
 /**
  * Reads one permission for each row. Rows with the same name and owner form one agent; a row without a resource has no
