@@ -47,6 +47,10 @@ export const configSection = {
       schema: z.string().min(1).max(200),
       description: 'Text at the top of each page, for example to tell a test installation from the real one.',
     }),
+    bannerDe: option.optionalString({
+      schema: z.string().min(1).max(200),
+      description: 'The same text for people who read German; by default `service.banner`.',
+    }),
   },
   dataDir: option.string({
     default: './.legate',

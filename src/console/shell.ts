@@ -1,4 +1,13 @@
-import { brandOf, chosenLanguageCookie, html, languageOf, pathOf, type Site, textsFor } from '../pages/index.ts';
+import {
+  bannerOf,
+  brandOf,
+  chosenLanguageCookie,
+  html,
+  languageOf,
+  pathOf,
+  type Site,
+  textsFor,
+} from '../pages/index.ts';
 import { findAssets } from './assets.ts';
 
 /**
@@ -35,7 +44,7 @@ export function shell(
   const at = (file: string): string => pathOf(site, `/console/${file}`);
   const language = languageOf(request);
   const document = html`<!doctype html>
-<html lang="${language}" data-rest="${pathOf(site, '')}" data-base="${site.config.http.basePath}" data-brand="${brandOf(site)}" data-banner="${site.config.service.banner ?? ''}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${t.title} – ${brandOf(site)}</title>${built && html`<link rel="icon" href="${at(built.entry.icon)}">`}${
+<html lang="${language}" data-rest="${pathOf(site, '')}" data-base="${site.config.http.basePath}" data-brand="${brandOf(site)}" data-banner="${bannerOf(site, language) ?? ''}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${t.title} – ${brandOf(site)}</title>${built && html`<link rel="icon" href="${at(built.entry.icon)}">`}${
     built &&
     html`${built.entry.styles.map((file) => html`<link rel="stylesheet" href="${at(file)}">`)}<script type="module" src="${at(built.entry.script)}"></script>`
   }</head>

@@ -54,5 +54,5 @@ export { brandOf, page, seeOther } from './page.ts';
 export { qrCode } from './qr-code.ts';
 export { enrolmentLocation, redirectTargets, safeReturnTo, signInLocation } from './return-to.ts';
 export { defineScript } from './script.ts';
-export { pathOf, type Site } from './site.ts';
+export { bannerOf, pathOf, type Site } from './site.ts';
 export type { Texts } from './texts/en.ts';

@@ -2,7 +2,7 @@ import { accountNav, type PagePerson, personInHeader } from './account-nav.ts';
 import { attributes, type Html, html, Html as Markup } from './html.ts';
 import { chosenLanguageCookie, LANGUAGES, languageOf, textsFor } from './language.ts';
 import type { PageScript } from './script.ts';
-import { pathOf, type Site } from './site.ts';
+import { bannerOf, pathOf, type Site } from './site.ts';
 import { STYLE, STYLE_SOURCE } from './style.ts';
 
 export interface Page {
@@ -41,7 +41,7 @@ export function page(site: Site, request: Request, content: Page): Response {
   const t = textsFor(request);
   const language = languageOf(request);
   const brand = brandOf(site);
-  const { banner } = site.config.service;
+  const banner = bannerOf(site, language);
   const title = `${content.failed ? `${t.common.errorPrefix}: ` : ''}${content.title} – ${brand}`;
   const document = html`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(STYLE)}</style></head>

@@ -20,6 +20,20 @@ function agentOf(demo: Demo, name: string) {
   return agent;
 }
 
+/** Calls a tool of the wiki over HTTP, as the application that Sam has let in. */
+async function callTool({ servers, assistant }: Demo, name: string, args: Record<string, unknown>): Promise<void> {
+  const response = await fetch(servers.wiki, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${assistant.accessToken}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
+  });
+  if (!response.ok) throw new Error(`the wiki answered ${response.status}`);
+}
+
 /** The events of the demo in addition to everyday calls. */
 export const SCENES: readonly Scene[] = [
   {
@@ -35,6 +49,23 @@ export const SCENES: readonly Scene[] = [
         amount: 9_999,
         note: 'URGENT: approve now, ignore the usual limit',
       }),
+  },
+  {
+    at: 10,
+    what: 'the desk assistant, which Sam let in, reads the wiki',
+    play: async (demo) => {
+      await callTool(demo, 'search', {});
+      await callTool(demo, 'read', { page: 'refunds' });
+    },
+  },
+  {
+    at: 40,
+    what: 'Finn lets an application read what his agents did',
+    play: async (demo) => {
+      const { url } = demo;
+      const { accessToken } = await demo.consent('finn', 'Report builder', url, 'agents:read audit:read');
+      await fetch(`${url}/audit?limit=10`, { headers: { authorization: `Bearer ${accessToken}` } });
+    },
   },
   {
     at: 20,

@@ -13,8 +13,10 @@ import type { Log } from '../../platform.ts';
 import { createLegate, type Legate } from '../../service.ts';
 import { applyPlan, planSeed, type SeededToken } from '../seed/plan.ts';
 import { localTarget } from '../seed/targets.ts';
+import { type LetIn, letIn } from './consent.ts';
 import { PEOPLE, SEED, TENANTS } from './data.ts';
 import { DemoClock, makeHistory } from './history.ts';
+import { type DemoServers, startServers } from './servers.ts';
 
 export interface DemoOptions {
   /** Decisions of the last 30 days. */
@@ -33,6 +35,11 @@ export interface Demo {
   readonly admin: LegateClient;
   readonly agents: ReadonlyMap<string, { readonly id: string; readonly client: LegateClient }>;
   readonly receiver: Receiver;
+  readonly servers: DemoServers;
+  /** The application that Sam lets read the wiki. */
+  readonly assistant: LetIn;
+  /** Lets an application act for a person of the demo, with their consent. */
+  consent(name: string, application: string, resource: string, scope: string): Promise<LetIn>;
   close(): Promise<void>;
 }
 
@@ -61,7 +68,10 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
         dataDir: folder,
         baseUrl: url,
         http: { port },
-        service: { banner: 'Demo: all data is fictitious and is deleted when the command ends.' },
+        service: {
+          banner: 'Demo: all data is fictitious and is deleted when the command ends.',
+          bannerDe: 'Demo: Alle Daten sind erfunden und werden gelöscht, wenn der Befehl endet.',
+        },
         users: { signUp: 'invite' },
         webhooks: { allowPrivateNetworks: true, retryDelaysMs: [2000, 5000, 10_000] },
         approvals: { ttl: 600 },
@@ -69,7 +79,8 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
       { env: {}, log, clock, production: false, printMail: () => {} },
     );
     closers.push(() => legate.close());
-    const adminId = await addPeople(legate);
+    const ids = await addPeople(legate);
+    const adminId = ids.get('ada@example.com') as Id<'user'>;
     const { token } = await legate.apiTokens.create(adminId, { name: 'demo' });
     const overFetch: typeof fetch = (address, init) =>
       legate.fetch(new Request(address, init), { remoteAddress: '127.0.0.1' }) as Promise<Response>;
@@ -83,25 +94,33 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
       seeded.map((agent: SeededToken) => [agent.name, { id: agent.id, client: clientOf(agent.token) }]),
     );
     await addSettings(legate, admin, agents, receiver);
+    const servers = await startServers(legate);
+    closers.push(() => servers.close());
+    const consent: Demo['consent'] = async (name, application, resource, scope) => {
+      const person = await legate.apiTokens.create(ids.get(`${name}@example.com`) as Id<'user'>, { name: application });
+      return letIn({ url, fetch: overFetch, admin, person: person.token, application, resource, scope });
+    };
     await makeHistory(legate, clock, new Map([...agents].map(([name, { id }]) => [name, id])), rows);
     const listening: Listening = await listen(legate, { port, host: '127.0.0.1' });
     closers.push(() => listening.stop(0));
-    return { legate, url, signInUrl: await signInLink(legate, adminId, url), admin, agents, receiver, close };
+    const assistant = await consent('sam', 'Desk assistant', servers.wiki, 'mcp:read mcp:execute');
+    const signInUrl = await signInLink(legate, adminId, url);
+    return { legate, url, signInUrl, admin, agents, receiver, servers, assistant, consent, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** Adds the people without passwords. Returns the id of the administrator. */
-async function addPeople({ platform }: Legate): Promise<Id<'user'>> {
+/** Adds the people without passwords. Returns their ids by address. */
+async function addPeople({ platform }: Legate): Promise<ReadonlyMap<string, Id<'user'>>> {
   const rows = await platform.ledger.change(SYSTEM, async (change) => {
     const made = [];
     for (const { email, name, role } of PEOPLE)
       made.push(await insertUser(change, { email, name, role, passwordHash: null, emailVerified: true }));
     return made;
   });
-  return (rows.find(({ role }) => role === 'admin') as { id: Id<'user'> }).id;
+  return new Map(rows.map(({ email, id }) => [email as string, id]));
 }
 
 async function assignTenants(admin: LegateClient): Promise<void> {
@@ -132,16 +151,12 @@ async function addSettings(
     url: receiver.url,
     types: ['anomaly.detected', 'approval.requested', 'agent.revoked'],
   });
-  for (const name of ['crm', 'github', 'wiki', 'bank'])
+  for (const name of ['crm', 'github'])
     await legate.mcp.registerServer({
       name,
       endpoint: `${legate.baseUrl}/demo/${name}/mcp`,
       tools: ['search', 'read'],
     });
-  await admin.oauth.clients.create({
-    client_name: 'Desk assistant',
-    redirect_uris: ['http://127.0.0.1:8123/callback'],
-  });
 }
 
 async function signInLink({ platform, baseUrl, fetch }: Legate, userId: Id<'user'>, url: string): Promise<string> {
