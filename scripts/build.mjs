@@ -65,7 +65,7 @@ async function bundleClient() {
     if (!file.endsWith('.d.ts')) rmSync(join(staging, 'client', file));
 }
 
-/** The web console, with compressed copies of its files. */
+/** The web console. Its text is only kept compressed, in both forms. */
 async function buildConsole() {
   const { build: bundle } = await import('vite');
   const folder = join(staging, 'console-assets');
@@ -93,6 +93,7 @@ async function buildConsole() {
     const content = readFileSync(file);
     writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
     writeFileSync(`${file}.br`, brotliCompressSync(content));
+    rmSync(file);
   }
 }
 

@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 
 /** The files that the page of the console loads, below `/console/`. */
 export interface Entry {
@@ -13,7 +15,7 @@ export interface Entry {
 interface Assets {
   readonly folder: string;
   readonly entry: Entry;
-  /** Names of all files in `assets/`. */
+  /** Names of all files in `assets/`. Text is there as `.gz` and `.br` only. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -44,7 +46,7 @@ export function findAssets(): Assets | undefined {
     ...(file.endsWith('.css') ? [file] : []),
   ]);
   const names = readdirSync(join(folder, 'assets'));
-  const icon = `assets/${names.find((name) => name.endsWith('.svg'))}`;
+  const icon = `assets/${names.find((name) => name.endsWith('.svg.gz'))?.slice(0, -3)}`;
   assets = { folder, entry: { script: entry.file, styles: [...new Set(styles)], icon }, names: new Set(names) };
   return assets;
 }
@@ -53,13 +55,16 @@ export function findAssets(): Assets | undefined {
 export async function assetResponse(name: string, acceptEncoding: string | null): Promise<Response | undefined> {
   const built = findAssets();
   const type = TYPES[name.split('.').at(-1) ?? ''];
-  if (!built?.names.has(name) || type === undefined) return undefined;
+  if (!built || type === undefined) return undefined;
+  const isPacked = built.names.has(`${name}.gz`);
+  if (!isPacked && !built.names.has(name)) return undefined;
   const accepted = (acceptEncoding ?? '').split(',').map((item) => item.trim().split(';')[0]);
-  const encoding = (['br', 'gzip'] as const).find(
-    (e) => accepted.includes(e) && built.names.has(`${name}.${e === 'br' ? 'br' : 'gz'}`),
-  );
-  const file = encoding === undefined ? name : `${name}.${encoding === 'br' ? 'br' : 'gz'}`;
-  return new Response(new Uint8Array(await readFile(join(built.folder, 'assets', file))), {
+  const encoding = isPacked ? (['br', 'gzip'] as const).find((e) => accepted.includes(e)) : undefined;
+  const file = isPacked ? `${name}.${encoding === 'br' ? 'br' : 'gz'}` : name;
+  const stored = await readFile(join(built.folder, 'assets', file));
+  // Every browser takes one of the two; other clients may not.
+  const content = isPacked && encoding === undefined ? await promisify(gunzip)(stored) : stored;
+  return new Response(new Uint8Array(content), {
     headers: {
       'content-type': type,
       // The name of a file contains a hash of its content.
