@@ -3,7 +3,7 @@ import { legate, rights } from '../api.ts';
 import { t } from '../texts/index.ts';
 import { Action } from './dialog.tsx';
 import { AgentLink } from './hooks.tsx';
-import { Table } from './table.tsx';
+import { LongTable } from './table.tsx';
 import { Status, Time, visible } from './text.tsx';
 
 /** Delegations as rows, with the way to revoke one and all that descend from it. */
@@ -11,7 +11,7 @@ export function DelegationTable({ graph, look }: { graph: DelegationGraph; look?
   const agents = new Map(graph.agents.map((a) => [a.id, a]));
   const nameOf = (id: string): string => agents.get(id)?.name ?? id;
   return (
-    <Table
+    <LongTable
       caption={t.nav.delegations}
       rows={graph.delegations}
       rowKey={(d) => d.id}

@@ -1,102 +1,224 @@
-import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { LegateError, type Preview } from 'legate/client';
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { queries } from '../api.ts';
 import { t } from '../texts/index.ts';
-import { Dialog, Secret } from './dialog.tsx';
-import { Field, Select } from './hooks.tsx';
-import { ErrorNotice } from './screen.tsx';
-
-export interface Input<N extends string> {
-  readonly name: N;
-  readonly label: string;
-  readonly hint?: string;
-  readonly optional?: boolean;
-  readonly type?: 'text' | 'url' | 'number';
-  /** A choice; the first is chosen at first. */
-  readonly options?: readonly (readonly [value: string, label: string])[];
-}
+import { Conflict, isConflict } from './conflict.tsx';
+import { Consequences, Dialog, Secret } from './dialog.tsx';
+import { Control, type Input, type Values } from './input.tsx';
+import { ErrorNotice, Result } from './screen.tsx';
 
 /** Returns the words of a field that takes several. */
 export const wordsOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');
 
-/** A button that makes something, with a dialog for its fields, and what is shown only once. */
-export function Create<N extends string>(props: {
+/** What a form changes, as it is when the form opens. */
+interface Edited<N extends string, T> {
+  readonly id: string;
+  /** Type of the event by which others change it, such as `budget.updated`. */
+  readonly type: string;
+  readonly load: () => Promise<T>;
+  readonly values: (of: T) => Values<N>;
+}
+
+interface FormProps<N extends string, T> {
+  /** The verb, on the button that opens the form and on the one that sends it. */
   readonly label: string;
-  readonly inputs: readonly Input<N>[];
-  readonly run: (values: Readonly<Record<N, string>>) => Promise<unknown>;
+  readonly title?: string;
+  readonly inputs: readonly Input<N>[] | ((values: Values<N>) => readonly Input<N>[]);
+  /** If absent, the form makes something new. */
+  readonly edited?: Edited<N, T>;
+  /** Sends the values. `of` is what was loaded, for `ifMatch`; undefined for something new. */
+  readonly run: (values: Values<N>, of: T, reason: string | undefined) => Promise<unknown>;
+  /** The same change as a preview. Consequences are shown, and the form is sent by a second press. */
+  readonly preview?: (values: Values<N>, of: T) => Promise<Preview>;
   readonly stale: readonly string[];
   readonly secret?: (answer: never) => string | undefined;
-}) {
+  readonly primary?: boolean;
+}
+
+/** A button with a form for something new, or for changes to what exists, and what is shown only once. */
+export function FormButton<N extends string, T = undefined>(props: FormProps<N, T>) {
   const [open, setOpen] = useState(false);
+  const { label, primary = !props.edited } = props;
   return (
     <>
-      <button type="button" className="button primary" onClick={() => setOpen(true)}>
-        {props.label}
+      <button type="button" className={primary ? 'button primary' : 'button'} onClick={() => setOpen(true)}>
+        {label}
       </button>
-      {open && <CreateDialog {...props} close={() => setOpen(false)} />}
+      {open && <FormDialog {...props} close={() => setOpen(false)} />}
     </>
   );
 }
 
-function CreateDialog<N extends string>({
-  label,
-  inputs,
-  run,
-  stale,
-  secret,
-  close,
-}: Parameters<typeof Create<N>>[0] & { close: () => void }) {
-  const [values, setValues] = useState(
-    () => Object.fromEntries(inputs.map(({ name, options }) => [name, options?.[0]?.[0] ?? ''])) as Record<N, string>,
-  );
-  const create = useMutation({
-    mutationFn: () => run(values),
-    onSuccess: (answer) => {
-      for (const key of stale) void queries.invalidateQueries({ queryKey: [key] });
-      if (!secret?.(answer as never)) close();
-    },
+function FormDialog<N extends string, T>(props: FormProps<N, T> & { readonly close: () => void }) {
+  const { label, title = label, edited, close } = props;
+  const id = useId();
+  const loaded = useQuery({
+    queryKey: ['edited', id],
+    queryFn: () => (edited as Edited<N, T>).load(),
+    enabled: edited !== undefined,
+    refetchOnWindowFocus: false,
+    gcTime: 0,
   });
-  const shown = create.isSuccess ? secret?.(create.data as never) : undefined;
-  if (shown !== undefined) return <Secret value={shown} close={close} />;
-  const set = (name: N, value: string): void => setValues({ ...values, [name]: value });
+  // After the change of somebody else, what was typed stays.
+  const [typed, setTyped] = useState<Partial<Values<N>>>({});
+  const [secret, setSecret] = useState<string>();
+  if (secret !== undefined) return <Secret value={secret} close={close} />;
+  const fields = (of: T) => (
+    <Fields
+      {...props}
+      of={of}
+      typed={typed}
+      type={setTyped}
+      show={setSecret}
+      again={async () => void (await loaded.refetch())}
+    />
+  );
   return (
-    <Dialog title={label} close={close}>
-      <form
-        className="form"
-        onSubmit={(e) => {
-          e.preventDefault();
-          create.mutate();
-        }}
-      >
-        {inputs.map(({ name, label: title, hint, optional, type = 'text', options }) =>
-          options ? (
-            <Select key={name} label={title} value={values[name]} options={options} onChange={(v) => set(name, v)} />
-          ) : (
-            <Field key={name} label={title} {...(hint && { hint })}>
-              {(id) => (
-                <input
-                  id={id}
-                  type={type}
-                  min="0"
-                  step="any"
-                  required={!optional}
-                  value={values[name]}
-                  onChange={(e) => set(name, e.target.value)}
-                />
-              )}
-            </Field>
-          ),
-        )}
-        {create.error && <ErrorNotice error={create.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={close}>
-            {t.cancel}
-          </button>
-          <button type="submit" className="button primary" disabled={create.isPending}>
-            {label}
-          </button>
-        </div>
-      </form>
+    <Dialog title={title} close={close}>
+      {edited ? <Result of={loaded}>{fields}</Result> : fields(undefined as T)}
     </Dialog>
   );
+}
+
+function Fields<N extends string, T>({
+  label,
+  inputs: given,
+  edited,
+  run,
+  preview,
+  stale,
+  secret,
+  of,
+  typed,
+  type,
+  show,
+  again,
+  close,
+}: FormProps<N, T> & {
+  readonly of: T;
+  readonly typed: Partial<Values<N>>;
+  readonly type: (values: Partial<Values<N>>) => void;
+  readonly show: (secret: string) => void;
+  readonly again: () => Promise<void>;
+  readonly close: () => void;
+}) {
+  const [reason, setReason] = useState('');
+  const form = useRef<HTMLFormElement>(null);
+  const base = edited?.values(of);
+  const currentOf = ({ name, options, initial = options?.[0]?.[0] ?? '' }: Input<N>): string =>
+    typed[name] ?? base?.[name] ?? initial;
+  // Which inputs there are may depend on the values of others.
+  const all = (typeof given === 'function' ? given({ ...base, ...typed } as Values<N>) : given) as Input<N>[];
+  const values = { ...base, ...Object.fromEntries(all.map((input) => [input.name, currentOf(input)])) } as Values<N>;
+  const consequences = useMutation({ mutationFn: () => (preview as NonNullable<typeof preview>)(values, of) });
+  const send = useMutation({
+    mutationFn: () => run(values, of, reason.trim() || undefined),
+    onSuccess: (answer) => {
+      for (const key of stale) void queries.invalidateQueries({ queryKey: [key] });
+      const shown = secret?.(answer as never);
+      if (shown === undefined) close();
+      else show(shown);
+    },
+  });
+  const error = send.error ?? consequences.error;
+  const [wrong, setWrong] = useState<ReadonlyMap<N, string>>(new Map());
+  const problems = wrong.size > 0 ? wrong : problemsOf(error, all);
+  useEffect(() => {
+    if (error || wrong.size > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error, wrong]);
+  const submit = (e: FormEvent): void => {
+    e.preventDefault();
+    const found = all.flatMap(({ name, wrong: check }) => {
+      const text = check?.(values[name]);
+      return text === undefined ? [] : [[name, text] as const];
+    });
+    setWrong(new Map(found));
+    if (found.length > 0) return;
+    if (preview && !consequences.data) consequences.mutate(undefined, { onSuccess: (p) => !takes(p) && send.mutate() });
+    else send.mutate();
+  };
+  const set = ({ name, sets }: Input<N>, value: string): void => {
+    setWrong(new Map());
+    type({ ...typed, ...sets?.(value, values), [name]: value } as Partial<Values<N>>);
+    consequences.reset();
+    send.reset();
+  };
+  return (
+    <form ref={form} className="form" onSubmit={submit}>
+      {all.map((input) => (
+        <Control
+          key={input.name}
+          input={input}
+          value={currentOf(input)}
+          problem={problems.get(input.name)}
+          onChange={(value) => set(input, value)}
+        />
+      ))}
+      {edited && (
+        <Control
+          input={{ name: 'reason', label: t.reasonOptional, optional: true, maxLength: 500 }}
+          value={reason}
+          onChange={setReason}
+        />
+      )}
+      {consequences.data && takes(consequences.data) && <Consequences of={consequences.data} />}
+      {edited && isConflict(error) ? (
+        <Conflict
+          id={edited.id}
+          type={edited.type}
+          text={t.changedMeanwhile}
+          again={async () => {
+            await again();
+            consequences.reset();
+            send.reset();
+          }}
+        />
+      ) : problems.size > 0 ? (
+        <p className="notice error" role="alert">
+          {t.notSaved(all.filter(({ name }) => problems.has(name)).map((input) => input.label))}
+        </p>
+      ) : (
+        error && <ErrorNotice error={error} />
+      )}
+      <div className="actions">
+        <button type="button" className="button" onClick={close}>
+          {t.cancel}
+        </button>
+        <button
+          type="submit"
+          className="button primary"
+          disabled={send.isPending || consequences.isPending || isConflict(error)}
+        >
+          {edited ? t.save : label}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Whether a change takes something from somebody. */
+const takes = ({ loses, grants, approvals, hidden }: Preview): boolean =>
+  loses.length > 0 || grants + approvals + hidden > 0;
+
+interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Returns what the service refuses, by the fields of the form. Empty if not all of it belongs to fields. */
+function problemsOf<N extends string>(error: Error | null, inputs: readonly Input<N>[]): ReadonlyMap<N, string> {
+  const found = new Map<N, string>();
+  if (!(error instanceof LegateError)) return found;
+  const { issues, path } = (error.details ?? {}) as { issues?: readonly Issue[]; path?: string };
+  // The answers of OAuth endpoints name the field in their text (RFC 7591).
+  const [, named, text = ''] = /^([\w.]+): (.*)$/s.exec(error.message) ?? [];
+  const all =
+    issues ?? (path !== undefined ? [{ path, message: error.message }] : named ? [{ path: named, message: text }] : []);
+  for (const issue of all) {
+    const input = inputs.find(({ name, path: at = name }) => new RegExp(`^${at}(?![\\w-])`).test(issue.path));
+    if (!input) return new Map();
+    if (!found.has(input.name)) found.set(input.name, issue.message);
+  }
+  return found;
 }

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import type { AriaAttributes, ReactNode } from 'react';
 import { useId } from 'react';
 import { legate } from '../api.ts';
 import { Untrusted } from './text.tsx';
@@ -29,6 +29,17 @@ export const useParam = (name: string): string => (useParams({ strict: false }) 
 export const useKept = <T,>(queryKey: readonly unknown[], queryFn: () => Promise<T>, enabled = true) =>
   useQuery({ queryKey, queryFn, enabled, placeholderData: keepPreviousData });
 
+/** Active agents to choose from, with their names. */
+export function useAgentChoices(): readonly (readonly [id: string, name: string])[] {
+  const { data } = useQuery({
+    queryKey: ['agents', 'choices'],
+    queryFn: async () =>
+      (await legate.agents.list({ view: 'summary', status: 'active', sort: 'name', limit: 200 }).page()).items,
+    staleTime: 60_000,
+  });
+  return (data ?? []).map(({ id, name }) => [id, name]);
+}
+
 /** Names of ids, in one request for a whole screen. */
 export function useNames(ids: readonly (string | null | undefined)[]): (id: string) => string | undefined {
   const wanted = [...new Set(ids.filter((id): id is string => !!id))].sort().slice(0, 500);
@@ -47,23 +58,39 @@ export const AgentLink = ({ id, name }: { id: string; name: string | null | unde
   <Link to={`/agents/${id}`}>{name ? <Untrusted>{name}</Untrusted> : <code>{id}</code>}</Link>
 );
 
+/** A field with its label, its hint and what is wrong with it. `aria` says the latter two of the control. */
 export function Field({
   label,
   hint,
+  problem,
   wide,
   children,
 }: {
   label: string;
   hint?: string;
+  problem?: string;
   wide?: boolean;
-  children: (id: string) => ReactNode;
+  children: (id: string, aria: Pick<AriaAttributes, 'aria-invalid' | 'aria-describedby'>) => ReactNode;
 }) {
   const id = useId();
+  const described = [hint && `${id}hint`, problem && `${id}problem`].filter(Boolean).join(' ');
   return (
     <div className={wide ? 'field wide' : 'field'}>
       <label htmlFor={id}>{label}</label>
-      {hint && <p className="hint">{hint}</p>}
-      {children(id)}
+      {hint && (
+        <p className="hint" id={`${id}hint`}>
+          {hint}
+        </p>
+      )}
+      {children(id, {
+        ...(problem && { 'aria-invalid': true }),
+        ...(described && { 'aria-describedby': described }),
+      })}
+      {problem && (
+        <p className="problem" id={`${id}problem`}>
+          {problem}
+        </p>
+      )}
     </div>
   );
 }

@@ -26,18 +26,15 @@ function Scrolled({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
+interface TableProps<T> {
+  readonly caption: string;
+  readonly rows: readonly T[];
+  readonly columns: readonly Column<T>[];
+  readonly rowKey: (row: T, index: number) => string;
+}
+
 /** A table of at most one page of rows, with links to the pages around it. On a phone each row is a block. */
-export function Table<T>({
-  caption,
-  rows,
-  columns,
-  rowKey,
-}: {
-  caption: string;
-  rows: readonly T[];
-  columns: readonly Column<T>[];
-  rowKey: (row: T, index: number) => string;
-}) {
+export function Table<T>({ caption, rows, columns, rowKey }: TableProps<T>) {
   return (
     <Scrolled label={caption}>
       <table className="stack">
@@ -64,6 +61,28 @@ export function Table<T>({
         </tbody>
       </table>
     </Scrolled>
+  );
+}
+
+const MANY = 100;
+
+/** A table of rows that are all loaded. The first hundred are shown, and more at each press. */
+export function LongTable<T>({ rows, ...rest }: TableProps<T>) {
+  const [shown, setShown] = useState(MANY);
+  return (
+    <>
+      <Table {...rest} rows={rows.slice(0, shown)} />
+      {rows.length > shown && (
+        <div className="actions">
+          <span className="quiet" role="status">
+            {t.rowsShown(shown, rows.length)}
+          </span>
+          <button type="button" className="button" onClick={() => setShown(shown + MANY)}>
+            {t.showMore}
+          </button>
+        </div>
+      )}
+    </>
   );
 }
 

@@ -105,6 +105,8 @@ const STATUS: Readonly<Record<string, readonly [kind: string, sign: string]>> = 
   active: ['allowed', '●'],
   revoked: ['denied', '⊘'],
   expired: ['limited', '⧖'],
+  passed: ['good', '✓'],
+  failed: ['denied', '✕'],
   open: ['waiting', '◔'],
   acknowledged: ['allowed', '✓'],
   delivered: ['allowed', '●'],

@@ -5,11 +5,13 @@ import { DelegationTable } from '../parts/delegations.tsx';
 import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { RevokeAgent } from '../parts/revoke.tsx';
 import { Empty, NotFound, Result, Screen, Section, Tabs } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
 import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { Versions } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
+import { EditAgent } from './agent-forms.tsx';
 import { Could } from './could.tsx';
 import { PermissionEditor } from './permission-editor.tsx';
 import { Workloads } from './workloads.tsx';
@@ -60,6 +62,7 @@ function AgentActions({ agent }: { agent: Agent }) {
     <>
       {rights.write && agent.status !== 'revoked' && (
         <>
+          <EditAgent agent={agent} />
           <Action
             label={t.rotateToken}
             question={t.rotateQuestion(agent.name)}
@@ -68,16 +71,7 @@ function AgentActions({ agent }: { agent: Agent }) {
             secret={(answer: { token: string }) => answer.token}
             stale={['agents', 'changes']}
           />
-          <Action
-            danger
-            label={t.revoke}
-            question={t.revokeQuestion(agent.name)}
-            typed={{ agentIds: [agent.id], name: agent.name }}
-            preview={() => legate.agents.revoke(agent.id, { preview: true })}
-            run={(reason) => legate.agents.revoke(agent.id, { reason })}
-            stale={['agents', 'delegations', 'changes', 'dashboard']}
-            done={() => void navigate({ to: `/agents/${agent.id}` })}
-          />
+          <RevokeAgent id={agent.id} name={agent.name} done={() => void navigate({ to: `/agents/${agent.id}` })} />
         </>
       )}
     </>

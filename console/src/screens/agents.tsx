@@ -1,13 +1,13 @@
-import { useMutation } from '@tanstack/react-query';
 import type { AgentSummary } from 'legate/client';
 import { useState } from 'react';
-import { legate, queries, rights, serverNow } from '../api.ts';
-import { Action, Dialog, Secret } from '../parts/dialog.tsx';
+import { legate, rights, serverNow } from '../api.ts';
+import { Action } from '../parts/dialog.tsx';
 import { AgentLink, Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
-import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
+import { Empty, Result, Screen } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { formatNumber, Status, Time, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { RegisterAgent } from './agent-forms.tsx';
 
 type Sort = '-calls' | '-refused' | 'name' | '-createdAt' | '-lastDecisionAt';
 type State = 'active' | 'revoked' | 'expired';
@@ -36,20 +36,13 @@ export function Agents() {
       .page(cursor),
   );
   const nameOf = useNames((agents.data?.items ?? []).map((a) => a.ownerId));
-  const [registering, setRegistering] = useState(false);
   /** Names of the selected agents by id, over all pages. */
   const [selected, select] = useState<Selection>(new Map());
   return (
     <Screen
       title={t.nav.agents}
       curl={`/agents?${new URLSearchParams({ view: 'summary', sort: order, ...(q && { q }), ...(status && { status }) })}`}
-      actions={
-        rights.write && (
-          <button type="button" className="button primary" onClick={() => setRegistering(true)}>
-            {t.registerAgent}
-          </button>
-        )
-      }
+      actions={rights.write && <RegisterAgent />}
     >
       <div className="filters">
         <Field label={t.searchName} wide>
@@ -151,7 +144,6 @@ export function Agents() {
           )
         }
       </Result>
-      {registering && <Register close={() => setRegistering(false)} />}
     </Screen>
   );
 }
@@ -236,50 +228,5 @@ function Trend({ hours }: { hours: AgentSummary['hours'] }) {
         </g>
       ))}
     </svg>
-  );
-}
-
-function Register({ close }: { close: () => void }) {
-  const [name, setName] = useState('');
-  const [type, setType] = useState<'autonomous' | 'delegated' | 'service'>('autonomous');
-  const register = useMutation({
-    mutationFn: () => legate.agents.create({ ownerId: rights.me.id, name, type }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['agents'] }),
-  });
-  if (register.data) return <Secret value={register.data.token} close={close} />;
-  return (
-    <Dialog title={t.registerAgent} close={close}>
-      <form
-        className="form"
-        onSubmit={(e) => {
-          e.preventDefault();
-          register.mutate();
-        }}
-      >
-        <Field label={t.name}>
-          {(id) => <input id={id} required maxLength={200} value={name} onChange={(e) => setName(e.target.value)} />}
-        </Field>
-        <Select
-          label={t.type}
-          value={type}
-          options={[
-            ['autonomous', t.types.autonomous],
-            ['delegated', t.types.delegated],
-            ['service', t.types.service],
-          ]}
-          onChange={(value) => setType(value || 'autonomous')}
-        />
-        <p className="hint">{t.registerHint}</p>
-        {register.error && <ErrorNotice error={register.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={close}>
-            {t.cancel}
-          </button>
-          <button type="submit" className="button primary" disabled={register.isPending}>
-            {t.register}
-          </button>
-        </div>
-      </form>
-    </Dialog>
   );
 }

@@ -3,6 +3,7 @@ import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { RevokeAgent } from '../parts/revoke.tsx';
 import { Result, Screen, Section } from '../parts/screen.tsx';
 import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
@@ -13,6 +14,11 @@ export function AnomalyScreen() {
   const anomaly = useKept(['anomalies', 'one', id], () => legate.anomalies.get(id));
   const one = anomaly.data;
   const nameOf = useNames([one?.agentId, one?.acknowledgedBy]);
+  const agent = useKept(
+    ['agents', 'one', one?.agentId],
+    () => legate.agents.get(one?.agentId ?? ''),
+    one !== undefined,
+  );
   const evidence = useKept(
     ['audit', 'evidence', id],
     async () => (await legate.audit.list({ ids: (one?.evidence ?? []).slice(-50), limit: 50 }).page()).items,
@@ -33,6 +39,7 @@ export function AnomalyScreen() {
                 {t.tighten}
               </Link>
             )}
+            {rights.write && agent.data?.status === 'active' && <RevokeAgent id={one.agentId} name={agent.data.name} />}
             {rights.write && one.status === 'open' && (
               <Action
                 label={t.acknowledge}

@@ -38,6 +38,16 @@ export function parseFilter(text: string): ParsedFilter {
   return { query, unknown };
 }
 
+/** Returns filters as the text that is read as them. */
+export const filterText = (query: Readonly<Record<string, readonly string[]>>): string =>
+  Object.entries(query)
+    .flatMap(([name, values]) => {
+      const minus = name.startsWith('not.');
+      const key = FILTER_KEYS.find((one) => KEYS[one as keyof typeof KEYS] === (minus ? name.slice(4) : name)) ?? name;
+      return values.map((value) => ({ key, value, minus }));
+    })
+    .reduce((text, { key, value, minus }) => withFilter(text, key, value, minus), '');
+
 /** Adds a filter to the text, once. */
 export function withFilter(text: string, key: string, value: string, exclude = false): string {
   const part = `${exclude ? '-' : ''}${key}:${/\s/.test(value) ? `"${value}"` : value}`;

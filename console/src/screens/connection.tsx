@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import type { Grant } from 'legate/client';
-import { legate } from '../api.ts';
+import { legate, rights } from '../api.ts';
 import { AgentLink, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { CopyButton, formatNumber, Id, Json, Time, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { ServerForm } from './connection-forms.tsx';
 
 const MONTH_MS = 30 * 86_400_000;
 
@@ -27,7 +28,11 @@ export function ServerScreen() {
   );
   const command = `claude mcp add --transport http ${name} ${server.data?.endpoint ?? ''}`;
   return (
-    <Screen title={name || t.server} curl={`/mcp/servers/${id}`}>
+    <Screen
+      title={name || t.server}
+      curl={`/mcp/servers/${id}`}
+      actions={rights.admin && server.data && <ServerForm id={id} name={name} />}
+    >
       <Result of={server}>
         {(s) => (
           <dl className="facts across">

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { legate, rights } from '../api.ts';
-import { Create, wordsOf } from '../parts/create.tsx';
 import { Action } from '../parts/dialog.tsx';
 import { AgentLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { ClientForm, ServerForm, WebhookForm } from './connection-forms.tsx';
 import { GatewayServers } from './gateway.tsx';
 
 const CURL = {
@@ -44,49 +44,9 @@ export function Connections() {
 
 /** The things that can be registered on a tab. */
 function Making({ tab }: { tab: string }) {
-  if (tab === 'servers' && rights.admin)
-    return (
-      <Create
-        label={t.registerServer}
-        stale={['servers', 'changes']}
-        inputs={[
-          { name: 'name', label: t.name, hint: t.serverNameHint },
-          { name: 'endpoint', label: t.endpoint, type: 'url' },
-          { name: 'tools', label: t.tools, hint: t.wordsHint, optional: true },
-        ]}
-        run={({ name, endpoint, tools }) => legate.mcp.servers.create({ name, endpoint, tools: wordsOf(tools) })}
-      />
-    );
-  if (tab === 'clients' && rights.admin)
-    return (
-      <Create
-        label={t.registerClient}
-        stale={['clients', 'changes']}
-        inputs={[
-          { name: 'name', label: t.name },
-          { name: 'redirects', label: t.redirects, hint: t.wordsHint },
-        ]}
-        run={({ name, redirects }) =>
-          legate.oauth.clients.create({ client_name: name, redirect_uris: wordsOf(redirects) })
-        }
-        secret={(answer: { client_secret?: string }) => answer.client_secret}
-      />
-    );
-  if (tab === 'webhooks' && rights.write)
-    return (
-      <Create
-        label={t.registerWebhook}
-        stale={['webhooks', 'changes']}
-        inputs={[
-          { name: 'url', label: t.address, type: 'url' },
-          { name: 'types', label: t.eventTypes, hint: t.typesHint, optional: true },
-        ]}
-        run={({ url, types }) =>
-          legate.webhooks.create({ url, ...(wordsOf(types).length > 0 && { types: wordsOf(types) as ['audit'] }) })
-        }
-        secret={(answer: { secret?: string }) => answer.secret}
-      />
-    );
+  if (tab === 'servers' && rights.admin) return <ServerForm />;
+  if (tab === 'clients' && rights.admin) return <ClientForm />;
+  if (tab === 'webhooks' && rights.write) return <WebhookForm />;
   return null;
 }
 

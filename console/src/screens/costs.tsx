@@ -1,73 +1,23 @@
 import type { Budget } from 'legate/client';
 import { legate, rights, serverNow } from '../api.ts';
-import { Create } from '../parts/create.tsx';
 import { Action } from '../parts/dialog.tsx';
 import { AgentLink, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { formatNumber, formatTime, Time } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { BUDGETS_STALE, BudgetForm } from './budget-form.tsx';
 import { forecast, profileOf, windowStart } from './forecast.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
-const STALE = ['budgets', 'dashboard', 'changes'];
 
 export function Costs() {
   const budgets = useKept(['budgets'], async () => (await legate.budgets.list({ limit: 100 }).page()).items);
   const nameOf = useNames((budgets.data ?? []).map((b) => b.agentId));
   return (
     <>
-      <Section
-        title={t.budgets}
-        aside={
-          rights.write && (
-            <Create
-              label={t.setBudget}
-              stale={STALE}
-              inputs={[
-                { name: 'agentId', label: t.agent, hint: t.agentIdOnly },
-                {
-                  name: 'metric',
-                  label: t.kind,
-                  options: [
-                    ['calls', t.metrics.calls],
-                    ['cost', t.metrics.cost],
-                    ['tokens', t.metrics.tokens],
-                  ],
-                },
-                { name: 'limit', label: t.limit, type: 'number' },
-                {
-                  name: 'window',
-                  label: t.window,
-                  options: [
-                    ['day', t.windows.day],
-                    ['hour', t.windows.hour],
-                    ['month', t.windows.month],
-                  ],
-                },
-                {
-                  name: 'onExceed',
-                  label: t.onExceed,
-                  options: [
-                    ['notify', t.exceeds.notify],
-                    ['deny', t.exceeds.deny],
-                  ],
-                },
-              ]}
-              run={({ agentId, metric, limit, window, onExceed }) =>
-                legate.budgets.create({
-                  agentId: agentId.trim(),
-                  metric: metric as 'calls',
-                  limit: Number(limit),
-                  window: window as 'day',
-                  onExceed: onExceed as 'deny',
-                })
-              }
-            />
-          )
-        }
-      >
+      <Section title={t.budgets} aside={rights.write && <BudgetForm />}>
         <Result of={budgets}>
           {(rows) =>
             rows.length === 0 ? (
@@ -89,13 +39,16 @@ export function Costs() {
                         {
                           label: t.change,
                           cell: (b: Budget) => (
-                            <Action
-                              danger
-                              label={t.remove}
-                              question={t.removeQuestion(t.budgetOf(nameOf(b.agentId) ?? b.agentId))}
-                              run={(reason) => legate.budgets.delete(b.id, { reason })}
-                              stale={STALE}
-                            />
+                            <div className="actions">
+                              <BudgetForm id={b.id} agent={nameOf(b.agentId) ?? b.agentId} />
+                              <Action
+                                danger
+                                label={t.remove}
+                                question={t.removeQuestion(t.budgetOf(nameOf(b.agentId) ?? b.agentId))}
+                                run={(reason) => legate.budgets.delete(b.id, { reason })}
+                                stale={BUDGETS_STALE}
+                              />
+                            </div>
                           ),
                         },
                       ]

@@ -1,11 +1,11 @@
-import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import type { CreateIssuerRequest, Issuer } from 'legate/client';
-import { useState } from 'react';
-import { asCurl, legate, queries, REST, rights } from '../api.ts';
-import { Action, Dialog } from '../parts/dialog.tsx';
-import { Field, Select, useKept, useParam } from '../parts/hooks.tsx';
-import { Empty, ErrorNotice, Result, Screen, Section } from '../parts/screen.tsx';
+import type { Issuer } from 'legate/client';
+import { asCurl, legate, REST, rights } from '../api.ts';
+import { Action } from '../parts/dialog.tsx';
+import { FormButton, wordsOf } from '../parts/form.tsx';
+import { useKept, useParam } from '../parts/hooks.tsx';
+import type { Input, Values } from '../parts/input.tsx';
+import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { CopyButton, Id, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
@@ -20,19 +20,9 @@ const STALE = ['people', 'changes'];
 /** The issuers whose tokens this service accepts, and the address for directories. */
 export function Issuers() {
   const issuers = useKept(['people', 'issuers'], () => legate.issuers.list());
-  const [adding, setAdding] = useState(false);
   return (
     <>
-      <Section
-        title={t.issuers}
-        aside={
-          rights.admin && (
-            <button type="button" className="button" onClick={() => setAdding(true)}>
-              {t.addIssuer}
-            </button>
-          )
-        }
-      >
+      <Section title={t.issuers} aside={rights.admin && <IssuerForm />}>
         <Result of={issuers}>
           {(rows) =>
             rows.length === 0 ? (
@@ -65,7 +55,6 @@ export function Issuers() {
         <p>{t.directoryText}</p>
         <Copied label={t.directoryAddress} text={`${location.origin}${REST}/scim/v2`} />
       </Section>
-      {adding && <IssuerDialog close={() => setAdding(false)} />}
     </>
   );
 }
@@ -91,7 +80,6 @@ export function IssuerScreen() {
   const id = useParam('id');
   const navigate = useNavigate();
   const issuer = useKept(['people', 'issuer', id], () => legate.issuers.get(id));
-  const [editing, setEditing] = useState(false);
   const mayChange = rights.admin && issuer.data?.source === 'api';
   return (
     <Screen
@@ -100,9 +88,7 @@ export function IssuerScreen() {
       actions={
         mayChange && (
           <>
-            <button type="button" className="button" onClick={() => setEditing(true)}>
-              {t.edit}
-            </button>
+            {issuer.data && <IssuerForm issuer={issuer.data} />}
             <Action
               danger
               label={t.remove}
@@ -117,7 +103,6 @@ export function IssuerScreen() {
       }
     >
       <Result of={issuer}>{(one) => <IssuerFacts issuer={one} />}</Result>
-      {editing && issuer.data && <IssuerDialog issuer={issuer.data} close={() => setEditing(false)} />}
     </Screen>
   );
 }
@@ -203,120 +188,95 @@ function IssuerFacts({ issuer: i }: { issuer: Issuer }) {
   );
 }
 
-const words = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');
+type Name = 'preset' | 'name' | 'address' | 'uses' | 'clientId' | 'domains' | 'required';
 
-/** Adds an issuer, or changes the one that is given, unless somebody else has done so meanwhile. */
-function IssuerDialog({ issuer, close }: { issuer?: Issuer; close: () => void }) {
-  const [preset, setPreset] = useState<Preset | ''>('');
-  const [name, setName] = useState(issuer?.name ?? '');
-  const [address, setAddress] = useState('');
-  const [uses, setUses] = useState<readonly Use[]>((issuer?.uses as Use[] | undefined) ?? ['signIn']);
-  const [clientId, setClientId] = useState(issuer?.clientId ?? '');
-  const [domains, setDomains] = useState(issuer?.domains?.join(' ') ?? '');
-  const [required, setRequired] = useState(issuer?.enterprise?.required ?? false);
-  const save = useMutation({
-    mutationFn: () => {
-      const fields = { name, uses, enterprise: { required: required && uses.includes('enterprise') } };
-      const [client, ofDomains] = [clientId.trim() || null, words(domains)];
-      if (issuer)
-        return legate.issuers.update(
-          issuer.id,
-          { ...fields, clientId: client, domains: ofDomains.length > 0 ? ofDomains : null },
-          { ifMatch: issuer },
-        );
-      const request: CreateIssuerRequest = {
-        ...fields,
-        ...(preset && { preset }),
-        ...(address.trim() && { issuer: address.trim() }),
-        ...(client && { clientId: client }),
-        ...(ofDomains.length > 0 && { domains: ofDomains }),
-      };
-      return legate.issuers.create(request);
-    },
-    onSuccess: () => {
-      for (const key of STALE) void queries.invalidateQueries({ queryKey: [key] });
-      close();
-    },
-  });
-  const use = (one: Use, on: boolean): void =>
-    setUses(USES.filter((each) => (each === one ? on : uses.includes(each))));
+/** Adds an issuer, or changes the one that is given. */
+function IssuerForm({ issuer }: { issuer?: Issuer }) {
   return (
-    <Dialog title={issuer ? t.editIssuer(issuer.name) : t.addIssuer} close={close}>
-      <form
-        className="form"
-        onSubmit={(e) => {
-          e.preventDefault();
-          save.mutate();
-        }}
-      >
-        {!issuer && (
-          <Select
-            label={t.provider}
-            value={preset}
-            options={[['', t.otherProvider] as const, ...PRESETS.map((one) => [one, t.providers[one]] as const)]}
-            onChange={(one) => {
-              setPreset(one);
-              if (name === '' || name === preset) setName(one);
-            }}
-          />
-        )}
-        <Field label={t.name} hint={t.issuerNameHint}>
-          {(id) => (
-            <input
-              id={id}
-              required
-              pattern="[a-z0-9][a-z0-9\-]{0,62}"
-              value={name}
-              onChange={(e) => setName(e.target.value)}
-            />
-          )}
-        </Field>
-        {!issuer && (
-          <Field label={t.issuerAddress} hint={t.issuerAddressHint}>
-            {(id) => (
-              <input
-                id={id}
-                type="url"
-                required={preset !== 'google' && preset !== 'gitlab'}
-                value={address}
-                onChange={(e) => setAddress(e.target.value)}
-              />
-            )}
-          </Field>
-        )}
-        <fieldset>
-          <legend>{t.issuerUse}</legend>
-          {USES.map((one) => (
-            <label key={one} className="check">
-              <input type="checkbox" checked={uses.includes(one)} onChange={(e) => use(one, e.target.checked)} />{' '}
-              {t.issuerUses[one]}
-            </label>
-          ))}
-        </fieldset>
-        {uses.includes('signIn') && (
-          <Field label={t.clientId} hint={t.clientIdHint}>
-            {(id) => <input id={id} required value={clientId} onChange={(e) => setClientId(e.target.value)} />}
-          </Field>
-        )}
-        <Field label={t.issuerDomains} hint={t.issuerDomainsHint}>
-          {(id) => <input id={id} value={domains} onChange={(e) => setDomains(e.target.value)} />}
-        </Field>
-        {uses.includes('enterprise') && (
-          <label className="check">
-            <input type="checkbox" checked={required} onChange={(e) => setRequired(e.target.checked)} />{' '}
-            {t.enterpriseRequired}
-          </label>
-        )}
-        {save.error && <ErrorNotice error={save.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={close}>
-            {t.cancel}
-          </button>
-          <button type="submit" className="button primary" disabled={save.isPending || uses.length === 0}>
-            {issuer ? t.save : t.addIssuer}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormButton<Name, Issuer | undefined>
+      primary={false}
+      label={issuer ? t.edit : t.addIssuer}
+      title={issuer ? t.editOf(issuer.name) : t.addIssuer}
+      stale={STALE}
+      inputs={({ preset = '', uses = 'signIn' }) => [
+        ...(issuer
+          ? []
+          : [
+              {
+                name: 'preset',
+                label: t.provider,
+                options: [['', t.otherProvider], ...PRESETS.map((one) => [one, t.providers[one]] as const)],
+                sets: (next: string, { preset: old = '', name = '' }: Partial<Values<Name>>) =>
+                  name === '' || name === old ? { name: next } : {},
+              } satisfies Input<Name>,
+            ]),
+        { name: 'name', label: t.name, hint: t.issuerNameHint, pattern: '[a-z0-9][a-z0-9\\-]{0,62}' },
+        ...(issuer
+          ? []
+          : [
+              {
+                name: 'address',
+                label: t.issuerAddress,
+                hint: t.issuerAddressHint,
+                type: 'url',
+                optional: preset === 'google' || preset === 'gitlab',
+                path: 'issuer',
+              } satisfies Input<Name>,
+            ]),
+        {
+          name: 'uses',
+          label: t.issuerUse,
+          type: 'several',
+          options: USES.map((one) => [one, t.issuerUses[one]] as const),
+          initial: 'signIn',
+          wrong: (value) => (value === '' ? t.chooseOne : undefined),
+        },
+        ...(uses.includes('signIn')
+          ? [{ name: 'clientId', label: t.clientId, hint: t.clientIdHint } satisfies Input<Name>]
+          : []),
+        { name: 'domains', label: t.issuerDomains, hint: t.issuerDomainsHint, optional: true },
+        ...(uses.includes('enterprise')
+          ? [{ name: 'required', label: t.enterpriseRequired, type: 'check', path: 'enterprise' } satisfies Input<Name>]
+          : []),
+      ]}
+      {...(issuer && {
+        edited: {
+          id: issuer.id,
+          type: 'issuer.updated',
+          load: () => legate.issuers.get(issuer.id),
+          values: (i: Issuer | undefined) => ({
+            preset: '',
+            name: i?.name ?? '',
+            address: i?.issuer ?? '',
+            uses: i?.uses.join(' ') ?? '',
+            clientId: i?.clientId ?? '',
+            domains: i?.domains?.join(' ') ?? '',
+            required: i?.enterprise?.required ? 'true' : '',
+          }),
+        },
+      })}
+      run={({ preset, name, address, uses, clientId = '', domains, required = '' }, of, reason) => {
+        const chosen = wordsOf(uses) as Use[];
+        const fields = {
+          name,
+          uses: chosen,
+          enterprise: { required: required !== '' && chosen.includes('enterprise') },
+        };
+        const [client, ofDomains] = [clientId.trim() || null, wordsOf(domains)];
+        if (of)
+          return legate.issuers.update(
+            of.id,
+            { ...fields, clientId: client, domains: ofDomains.length > 0 ? ofDomains : null, reason },
+            { ifMatch: of },
+          );
+        return legate.issuers.create({
+          ...fields,
+          ...(preset && { preset: preset as Preset }),
+          ...(address.trim() && { issuer: address.trim() }),
+          ...(client && { clientId: client }),
+          ...(ofDomains.length > 0 && { domains: ofDomains }),
+        });
+      }}
+    />
   );
 }

@@ -1,16 +1,15 @@
-import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { User } from 'legate/client';
-import { useState } from 'react';
-import { legate, queries, rights } from '../api.ts';
-import { Create } from '../parts/create.tsx';
-import { Action, Dialog, Secret } from '../parts/dialog.tsx';
-import { Field, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
-import { Empty, ErrorNotice, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
+import { legate, rights } from '../api.ts';
+import { Action } from '../parts/dialog.tsx';
+import { FormButton } from '../parts/form.tsx';
+import { Field, useAddress, useKept, useParam } from '../parts/hooks.tsx';
+import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { Issuers } from './issuers.tsx';
+import { TenantForm, Tenants } from './tenants.tsx';
 
 const ROLES = ['user', 'auditor', 'admin'] as const;
 type Role = (typeof ROLES)[number];
@@ -18,27 +17,12 @@ type Role = (typeof ROLES)[number];
 export function People() {
   const tab = useParam('tab');
   const Body = { users: Users, invitations: Invitations, tenants: Tenants, issuers: Issuers }[tab];
-  const [inviting, setInviting] = useState(false);
   if (!Body) return <NotFound />;
   return (
     <Screen
       title={t.nav.people}
       curl={{ users: '/users', invitations: '/invites', tenants: '/tenants', issuers: '/issuers' }[tab as 'users']}
-      actions={
-        rights.admin &&
-        (tab === 'tenants' ? (
-          <Create
-            label={t.registerTenant}
-            stale={['people', 'changes']}
-            inputs={[{ name: 'name', label: t.name }]}
-            run={({ name }) => legate.tenants.create({ name })}
-          />
-        ) : (
-          <button type="button" className="button primary" onClick={() => setInviting(true)}>
-            {t.invite}
-          </button>
-        ))
-      }
+      actions={rights.admin && (tab === 'tenants' ? <TenantForm /> : <Invite />)}
     >
       <Tabs
         label={t.nav.people}
@@ -50,7 +34,6 @@ export function People() {
         ]}
       />
       <Body />
-      {inviting && <Invite close={() => setInviting(false)} />}
     </Screen>
   );
 }
@@ -199,70 +182,16 @@ function Invitations() {
   );
 }
 
-function Tenants() {
-  const [{ cursor }, setAddress] = useAddress();
-  const tenants = useKept(['people', 'tenants', cursor], () => legate.tenants.list({ limit: 50 }).page(cursor));
-  return (
-    <Result of={tenants}>
-      {({ items, next }) =>
-        items.length === 0 ? (
-          <Empty>{t.noTenants}</Empty>
-        ) : (
-          <>
-            <Table
-              caption={t.tenants}
-              rows={items}
-              rowKey={(x) => x.id}
-              columns={[
-                { label: t.name, cell: (x) => <Untrusted>{x.name}</Untrusted> },
-                { label: t.id, cell: (x) => <code>{x.id}</code> },
-                { label: t.created, cell: (x) => <Time at={x.createdAt} /> },
-              ]}
-            />
-            <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
-          </>
-        )
-      }
-    </Result>
-  );
-}
-
-function Invite({ close }: { close: () => void }) {
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('user');
-  const invite = useMutation({
-    mutationFn: () => legate.invites.create({ email, role }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['people'] }),
-  });
-  if (invite.data) return <Secret value={invite.data.url} close={close} />;
-  return (
-    <Dialog title={t.invite} close={close}>
-      <form
-        className="form"
-        onSubmit={(e) => {
-          e.preventDefault();
-          invite.mutate();
-        }}
-      >
-        <Field label={t.email}>
-          {(id) => <input id={id} type="email" required value={email} onChange={(e) => setEmail(e.target.value)} />}
-        </Field>
-        <Select
-          label={t.role}
-          value={role}
-          options={ROLES.map((r) => [r, t.roles[r]] as const)}
-          onChange={(r) => setRole(r || 'user')}
-        />
-        {invite.error && <ErrorNotice error={invite.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={close}>
-            {t.cancel}
-          </button>
-          <button type="submit" className="button primary" disabled={invite.isPending}>
-            {t.invite}
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
-}
+const Invite = () => (
+  <FormButton
+    primary
+    label={t.invite}
+    stale={['people', 'changes']}
+    inputs={[
+      { name: 'email', label: t.email, type: 'email' },
+      { name: 'role', label: t.role, options: ROLES.map((r) => [r, t.roles[r]] as const) },
+    ]}
+    run={({ email, role }) => legate.invites.create({ email, role: role as Role })}
+    secret={(answer: { url: string }) => answer.url}
+  />
+);

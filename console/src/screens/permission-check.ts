@@ -1,6 +1,9 @@
 import './zod-without-eval.ts';
 import { Permissions } from '../../../src/authorization/permissions/schema.ts';
 
+// The same schema reads the permissions in files of tests.
+export { isExpected, readFixtures } from './fixture-read.ts';
+
 export interface Problem {
   /** Number of the permission; undefined: of the list as a whole. */
   readonly entry?: number;

@@ -1,16 +1,17 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type Agent, LegateError, type Permission } from 'legate/client';
-import { useState } from 'react';
+import type { Agent, Permission } from 'legate/client';
+import { memo, useCallback, useMemo, useState } from 'react';
 import { legate, queries, rights } from '../api.ts';
+import { Conflict, isConflict } from '../parts/conflict.tsx';
 import { Consequences, Dialog } from '../parts/dialog.tsx';
 import { Field, useAddress, useKept } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Section } from '../parts/screen.tsx';
-import { Table } from '../parts/table.tsx';
+import { LongTable } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import type { Problem } from './permission-check.ts';
 import { type Draft, draftOf, entriesOf, lint, permissionOf, sentenceOf } from './permission-draft.ts';
-import { Entry, useKnown } from './permission-entry.tsx';
+import { Entry, type Known, useKnown } from './permission-entry.tsx';
 
 /** Shows what the agent may do now, and edits a draft of its own permissions. */
 export function PermissionEditor({ agent }: { agent: Agent }) {
@@ -26,7 +27,7 @@ export function PermissionEditor({ agent }: { agent: Agent }) {
             rows.length === 0 ? (
               <Empty>{t.noPermissions}</Empty>
             ) : (
-              <Table
+              <LongTable
                 caption={t.effective}
                 rows={rows}
                 rowKey={(_, i) => String(i)}
@@ -74,10 +75,29 @@ function Editor({ agent }: { agent: Agent }) {
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [asking, setAsking] = useState<readonly Permission[]>();
   const known = useKnown(agent);
-  const change = (next: readonly Draft[]): void => {
+  const [filter, setFilter] = useState('');
+  const [page, setPage] = useState(0);
+  const change = useCallback((next: (drafts: readonly Draft[]) => readonly Draft[]): void => {
     setDrafts(next);
     setTyped(undefined);
-    setProblems([]);
+    setProblems((old) => (old.length > 0 ? [] : old));
+  }, []);
+  const edit = useCallback(
+    (index: number, patch: Partial<Draft>) =>
+      change((all) => all.map((draft, i) => (i === index ? { ...draft, ...patch } : draft))),
+    [change],
+  );
+  const remove = useCallback((index: number) => change((all) => all.filter((_, i) => i !== index)), [change]);
+  // A list of many is shown in pages, so that typing stays fast.
+  const found = useMemo(
+    () => drafts.flatMap((draft, i) => (filter.trim() === '' || isLike(draft, filter) ? [i] : [])),
+    [drafts, filter],
+  );
+  const pages = Math.max(1, Math.ceil(found.length / PAGE));
+  const at = Math.min(page, pages - 1);
+  const show = (index: number): void => {
+    setFilter('');
+    setPage(Math.floor(index / PAGE));
   };
   const take = async (text: string): Promise<void> => {
     setTyped(text);
@@ -88,29 +108,53 @@ function Editor({ agent }: { agent: Agent }) {
   const review = async (): Promise<void> => {
     const read = await readPermissions(typed ?? asText(drafts));
     setProblems(read.problems);
+    const first = read.problems.find(({ entry }) => entry !== undefined)?.entry;
+    if (typed === undefined && first !== undefined) show(first);
     setAsking(read.permissions);
   };
   return (
     <Section title={t.editPermissions}>
       <div className="editor">
         <div className="form">
-          {drafts.map((draft, index) => (
-            <Entry
-              key={index}
-              number={index + 1}
-              draft={draft}
-              lints={lint(draft, drafts)}
-              problems={typed === undefined ? problems.filter((one) => one.entry === index) : []}
-              known={known}
-              change={(patch) => change(drafts.map((d) => (d === draft ? { ...d, ...patch } : d)))}
-              remove={() => change(drafts.filter((d) => d !== draft))}
-            />
-          ))}
+          {drafts.length > PAGE && (
+            <Field label={t.findPermission}>
+              {(id) => (
+                <input
+                  id={id}
+                  type="search"
+                  value={filter}
+                  onChange={(e) => {
+                    setFilter(e.target.value);
+                    setPage(0);
+                  }}
+                />
+              )}
+            </Field>
+          )}
+          {found.slice(at * PAGE, (at + 1) * PAGE).map((index) => {
+            const draft = drafts[index] as Draft;
+            return (
+              <MemoEntry
+                key={index}
+                index={index}
+                draft={draft}
+                lints={lint(draft, drafts).join(' ')}
+                problems={typed === undefined ? problems.filter((one) => one.entry === index) : NO_PROBLEMS}
+                known={known}
+                edit={edit}
+                remove={remove}
+              />
+            );
+          })}
+          {drafts.length > PAGE && <Pages page={at} pages={pages} count={found.length} go={setPage} />}
           <div className="actions">
             <button
               type="button"
               className="button"
-              onClick={() => change([...drafts, draftOf({ resource: '', actions: [] })])}
+              onClick={() => {
+                change((all) => [...all, draftOf({ resource: '', actions: [] })]);
+                show(drafts.length);
+              }}
             >
               {t.addEntry}
             </button>
@@ -124,26 +168,12 @@ function Editor({ agent }: { agent: Agent }) {
             </p>
           )}
         </div>
-        <div className="json">
-          <Field label={t.asJson} hint={t.asJsonHint}>
-            {(id) => (
-              <textarea
-                id={id}
-                spellCheck={false}
-                value={typed ?? asText(drafts)}
-                aria-invalid={typed !== undefined && problems.length > 0}
-                onChange={(e) => void take(e.target.value)}
-              />
-            )}
-          </Field>
-          {typed !== undefined &&
-            problems.slice(0, 5).map(({ entry, text }) => (
-              <p className="notice error" key={`${entry} ${text}`}>
-                {entry !== undefined && `${t.entry(entry + 1)}: `}
-                {text}
-              </p>
-            ))}
-        </div>
+        <AsJson
+          text={typed ?? asText(drafts)}
+          many={drafts.length > PAGE}
+          problems={typed === undefined ? NO_PROBLEMS : problems}
+          take={(text) => void take(text)}
+        />
       </div>
       {asking && (
         <Review
@@ -154,6 +184,104 @@ function Editor({ agent }: { agent: Agent }) {
         />
       )}
     </Section>
+  );
+}
+
+/** Permissions on one page of the editor. */
+const PAGE = 25;
+const NO_PROBLEMS: readonly Problem[] = [];
+
+const isLike = ({ resource, actions }: Draft, filter: string): boolean =>
+  `${resource} ${actions.join(' ')}`.includes(filter.trim());
+
+/** One permission that is drawn again only when something of it has changed. */
+const MemoEntry = memo(
+  ({
+    index,
+    lints,
+    edit,
+    remove,
+    ...rest
+  }: {
+    index: number;
+    draft: Draft;
+    /** Codes, separated by spaces. */
+    lints: string;
+    problems: readonly Problem[];
+    known: Known;
+    edit: (index: number, patch: Partial<Draft>) => void;
+    remove: (index: number) => void;
+  }) => (
+    <Entry
+      {...rest}
+      number={index + 1}
+      lints={lints.split(' ').filter(Boolean) as (keyof typeof t.lints)[]}
+      change={(patch) => edit(index, patch)}
+      remove={() => remove(index)}
+    />
+  ),
+  (a, b) =>
+    (['index', 'draft', 'lints', 'known', 'edit', 'remove'] as const).every((name) => a[name] === b[name]) &&
+    a.problems.length === 0 &&
+    b.problems.length === 0,
+);
+
+function Pages({ page, pages, count, go }: { page: number; pages: number; count: number; go: (page: number) => void }) {
+  return (
+    <div className="actions">
+      <button type="button" className="button" disabled={page === 0} onClick={() => go(page - 1)}>
+        {t.previousPage}
+      </button>
+      <span className="quiet" role="status">
+        {t.permissionsShown(count === 0 ? 0 : page * PAGE + 1, Math.min(count, (page + 1) * PAGE), count)}
+      </span>
+      <button type="button" className="button" disabled={page + 1 >= pages} onClick={() => go(page + 1)}>
+        {t.nextPage}
+      </button>
+    </div>
+  );
+}
+
+/** All permissions as text. If there are many, it is made only when somebody opens it. */
+function AsJson({
+  text,
+  many,
+  problems,
+  take,
+}: {
+  text: string;
+  many: boolean;
+  problems: readonly Problem[];
+  take: (text: string) => void;
+}) {
+  const [open, setOpen] = useState(false);
+  const field = (
+    <>
+      <Field label={t.asJson} hint={t.asJsonHint}>
+        {(id) => (
+          <textarea
+            id={id}
+            spellCheck={false}
+            value={text}
+            aria-invalid={problems.length > 0}
+            onChange={(e) => take(e.target.value)}
+          />
+        )}
+      </Field>
+      {problems.slice(0, 5).map(({ entry, text: problem }) => (
+        <p className="notice error" key={`${entry} ${problem}`}>
+          {entry !== undefined && `${t.entry(entry + 1)}: `}
+          {problem}
+        </p>
+      ))}
+    </>
+  );
+  if (!many) return <div className="json">{field}</div>;
+  return (
+    <details className="json" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{t.asJson}</summary>
+      {open && field}
+    </details>
   );
 }
 
@@ -175,10 +303,10 @@ async function readPermissions(
 /** The entries that a draft adds and removes. */
 function PermissionChanges({ before, after }: { before: readonly Permission[]; after: readonly Permission[] }) {
   const lines = (all: readonly Permission[]): string[] => all.map(sentenceOf);
-  const [old, next] = [lines(before), lines(after)];
+  const [old, next] = [new Set(lines(before)), new Set(lines(after))];
   const changes = [
-    ...old.filter((line) => !next.includes(line)).map((line) => ['−', t.before, line] as const),
-    ...next.filter((line) => !old.includes(line)).map((line) => ['+', t.after, line] as const),
+    ...[...old].filter((line) => !next.has(line)).map((line) => ['−', t.before, line] as const),
+    ...[...next].filter((line) => !old.has(line)).map((line) => ['+', t.after, line] as const),
   ];
   if (changes.length === 0) return <p>{t.nothingChanges}</p>;
   return (
@@ -230,7 +358,7 @@ function Review({
       close();
     },
   });
-  const conflict = save.error instanceof LegateError && save.error.status === 412;
+  const conflict = isConflict(save.error);
   return (
     <Dialog title={t.saveQuestion(agent.name)} close={close}>
       <PermissionChanges before={agent.permissions} after={permissions} />
@@ -252,19 +380,15 @@ function Review({
         {(id) => <input id={id} maxLength={500} value={reason} onChange={(e) => setReason(e.target.value)} />}
       </Field>
       {conflict ? (
-        <div className="notice error" role="alert">
-          <p>{t.changedElsewhere}</p>
-          <button
-            type="button"
-            className="button"
-            onClick={() => {
-              void queries.invalidateQueries({ queryKey: ['agents'] });
-              close();
-            }}
-          >
-            {t.loadAgain}
-          </button>
-        </div>
+        <Conflict
+          id={agent.id}
+          type="agent.updated"
+          text={t.changedElsewhere}
+          again={() => {
+            void queries.invalidateQueries({ queryKey: ['agents'] });
+            close();
+          }}
+        />
       ) : (
         save.error && <ErrorNotice error={save.error} />
       )}

@@ -1,4 +1,5 @@
 import type { Agent } from 'legate/client';
+import { useMemo } from 'react';
 import { legate, rights, serverNow } from '../api.ts';
 import { Chips, Segments } from '../parts/chips.tsx';
 import { Field, useKept } from '../parts/hooks.tsx';
@@ -11,7 +12,7 @@ const MONTH_MS = 30 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /** Resources and actions that are offered: tools of servers, and what the agent has asked for in a month. */
-interface Known {
+export interface Known {
   readonly resources: readonly string[];
   readonly actions: readonly string[];
 }
@@ -32,13 +33,15 @@ export function useKnown(agent: Agent): Known {
       actions: actions.values.map((v) => v.value),
     };
   });
-  const { resources = [], actions = [] } = found.data ?? {};
-  return {
-    resources: [...resources, ...agent.permissions.map((p) => p.resource)],
-    actions: [
-      ...new Set([...actions, ...agent.permissions.flatMap((p) => p.actions), 'execute', 'read', 'write', '*']),
-    ],
-  };
+  return useMemo(() => {
+    const { resources = [], actions = [] } = found.data ?? {};
+    return {
+      resources: [...resources, ...agent.permissions.map((p) => p.resource)],
+      actions: [
+        ...new Set([...actions, ...agent.permissions.flatMap((p) => p.actions), 'execute', 'read', 'write', '*']),
+      ],
+    };
+  }, [found.data, agent.permissions]);
 }
 
 /** One permission with a control for each of its conditions. */

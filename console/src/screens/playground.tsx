@@ -2,23 +2,21 @@ import { useMutation } from '@tanstack/react-query';
 import type { Permission } from 'legate/client';
 import { useState } from 'react';
 import { asCurl, legate } from '../api.ts';
-import { AgentLink, Field, useAddress, useKept } from '../parts/hooks.tsx';
+import { AgentLink, Field, useAddress, useAgentChoices, useKept } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { CopyText, Json, Status, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { Trace } from './entry.tsx';
+import type { FixtureFile } from './fixture-read.ts';
+import { FixtureTests } from './fixture-tests.tsx';
 
 /** Asks a question as a dry run: nothing is recorded or counted. */
 export function Playground() {
   const [{ agentId = '', action = '', resource = '', args = '', ip = '', at = '', draft = '' }, setAddress] =
     useAddress();
   const [problem, setProblem] = useState<string>();
-  const agents = useKept(
-    ['agents', 'choices'],
-    async () =>
-      (await legate.agents.list({ view: 'summary', status: 'active', sort: 'name', limit: 200 }).page()).items,
-  );
+  const agents = useAgentChoices();
   const question = (): Parameters<typeof legate.authorize>[0] => ({
     agentId,
     action,
@@ -70,9 +68,9 @@ export function Playground() {
         }}
       >
         <datalist id="agents">
-          {(agents.data ?? []).map((a) => (
-            <option key={a.id} value={a.id}>
-              {visible(a.name)}
+          {agents.map(([id, name]) => (
+            <option key={id} value={id}>
+              {visible(name)}
             </option>
           ))}
         </datalist>
@@ -132,7 +130,7 @@ export function Playground() {
           </p>
           <p className="verdict">
             <Verdict
-              agent={agents.data?.find((a) => a.id === ask.variables.agentId)?.name ?? ask.variables.agentId ?? ''}
+              agent={agents.find(([id]) => id === ask.variables.agentId)?.[1] ?? ask.variables.agentId ?? ''}
               allowed={ask.data.allowed}
               question={ask.variables}
             />
@@ -144,10 +142,31 @@ export function Playground() {
           </details>
         </Section>
       )}
+      <FixtureTests
+        asked={
+          ask.data &&
+          testOf(ask.variables, agents.find(([id]) => id === ask.variables.agentId)?.[1] ?? agentId, ask.data)
+        }
+      />
       {ask.data && <WhoElse action={ask.variables.action} resource={ask.variables.resource} />}
     </Screen>
   );
 }
+
+/** The question and its answer as a test. A draft of permissions is not part of it. */
+const testOf = (
+  { action, resource, arguments: args, context, at }: Parameters<typeof legate.authorize>[0],
+  agent: string,
+  { allowed, reason }: { allowed: boolean; reason?: string | undefined },
+): FixtureFile['tests'][number] => ({
+  agent,
+  action,
+  resource,
+  ...(args && { arguments: args as Record<string, unknown> }),
+  ...(context?.ip && { ip: context.ip }),
+  ...(at && { at: Date.parse(String(at)) }),
+  expect: (allowed ? 'allowed' : (reason ?? 'denied')) as 'allowed',
+});
 
 const Verdict = ({
   agent,

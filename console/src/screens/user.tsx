@@ -2,7 +2,8 @@ import { useNavigate } from '@tanstack/react-router';
 import type { User } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
-import { AgentLink, useKept, useParam } from '../parts/hooks.tsx';
+import { FormButton } from '../parts/form.tsx';
+import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { formatNumber, Id, Status, Time, Untrusted } from '../parts/text.tsx';
@@ -23,6 +24,7 @@ export function UserScreen() {
     rights.admin,
   );
   const one = user.data;
+  const tenantName = useNames([one?.tenantId]);
   return (
     <Screen
       title={one ? nameOf(one) : t.user}
@@ -31,6 +33,7 @@ export function UserScreen() {
         one &&
         rights.admin && (
           <>
+            <UserForm user={one} />
             <UserActions user={one} />
             {one.id !== rights.me.id && <ErasePerson user={one} />}
           </>
@@ -50,6 +53,8 @@ export function UserScreen() {
             <dd>
               <Status of={u.status} />
             </dd>
+            <dt>{t.tenant}</dt>
+            <dd>{u.tenantId ? <Untrusted>{tenantName(u.tenantId) ?? u.tenantId}</Untrusted> : '–'}</dd>
             <dt>{t.secondFactor}</dt>
             <dd>{u.twoFactorEnabled ? t.on : t.off}</dd>
             <dt>{t.created}</dt>
@@ -114,6 +119,43 @@ export function UserScreen() {
         </Section>
       )}
     </Screen>
+  );
+}
+
+/** Tenants of more than a page are chosen by their id. */
+function UserForm({ user }: { user: User }) {
+  const tenants = useKept(
+    ['people', 'tenants', 'choices'],
+    async () => (await legate.tenants.list({ limit: 200 }).page()).items,
+  );
+  const fieldsOf = ({ name, tenantId }: Readonly<Record<'name' | 'tenantId', string>>, of: User) => ({
+    ...(name !== (of.name ?? '') && { name }),
+    ...(tenantId !== (of.tenantId ?? '') && { tenantId: tenantId || null }),
+  });
+  return (
+    <FormButton<'name' | 'tenantId', User>
+      label={t.edit}
+      title={t.editOf(nameOf(user))}
+      stale={['people', 'agents', 'delegations', 'names', 'changes']}
+      inputs={[
+        { name: 'name', label: t.name, optional: user.name === null, maxLength: 200 },
+        {
+          name: 'tenantId',
+          label: t.tenant,
+          hint: t.userTenantHint,
+          optional: true,
+          known: (tenants.data ?? []).map(({ id, name }) => [id, name] as const),
+        },
+      ]}
+      edited={{
+        id: user.id,
+        type: 'user.updated',
+        load: () => legate.users.get(user.id),
+        values: (u) => ({ name: u.name ?? '', tenantId: u.tenantId ?? '' }),
+      }}
+      preview={(values, of) => legate.users.update(of.id, fieldsOf(values, of), { preview: true })}
+      run={(values, of, reason) => legate.users.update(of.id, { ...fieldsOf(values, of), reason }, { ifMatch: of })}
+    />
   );
 }
 

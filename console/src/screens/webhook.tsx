@@ -7,6 +7,8 @@ import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { filterText } from './audit-filter.ts';
+import { WebhookForm } from './connection-forms.tsx';
 import { WebhookCheck } from './webhook-check.tsx';
 
 const STALE = ['webhooks', 'dashboard'];
@@ -28,6 +30,7 @@ export function WebhookScreen() {
       actions={
         rights.write && (
           <>
+            {webhook.data && <WebhookForm id={id} />}
             <Action
               label={t.sendTest}
               question={t.sendTestQuestion}
@@ -87,6 +90,24 @@ export function WebhookScreen() {
               <Status of={w.enabled ? 'enabled' : 'disabled'} />{' '}
               {w.disabledReason && <Untrusted>{w.disabledReason}</Untrusted>}
             </dd>
+            <dt>{t.eventTypes}</dt>
+            <dd>
+              <Untrusted mono>{w.types?.join(', ') ?? t.any}</Untrusted>
+            </dd>
+            {w.filters && (
+              <>
+                <dt>{t.filter}</dt>
+                <dd>
+                  <Untrusted mono>{filterText(w.filters)}</Untrusted>
+                </dd>
+              </>
+            )}
+            {w.format && (
+              <>
+                <dt>{t.messageFormat}</dt>
+                <dd>{t.messageFormats[w.format as 'slack'] ?? w.format}</dd>
+              </>
+            )}
           </dl>
         )}
       </Result>

@@ -1,10 +1,9 @@
-import { useMutation } from '@tanstack/react-query';
 import type { Agent } from 'legate/client';
-import { useState } from 'react';
-import { legate, queries, rights } from '../api.ts';
-import { Action, Dialog } from '../parts/dialog.tsx';
-import { Field, useKept } from '../parts/hooks.tsx';
-import { Empty, ErrorNotice, Result, Section } from '../parts/screen.tsx';
+import { legate, rights } from '../api.ts';
+import { Action } from '../parts/dialog.tsx';
+import { FormButton } from '../parts/form.tsx';
+import { useKept } from '../parts/hooks.tsx';
+import { Empty, Result, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
@@ -14,19 +13,9 @@ const STALE = ['agents', 'changes'];
 /** The workloads that act as an agent with the token of their platform, without a secret of this service. */
 export function Workloads({ agent }: { agent: Agent }) {
   const trust = useKept(['agents', 'trust', agent.id], () => legate.agents.trust.list(agent.id));
-  const [adding, setAdding] = useState(false);
   const mayChange = rights.write && agent.status !== 'revoked';
   return (
-    <Section
-      title={t.workloads}
-      aside={
-        mayChange && (
-          <button type="button" className="button" onClick={() => setAdding(true)}>
-            {t.trustWorkload}
-          </button>
-        )
-      }
-    >
+    <Section title={t.workloads} aside={mayChange && <TrustWorkload agent={agent} />}>
       <p>{t.workloadsText}</p>
       <Result of={trust}>
         {(rows) =>
@@ -75,7 +64,6 @@ export function Workloads({ agent }: { agent: Agent }) {
           )
         }
       </Result>
-      {adding && <TrustDialog agent={agent} close={() => setAdding(false)} />}
     </Section>
   );
 }
@@ -90,69 +78,27 @@ const claimsOf = (text: string): Record<string, string> =>
       .map((line) => [line.split('=')[0]?.trim() ?? '', line.slice(line.indexOf('=') + 1).trim()]),
   );
 
-function TrustDialog({ agent, close }: { agent: Agent; close: () => void }) {
-  const [issuer, setIssuer] = useState('');
-  const [subject, setSubject] = useState('');
-  const [claims, setClaims] = useState('');
+function TrustWorkload({ agent }: { agent: Agent }) {
   // Only administrators and auditors see the issuers; others know the address of theirs.
   const known = useKept(['people', 'issuers'], () => legate.issuers.list(), rights.all);
-  const save = useMutation({
-    mutationFn: () =>
-      legate.agents.trust.create(agent.id, {
-        issuer: issuer.trim(),
-        subject: subject.trim(),
-        ...(claims.trim() && { claims: claimsOf(claims) }),
-      }),
-    onSuccess: () => {
-      for (const key of STALE) void queries.invalidateQueries({ queryKey: [key] });
-      close();
-    },
-  });
   const offered = (known.data ?? []).filter(({ uses }) => uses.includes('workload'));
   return (
-    <Dialog title={t.trustWorkload} close={close}>
-      <form
-        className="form"
-        onSubmit={(e) => {
-          e.preventDefault();
-          save.mutate();
-        }}
-      >
-        <Field label={t.issuerAddress}>
-          {(id) => (
-            <>
-              <input
-                id={id}
-                type="url"
-                required
-                list={`${id}-known`}
-                value={issuer}
-                onChange={(e) => setIssuer(e.target.value)}
-              />
-              <datalist id={`${id}-known`}>
-                {offered.map((one) => (
-                  <option key={one.id} value={one.issuer} />
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
-        <Field label={t.workloadSubject} hint={t.workloadSubjectHint}>
-          {(id) => <input id={id} required value={subject} onChange={(e) => setSubject(e.target.value)} />}
-        </Field>
-        <Field label={t.furtherClaims} hint={t.furtherClaimsHint}>
-          {(id) => <textarea id={id} rows={3} value={claims} onChange={(e) => setClaims(e.target.value)} />}
-        </Field>
-        {save.error && <ErrorNotice error={save.error} />}
-        <div className="actions">
-          <button type="button" className="button" onClick={close}>
-            {t.cancel}
-          </button>
-          <button type="submit" className="button primary" disabled={save.isPending}>
-            {t.trustWorkload}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormButton
+      primary={false}
+      label={t.trustWorkload}
+      stale={STALE}
+      inputs={[
+        { name: 'issuer', label: t.issuerAddress, type: 'url', known: offered.map((i) => [i.issuer, i.name] as const) },
+        { name: 'subject', label: t.workloadSubject, hint: t.workloadSubjectHint },
+        { name: 'claims', label: t.furtherClaims, hint: t.furtherClaimsHint, type: 'lines', optional: true },
+      ]}
+      run={({ issuer, subject, claims }) =>
+        legate.agents.trust.create(agent.id, {
+          issuer: issuer.trim(),
+          subject: subject.trim(),
+          ...(claims.trim() && { claims: claimsOf(claims) }),
+        })
+      }
+    />
   );
 }

@@ -62,7 +62,6 @@ export const actsDe: typeof actsEn = {
   budgetOf: (name) => `das Budget von ${name}`,
   setBudget: 'Budget festlegen',
   limit: 'Grenze',
-  agentIdOnly: 'Kennung des Agenten',
   tighten: 'Berechtigungen einschränken',
   expiresSoon: 'Laufen innerhalb von 7 Tagen ab',
   registerServer: 'Server anlegen',

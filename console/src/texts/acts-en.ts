@@ -61,7 +61,6 @@ export const actsEn = {
   budgetOf: (name: string) => `the budget of ${name}`,
   setBudget: 'Set budget',
   limit: 'Limit',
-  agentIdOnly: 'Id of the agent',
   tighten: 'Tighten permissions',
   expiresSoon: 'Expire within 7 days',
   registerServer: 'Register server',

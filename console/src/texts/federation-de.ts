@@ -7,7 +7,7 @@ export const federationDe: typeof federationEn = {
     'Noch ist kein Identitätsanbieter eingerichtet. Über ihn können sich Personen anmelden und Workloads ohne ' +
     'Geheimnis handeln.',
   addIssuer: 'Anbieter hinzufügen',
-  editIssuer: (name) => `${name} ändern`,
+  editOf: (name) => `${name} ändern`,
   edit: 'Ändern',
   save: 'Speichern',
   provider: 'Anbieter',

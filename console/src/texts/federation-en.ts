@@ -4,7 +4,7 @@ export const federationEn = {
   issuer: 'Identity provider',
   noIssuers: 'No identity provider is set up yet. With one, people can sign in and workloads can act without a secret.',
   addIssuer: 'Add provider',
-  editIssuer: (name: string) => `Change ${name}`,
+  editOf: (name: string) => `Change ${name}`,
   edit: 'Change',
   save: 'Save',
   provider: 'Provider',

@@ -1,0 +1,127 @@
+import { useId } from 'react';
+import { Field } from './hooks.tsx';
+import { visible } from './text.tsx';
+
+export type Values<N extends string> = Readonly<Record<N, string>>;
+
+/** One field of a form. Its value is text; of a check box, `true` or nothing; of several choices, their words. */
+export interface Input<N extends string> {
+  readonly name: N;
+  readonly label: string;
+  readonly hint?: string;
+  readonly optional?: boolean;
+  readonly type?: 'text' | 'url' | 'email' | 'number' | 'datetime-local' | 'lines' | 'check' | 'several';
+  /** Choices; the first is chosen at first, except of several. */
+  readonly options?: readonly (readonly [value: string, label: string])[];
+  /** What is offered to complete, with the names that people know it by. */
+  readonly known?: readonly (readonly [value: string, label: string])[];
+  /** The value at first, if it is not the first choice. */
+  readonly initial?: string;
+  readonly pattern?: string;
+  readonly maxLength?: number;
+  /** The field of the request, if it has another name. */
+  readonly path?: string;
+  /** Returns what is wrong with a value before it is sent. */
+  readonly wrong?: (value: string) => string | undefined;
+  /** Values of other fields that follow from this one. */
+  readonly sets?: (value: string, values: Values<N>) => Partial<Values<N>>;
+}
+
+/** The field of a form with its label, its hint and what is wrong with it. */
+export function Control<N extends string>({
+  input: { name, label, hint, optional, type = 'text', options, known, pattern, maxLength },
+  value,
+  problem,
+  onChange,
+}: {
+  readonly input: Input<N>;
+  readonly value: string;
+  readonly problem?: string | undefined;
+  readonly onChange: (value: string) => void;
+}) {
+  const listId = useId();
+  const given = { ...(hint && { hint }), ...(problem && { problem }) };
+  if (type === 'check')
+    return (
+      <label className="check">
+        <input type="checkbox" checked={value !== ''} onChange={(e) => onChange(e.target.checked ? 'true' : '')} />
+        {label}
+      </label>
+    );
+  if (type === 'several') {
+    const chosen = value.split(' ').filter(Boolean);
+    const words = (options ?? []).map(([word]) => word);
+    return (
+      <fieldset>
+        <legend>{label}</legend>
+        {hint && <p className="hint">{hint}</p>}
+        {(options ?? []).map(([word, text]) => (
+          <label key={word} className="check">
+            <input
+              type="checkbox"
+              checked={chosen.includes(word)}
+              aria-invalid={problem !== undefined}
+              onChange={(e) =>
+                onChange(words.filter((one) => (one === word ? e.target.checked : chosen.includes(one))).join(' '))
+              }
+            />
+            {text}
+          </label>
+        ))}
+        {problem && <p className="problem">{problem}</p>}
+      </fieldset>
+    );
+  }
+  return (
+    <Field label={label} {...given}>
+      {(id, aria) =>
+        options ? (
+          <select id={id} name={name} {...aria} value={value} onChange={(e) => onChange(e.target.value)}>
+            {options.map(([word, text]) => (
+              <option key={word} value={word}>
+                {visible(text)}
+              </option>
+            ))}
+          </select>
+        ) : type === 'lines' ? (
+          <textarea
+            id={id}
+            name={name}
+            {...aria}
+            rows={4}
+            required={!optional}
+            value={value}
+            onChange={(e) => onChange(e.target.value)}
+          />
+        ) : (
+          <>
+            <input
+              id={id}
+              name={name}
+              {...aria}
+              type={type}
+              min={type === 'number' ? '0' : undefined}
+              step={type === 'number' || type === 'datetime-local' ? 'any' : undefined}
+              required={!optional}
+              pattern={pattern}
+              maxLength={maxLength}
+              list={known && listId}
+              autoComplete="off"
+              value={value}
+              onChange={(e) => onChange(e.target.value)}
+            />
+            {known && (
+              <datalist id={listId}>
+                {known.map(([word, text]) => (
+                  <option key={word} value={word}>
+                    {visible(text)}
+                  </option>
+                ))}
+              </datalist>
+            )}
+          </>
+        )
+      }
+    </Field>
+  );
+}

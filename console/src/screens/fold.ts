@@ -1,0 +1,63 @@
+export interface Edge {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Folded {
+  /** What is drawn, those nearest to the roots first. */
+  readonly shown: ReadonlySet<string>;
+  /** How many follow each node that is drawn, drawn or not. */
+  readonly followers: ReadonlyMap<string, number>;
+  /** The nodes whose followers are drawn. */
+  readonly open: ReadonlySet<string>;
+}
+
+/**
+ * Chooses which nodes of a graph are drawn. Beginning with the roots, followers are drawn as long as there are at most
+ * `limit` nodes; the reader opens and closes others.
+ *
+ * @param ids all nodes; those that nothing leads to are the roots
+ * @param chosen the nodes that the reader has opened (true) or closed
+ */
+export function foldGraph(
+  ids: readonly string[],
+  edges: readonly Edge[],
+  limit: number,
+  chosen: ReadonlyMap<string, boolean> = new Map(),
+): Folded {
+  const after = new Map<string, Set<string>>();
+  const led = new Set<string>();
+  for (const { from, to } of edges) {
+    const followers = after.get(from) ?? new Set();
+    after.set(from, followers.add(to));
+    led.add(to);
+  }
+  const free = walk(ids, led, after, limit, () => undefined).open;
+  const { shown, open } = walk(ids, led, after, limit, (id) => chosen.get(id) ?? free.has(id));
+  return {
+    shown,
+    open,
+    followers: new Map([...shown].flatMap((id) => (after.has(id) ? [[id, after.get(id)?.size ?? 0]] : []))),
+  };
+}
+
+/** Goes breadth first. `opens` says whether a node is open; undefined: if there is room. */
+function walk(
+  ids: readonly string[],
+  led: ReadonlySet<string>,
+  after: ReadonlyMap<string, ReadonlySet<string>>,
+  limit: number,
+  opens: (id: string) => boolean | undefined,
+): { readonly shown: Set<string>; readonly open: Set<string> } {
+  const shown = new Set(ids.filter((id) => !led.has(id)).slice(0, limit));
+  const open = new Set<string>();
+  // A set goes on over what is added to it meanwhile.
+  for (const id of shown) {
+    const fresh = [...(after.get(id) ?? [])].filter((next) => !shown.has(next));
+    if (opens(id) ?? shown.size + fresh.length <= limit) {
+      open.add(id);
+      for (const next of fresh) shown.add(next);
+    }
+  }
+  return { shown, open };
+}
