@@ -168,11 +168,12 @@ function Fields<N extends string, T>({
           id={edited.id}
           type={edited.type}
           text={t.changedMeanwhile}
-          again={async () => {
-            await again();
-            consequences.reset();
-            send.reset();
-          }}
+          again={() =>
+            void again().then(() => {
+              consequences.reset();
+              send.reset();
+            })
+          }
         />
       ) : problems.size > 0 ? (
         <p className="notice error" role="alert">

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expressMcp } from '../../mcp/guard/protect.ts';
+import { expressMcp } from '../../mcp.ts';
 import type { Legate } from '../../service.ts';
 
 /** The MCP servers of the demo that answer: one that is right, and one that `legate doctor` finds fault with. */

@@ -31,8 +31,8 @@ export async function updateTenant(
 }
 
 /**
- * Deletes a tenant to which nobody belongs. Throws 404 TENANT_NOT_FOUND, 409 TENANT_IN_USE while users, open invitations
- * or SCIM groups belong to it.
+ * Deletes a tenant to which nobody belongs. Throws 404 TENANT_NOT_FOUND, 409 TENANT_IN_USE while users, open
+ * invitations or SCIM groups belong to it.
  */
 export async function deleteTenant(platform: Platform, caller: Changer, id: Id<'tenant'>): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
