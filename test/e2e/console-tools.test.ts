@@ -161,7 +161,7 @@ tests:
     const added = page.getByRole('group', { name: 'Permission 1000' });
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByText('The service would refuse this draft').waitFor();
-    await added.getByText('At least one action is needed.').waitFor();
+    await added.getByText('Enter at least one action.').waitFor();
     await added.getByLabel('Segment 1').fill('db:orders');
     await added.getByLabel('Actions').fill('read ');
     await page.getByLabel('Find permissions by resource or action').fill('tool777:');

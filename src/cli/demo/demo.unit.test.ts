@@ -7,7 +7,7 @@ let demo: Demo;
 beforeAll(async () => {
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   demo = await startDemo({ rows: 2000, port: 0, log: silent });
-});
+}, 60_000);
 afterAll(() => demo.close());
 
 const idOf = (name: string): string => demo.agents.get(name)?.id as string;
