@@ -172,6 +172,12 @@ async function erase(seq: number, whole: boolean, as: { type?: string; erased_by
   else await db().updateTable('stream_events').set(nothing).where('seq', '=', seq).execute();
 }
 
+/** Changes the rows, and whatever else the server keeps accordingly. */
+async function rewrite(change: (rows: StreamEventRow[]) => StreamEventRow[]): Promise<void> {
+  await edit(change);
+  await writeAnchor(dir(), await rebuild());
+}
+
 /** What somebody does who has the database, the keys and the machine. */
 type Attack = (() => Promise<Lies>) | (() => Promise<void>);
 const ATTACKS: Record<string, Attack> = {
@@ -213,13 +219,10 @@ const ATTACKS: Record<string, Attack> = {
     await edit(altered);
     await rebuild();
   },
-  'rewritten-all': async () => {
-    await edit(altered);
-    await writeAnchor(dir(), await rebuild());
-  },
+  'rewritten-all': () => rewrite(altered),
+  'rewritten-longer': () => rewrite((rows) => appended(1)(altered(rows))),
   unseen: async () => {
-    await edit(altered);
-    await writeAnchor(dir(), await rebuild());
+    await rewrite(altered);
     return { unseen: true };
   },
   forked: async () => {
@@ -236,14 +239,8 @@ const ATTACKS: Record<string, Attack> = {
       text.replace(keptNote, note).replace(JSON.stringify(keptNote), JSON.stringify(note));
     return { proof: (_, proof) => resigned(proof), export: resigned, consistency: resigned };
   },
-  'back-dated': async () => {
-    await edit(appended(-1));
-    await writeAnchor(dir(), await rebuild());
-  },
-  invented: async () => {
-    await edit(appended(1));
-    await writeAnchor(dir(), await rebuild());
-  },
+  'back-dated': () => rewrite(appended(-1)),
+  invented: () => rewrite(appended(1)),
   'left-out': async () => ({
     export: (text) => text.replace(/^\{"leaf":"legate-entry-v1\\u0000audit.*\n/m, ''),
   }),
@@ -279,10 +276,7 @@ const ATTACKS: Record<string, Attack> = {
       .where('seq', '=', by + 1)
       .execute();
   },
-  'dropped-unsealed': async () => {
-    await edit((rows) => appended(1)(appended(1)(rows)).filter((_, i) => i !== rows.length));
-    await writeAnchor(dir(), await rebuild());
-  },
+  'dropped-unsealed': () => rewrite((rows) => appended(1)(appended(1)(rows)).filter((_, i) => i !== rows.length)),
   'pruned-secretly': async () => {
     await db().deleteFrom('stream_events').where('seq', '<=', seqAt(0)).execute();
     await setPosition(db(), PRUNING, seqAt(0));
