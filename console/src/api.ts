@@ -1,5 +1,6 @@
 import { QueryClient } from '@tanstack/react-query';
 import { LegateClient, LegateError, type User } from 'legate/client';
+import { keepDrafts, takeDrafts } from './drafts.ts';
 
 const { dataset } = document.documentElement;
 /** Path of the REST endpoints, without a trailing slash. */
@@ -28,9 +29,10 @@ export const legate = new LegateClient({
 
 const status = (error: unknown): number => (error instanceof LegateError ? error.status : 0);
 
-/** A session that has ended leads to the sign-in page and back. */
+/** A session that has ended leads to the sign-in page and back; what was typed is there again afterwards. */
 export function onError(error: unknown): void {
   if (status(error) !== 401) return;
+  if (me) keepDrafts(me.id);
   const here = location.pathname + location.search;
   location.assign(`${REST}/account/sign-in?returnTo=${encodeURIComponent(here)}`);
 }
@@ -53,6 +55,7 @@ queries.getMutationCache().config.onError = onError;
 let me: User | undefined;
 export async function loadMe(): Promise<void> {
   me = (await legate.sessions.current()).user;
+  takeDrafts(me.id);
 }
 
 /** The rights of the roles (docs/security.md). The service decides; this only hides what it would refuse. */

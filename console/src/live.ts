@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { legate, queries, serverNow } from './api.ts';
+import { legate, onError, queries, serverNow } from './api.ts';
 
 /** `catching`: after a disconnect, until the missed events have arrived. */
 export type LiveState = 'connecting' | 'live' | 'catching' | 'retrying' | 'offline';
@@ -123,8 +123,9 @@ export function startLive(): void {
           else if (event.id === undefined && state !== 'live') share({ state: 'live' });
           share(event.id === undefined ? 'beat' : { type: event.type, id: event.id });
         }
-      } catch {
-        // The stream reconnects by itself, unless the service refuses it.
+      } catch (error) {
+        // The stream reconnects by itself, unless the service refuses it, such as after a sign-out in another tab.
+        onError(error);
       }
       share({ state: 'retrying' });
       const wait = Math.min(FIRST_WAIT_MS * 2 ** failures, MAX_WAIT_MS);

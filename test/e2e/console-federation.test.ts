@@ -66,6 +66,8 @@ describe.skipIf(chromiumPath === undefined)('identity providers and workloads in
     await dialog.getByLabel('Access of applications').check();
     await dialog.getByLabel('Only this provider').check();
     await send('PATCH', `/issuers/${issuer.id}`, { clientId: 'another' });
+    // The screen shows it under the dialog.
+    await page.locator('dd', { hasText: 'another' }).waitFor();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.locator('.notice.error').waitFor();
     expect(await send('GET', `/issuers/${issuer.id}`)).toMatchObject({ clientId: 'another', uses: issuer.uses });

@@ -38,15 +38,20 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await go(page, `/agents/${scene.of.admin.agent}`);
     await page.getByRole('button', { name: 'Remove write' }).click();
     await send('admin', 'PATCH', `/agents/${scene.of.admin.agent}`, { metadata: { changed: true } });
+    // The screen hears of it, and keeps what was not saved.
+    await page.getByRole('main').getByText('Someone else has changed this agent').waitFor();
+    expect(await page.getByRole('button', { name: 'Remove write' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page
       .getByText(/loses 1 permission/)
       .first()
       .waitFor();
     await page.getByRole('button', { name: 'Save permissions' }).click();
-    await page.getByText('Someone else has changed this agent').waitFor();
-    await page.getByRole('button', { name: 'Load again' }).click();
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Someone else has changed this agent').waitFor();
+    await dialog.getByRole('button', { name: 'Load again' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Remove write' }).waitFor();
     await page.getByRole('button', { name: 'Remove write' }).click();
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByRole('button', { name: 'Save permissions' }).click();
@@ -164,6 +169,26 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await send('admin', 'POST', '/authorize', { agentId: scene.of.admin.agent, action: 'read', resource: 'db:live' });
     await page.getByRole('button', { name: /new$/ }).click();
     await page.getByText('db:live').first().waitFor();
+    await context.close();
+  });
+
+  it('leads to the sign-in page when the session ends elsewhere, and comes back to the draft', async () => {
+    const { page, context } = await openAs('user');
+    await go(page, `/agents/${scene.of.user.agent}`);
+    await page.locator('.pill.live').waitFor();
+    await page.getByRole('button', { name: 'Add permission' }).click();
+    await page.getByLabel('Segment 1').last().fill('kept');
+    await send('admin', 'DELETE', `/users/${scene.of.user.user}/sessions`);
+    // Nobody touches the screen: what it showed must not stay.
+    await page.waitForURL('**/account/sign-in?*');
+    await page.fill('#email', 'user@example.com');
+    await page.fill('#password', 'correct horse battery');
+    await page.press('#password', 'Enter');
+    await page.waitForURL(`**/console/agents/${scene.of.user.agent}`);
+    await expect.poll(() => page.getByLabel('Segment 1').last().inputValue()).toBe('kept');
+    expect(await page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('legate')))).toEqual(
+      [],
+    );
     await context.close();
   });
 });

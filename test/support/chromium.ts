@@ -137,7 +137,7 @@ export const focusOn = (page: Page, name: string): Promise<void> =>
 
 /** Presses Tab until an element with this accessible name has focus. */
 export async function tabTo(page: Page, name: string): Promise<void> {
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 80; i++) {
     await page.keyboard.press('Tab');
     const here = await page.evaluate(() => {
       const e = document.activeElement as HTMLInputElement | null;

@@ -107,7 +107,7 @@ function AgentFacts({ agent }: { agent: Agent }) {
 }
 
 function Permissions({ agent }: { agent: Agent }) {
-  return <PermissionEditor key={agent.updatedAt} agent={agent} />;
+  return <PermissionEditor key={agent.id} agent={agent} />;
 }
 
 function Delegated({ agent }: { agent: Agent }) {

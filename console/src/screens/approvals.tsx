@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type Approval, LegateError } from 'legate/client';
 import { useEffect, useRef, useState } from 'react';
 import { legate, queries, rights, serverNow } from '../api.ts';
+import { returnedDraft, useDraft } from '../drafts.ts';
 import { AgentLink, Field, Select, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { pathsOf } from '../parts/paths.ts';
 import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
@@ -57,8 +58,9 @@ export function Approvals() {
             <>
               {byTimeLeft(items).map((approval, place) => (
                 <Card
-                  key={`${approval.id} ${place}`}
+                  key={approval.id}
                   approval={approval}
+                  place={place}
                   nameOf={nameOf}
                   late={() => setElsewhere([...elsewhere, approval.id])}
                 />
@@ -75,10 +77,12 @@ export function Approvals() {
 /** The whole content of the call: nothing is cut, and no value is collapsed. */
 function Card({
   approval,
+  place,
   nameOf,
   late,
 }: {
   approval: Approval;
+  place: number;
   nameOf: (id: string) => string | undefined;
   /** Shown if somebody else has decided or the request has expired. */
   late: () => void;
@@ -165,7 +169,7 @@ function Card({
       )}
       {pending ? (
         rights.write ? (
-          <Decide approval={approval} late={late} />
+          <Decide approval={approval} place={place} late={late} />
         ) : (
           <p className="hint">{t.auditorNoDecision}</p>
         )
@@ -229,20 +233,22 @@ function Compared({ of }: { of: Comparison | undefined }) {
   );
 }
 
-function Decide({ approval, late }: { approval: Approval; late: () => void }) {
+function Decide({ approval, place, late }: { approval: Approval; place: number; late: () => void }) {
   const [armed, setArmed] = useState(false);
   const [seen, setSeen] = useState(false);
-  const [note, setNote] = useState('');
+  const [note, setNote] = useState(() => returnedDraft<string>(approval.id) ?? '');
+  useDraft(approval.id, note || undefined);
   const end = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
+    setArmed(false);
     const timer = setTimeout(() => setArmed(true), ARMED_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [place]);
+  useEffect(() => {
     // Approve needs the end of the arguments to have been in view.
     const observer = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setSeen(true));
     observer.observe(end.current as HTMLElement);
-    return () => {
-      clearTimeout(timer);
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
   const decide = useMutation({
     mutationFn: (verb: 'approve' | 'deny') =>
