@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ScreenChecker } from '../support/accessible.ts';
 import { chromiumPath } from '../support/chromium.ts';
-import { addressesOf, consoleScene, routesOf, settled } from '../support/console-scene.ts';
+import { addressesOf, consoleScene, routesOf, visit } from '../support/console-scene.ts';
 
 describe.skipIf(chromiumPath === undefined)('each screen of the console in Chromium', () => {
   const scene = consoleScene();
-  const { service, openAs, go } = scene;
+  const { openAs, go } = scene;
 
   it.each(['en', 'de'])(
     'in the language %s is accessible in both colour schemes at each width, and keeps to its policy',
@@ -22,13 +22,7 @@ describe.skipIf(chromiumPath === undefined)('each screen of the console in Chrom
       for (const path of Object.values(addresses).flat()) {
         visited.add(`/console${path}`.replace(/\?.*/, ''));
         // One language opens each address anew, the other within the page, as links do.
-        if (language === 'en') await page.goto(`${service.url}/console${path}`);
-        else
-          await page.evaluate((to) => {
-            history.pushState(null, '', to);
-            dispatchEvent(new PopStateEvent('popstate'));
-          }, `/console${path}`);
-        await settled(page);
+        await (language === 'en' ? go : visit)(page, path);
         problems.push(...(await checker.check(`console${path}`, language)));
         for (const tab of await page.locator('nav a').all())
           tabs.add(((await tab.getAttribute('href')) as string).replace(/\?.*/, '').replace(/(.)\/$/, '$1'));
@@ -38,5 +32,7 @@ describe.skipIf(chromiumPath === undefined)('each screen of the console in Chrom
       expect([...tabs].filter((path) => path.startsWith('/console') && !visited.has(path))).toEqual([]);
       await context.close();
     },
+    // 500 combinations of a screen, a width and a colour scheme, maybe on a busy machine.
+    600_000,
   );
 });

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useRouterState } from '@tanstack/react-router';
 import { LegateError } from 'legate/client';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { asCurl, BRAND } from '../api.ts';
@@ -68,15 +68,24 @@ export function Section({ title, aside, children }: { title: string; aside?: Rea
   );
 }
 
-export const Tabs = ({ label, tabs }: { label: string; tabs: readonly (readonly [to: string, label: string])[] }) => (
-  <nav className="tabs" aria-label={label}>
-    {tabs.map(([to, name]) => (
-      <Link key={to} to={to} activeOptions={{ exact: true, includeSearch: false }}>
-        {name}
-      </Link>
-    ))}
-  </nav>
-);
+export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly [to: string, label: string])[] }) {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const bar = useRef<HTMLElement>(null);
+  // The tabs of a phone scroll: the current one is in view.
+  useEffect(() => {
+    const current = bar.current?.querySelector<HTMLElement>('[aria-current=page]');
+    if (bar.current && current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft;
+  }, [path]);
+  return (
+    <nav className="tabs" aria-label={label} ref={bar}>
+      {tabs.map(([to, name]) => (
+        <Link key={to} to={to} activeOptions={{ exact: true, includeSearch: false }}>
+          {name}
+        </Link>
+      ))}
+    </nav>
+  );
+}
 
 interface Loaded<T> {
   readonly data: T | undefined;
