@@ -70,6 +70,16 @@ export interface Statuses {
   readonly auditor?: number;
 }
 
+/** The status that a row has for a kind of caller, by the defaults that `Statuses` names. */
+export function statusFor(method: string, want: Statuses, field: keyof Statuses): number {
+  if (want.everyone !== undefined) return want.everyone;
+  const stated = want[field];
+  if (stated !== undefined) return stated;
+  if (field === 'auditor' && method === 'GET') return want.admin ?? 403;
+  if (field === 'nobody' || field === 'endedCredential') return 401;
+  return field === 'ownerByCookie' ? (want.owner ?? 403) : 403;
+}
+
 /** A path of the sealed log by its id. */
 const ofLog =
   (path: string) =>

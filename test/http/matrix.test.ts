@@ -3,7 +3,7 @@ import { type Id, newId } from '../../src/kernel/ids.ts';
 import { newSecret, secretHash } from '../../src/kernel/secrets.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { createTestService, type TestService } from '../support/service.ts';
-import { matrix, type Statuses, type Target } from './matrix.cases.ts';
+import { matrix, statusFor, type Target } from './matrix.cases.ts';
 import { CALLERS, newScene, type Scene } from './matrix.scene.ts';
 
 const everyOwnPower = [
@@ -126,16 +126,6 @@ function caller(name: keyof typeof CALLERS, s: Scene, scope: string | undefined)
     'an auditor': async () => by(await stranger(name, () => t.user({ role: 'auditor' }))),
   };
   return all[name]();
-}
-
-/** The status that a row has for a kind of caller, by the defaults that `Statuses` names. */
-function statusFor(method: string, want: Statuses, field: keyof Statuses): number {
-  if (want.everyone !== undefined) return want.everyone;
-  const stated = want[field];
-  if (stated !== undefined) return stated;
-  if (field === 'auditor' && method === 'GET') return want.admin ?? 403;
-  if (field === 'nobody' || field === 'endedCredential') return 401;
-  return field === 'ownerByCookie' ? (want.owner ?? 403) : 403;
 }
 
 describe('the permission matrix', () => {

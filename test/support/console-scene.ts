@@ -48,6 +48,23 @@ export async function settled(page: Page): Promise<void> {
   await expect.poll(() => page.locator('.skeleton, .dim').count(), { timeout: 20_000 }).toBe(0);
 }
 
+/** Goes to an address within the page, as a link does. */
+export async function visit(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => {
+    history.pushState(null, '', to);
+    dispatchEvent(new PopStateEvent('popstate'));
+  }, `/console${path}`);
+  // The screen before stays until the next one is loaded.
+  await page.waitForFunction((to) => {
+    const { __TSR_ROUTER__: router } = window as never as {
+      __TSR_ROUTER__: { state: { status: string; resolvedLocation?: { publicHref: string } } };
+    };
+    const { status, resolvedLocation } = router.state;
+    return status === 'idle' && resolvedLocation?.publicHref.replace(/\/$/, '') === to;
+  }, `/console${path}`);
+  await settled(page);
+}
+
 /**
  * A service in which an admin and a user each have something on every screen, with hostile text in every field that
  * takes it. Starts before the tests of the calling `describe` and ends after them.
@@ -107,9 +124,17 @@ export function consoleScene(): ConsoleScene {
       to: HOSTILE,
       lines: Array.from({ length: 30 }, (_, i) => `line ${i}`),
     });
-    // Nothing listens there: the first attempt fails, and the delivery waits for the next.
-    const webhook = await send(role, 'POST', '/webhooks', { url: 'http://127.0.0.1:9/hook' });
+    // Nothing listens there. After the last attempt it may be sent again by hand.
+    const webhook = await send(role, 'POST', '/webhooks', {
+      url: 'http://127.0.0.1:9/hook',
+      types: ['agent.revoked'],
+    });
     const delivery = await send(role, 'POST', `/webhooks/${webhook.id}/test`);
+    await service.legate.platform.database.write
+      .updateTable('webhook_deliveries')
+      .set({ status: 'dropped' })
+      .where('id', '=', delivery.id)
+      .execute();
     await send(role, 'POST', '/budgets', { agentId: agent.id, metric: 'calls', limit: 3, window: 'day' });
     for (let n = 0; n < 12; n++) await ask('write', `bank:${n}`);
     const now = Date.now();

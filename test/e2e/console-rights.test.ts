@@ -1,0 +1,189 @@
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { matrix, type Statuses, statusFor } from '../http/matrix.cases.ts';
+import { chromiumPath } from '../support/chromium.ts';
+import { addressesOf, consoleScene, ROLES, type Role, settled, visit } from '../support/console-scene.ts';
+
+/** The kind of caller of the permission matrix that a role is on the screens of its own scene. */
+const CALLER = { admin: 'admin', auditor: 'auditor', user: 'ownerByCookie' } as const satisfies Record<
+  Role,
+  keyof Statuses
+>;
+
+/** Buttons that only change what is seen or typed. */
+const VIEW =
+  /^(Copy|Open$|Close$|Cancel$|Only|Without|Next page|First page|Apply$|Whole range|Pause$|Show this period|Print$|Save as test$|Check$|What .* passes|Add permission$|Add an action|Remove (action|read|write|send|execute|permission)|Clear selection|\d+ (new|permission)|Current permissions|Load)/;
+
+/** Requests that change nothing, which auditors may make too. */
+const ASKING = /\/replay$|^\/authorize/;
+
+/** What people do elsewhere than in the console, or programs do. */
+const ELSEWHERE: readonly (readonly [why: string, endpoints: RegExp])[] = [
+  [
+    'it takes a secret or gives authority, on a page without scripts',
+    /^\S+ \/(account|password|totp|api-tokens|device)\b/,
+  ],
+  [
+    'it takes a secret or gives authority, on a page without scripts',
+    /^\S+ \/(passkeys|verify-email|setup|oauth\/consent)\b/,
+  ],
+  ['it is the way in or out', /^\S+ \/(sign-|magic-link|email-otp|auth\/)/],
+  ['an OAuth client does it', /^\S+ \/api\/legate\/oauth\//],
+  ['the directory of the company does it', /^\S+ \/scim\//],
+  ['a program asks it', /^\S+ \/(access\/v1|events\/ticket)/],
+  ['a program asks it, and the console shows what an agent could do', /^POST \/agents\/:id\/permissions\/filter/],
+  ['a program reports it', /^POST \/costs/],
+  ['it takes a secret, on the page of the gateway that connects', /^\S+ \/gateway\/connections\//],
+  ['an MCP client does it', /^\S+ \/gateway\/:name\//],
+  ['it ends at once what has a button for each', /^DELETE \/agents\/:id\/trust$/],
+];
+
+/** What has no button. An entry that has got one fails the test too. */
+const WITHOUT_BUTTON = [
+  'DELETE /users/:id/second-factor',
+  'DELETE /users/:id/sessions/:sid',
+  'PATCH /budgets/:id',
+  'PUT /agents/:id/keys',
+  'DELETE /agents/:id/keys',
+  'PATCH /mcp/servers/:id',
+];
+
+describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => {
+  const scene = consoleScene();
+
+  it.each(ROLES)('are for %s what the permission matrix allows, no more and no less', async (role) => {
+    const { page, context, complaints } = await scene.openAs(role);
+    /** The first button of each endpoint, and all that sent something. */
+    const sent = new Map<string, string>();
+    const alive = new Set<string>();
+    const refused: string[] = [];
+    let here = '';
+    await page.route('**/*', async (route) => {
+      const request = route.request();
+      const url = new URL(request.url());
+      if (request.method() === 'GET') return route.continue();
+      alive.add(here);
+      if (ASKING.test(url.pathname)) {
+        const response = await route.fetch();
+        if (!response.ok()) refused.push(`${here}: ${response.status()}`);
+        return route.fulfill({ response });
+      }
+      const endpoint = endpointOf(`${request.method()} ${url.pathname}`);
+      if (!sent.has(endpoint)) sent.set(endpoint, here);
+      if (url.searchParams.has('preview')) return route.continue();
+      // The service does not hear of it, so that the next button finds the same scene.
+      return route.fulfill({ status: 400, json: { error: { code: 'VALIDATION_FAILED', message: 'held' } } });
+    });
+    const dead: string[] = [];
+    await scene.go(page, '');
+    for (const path of addresses(role)) {
+      await visit(page, path);
+      expect(await page.locator('.notice.error').allInnerTexts(), path).toEqual([]);
+      const select = page.locator('main td input[type=checkbox]').first();
+      if (path === '/agents' && (await select.count()) > 0) await select.check();
+      for (const name of await namesOf(page)) {
+        if (VIEW.test(name)) continue;
+        here = `${path}: ${name}`;
+        const button = page.locator('main').getByRole('button', { name, exact: true }).first();
+        if (!(await press(page, button, () => alive.has(here)))) dead.push(here);
+      }
+    }
+    const allowed = (endpoint: string): boolean => {
+      const status = statusFor(
+        endpoint.split(' ')[0] as string,
+        (matrix[endpoint] as (typeof matrix)[string]).want,
+        CALLER[role],
+      );
+      // The gateway's servers of the matrix do not exist, which only those learn who may see all of them.
+      return ![401, 403, ...(role === 'user' ? [404] : [])].includes(status);
+    };
+    const missing = Object.keys(matrix).filter(
+      (endpoint) =>
+        !endpoint.startsWith('GET ') &&
+        allowed(endpoint) &&
+        !sent.has(endpoint) &&
+        !ASKING.test(endpoint.split(' ')[1] as string) &&
+        !WITHOUT_BUTTON.includes(endpoint) &&
+        !ELSEWHERE.some(([, endpoints]) => endpoints.test(endpoint)),
+    );
+    expect({
+      refused: [...refused, ...[...sent].filter(([endpoint]) => !allowed(endpoint))],
+      missing,
+      listedButThere: WITHOUT_BUTTON.filter((endpoint) => sent.has(endpoint)),
+      dead,
+      complaints,
+    }).toEqual({ refused: [], missing: [], listedButThere: [], dead: [], complaints: [] });
+    await context.close();
+  });
+
+  /** An auditor sees everything; a user only their own, and nothing of the areas of administrators. */
+  const addresses = (role: Role): string[] =>
+    Object.entries(addressesOf(scene.of[role], scene.common))
+      .flatMap(([route, paths]) => paths.map((path) => [route, path] as const))
+      // Nobody erases or suspends themselves.
+      .concat([['/people/users/$id', `/people/users/${scene.of.user.user}`]])
+      .filter(
+        ([route, path]) =>
+          // Without a question there is nothing to ask.
+          path !== '/playground' &&
+          (role !== 'user' ||
+            !/^\/(people|system)|servers|clients|gateway/.test(route === '/connections/$tab' ? path : route)),
+      )
+      .map(([, path]) => path);
+});
+
+/** Returns the names of the enabled and disabled buttons of a screen. */
+const namesOf = async (page: Page): Promise<string[]> => [
+  ...new Set(
+    await page
+      .locator('main button:visible')
+      .evaluateAll((buttons) =>
+        buttons.map((b) => (b.getAttribute('aria-label') ?? b.textContent ?? '').replaceAll(/\s+/g, ' ').trim()),
+      ),
+  ),
+];
+
+/** Presses a button, then in the dialog that it opens the one that confirms. Returns whether a request was sent. */
+async function press(page: Page, button: Locator, sent: () => boolean): Promise<boolean> {
+  await expect.poll(() => button.isEnabled(), { timeout: 20_000 }).toBe(true);
+  await button.click();
+  const dialog = page.getByRole('dialog');
+  const confirm = dialog.locator('.actions .primary, .actions .danger').last();
+  try {
+    await expect.poll(async () => sent() || (await dialog.count()) > 0, { timeout: 5000 }).toBe(true);
+    if ((await dialog.count()) === 0) return true;
+    // Consequences may ask for a name to be typed.
+    await expect.poll(() => dialog.locator('.skeleton').count(), { timeout: 20_000 }).toBe(0);
+    for (const field of await dialog.locator('input:visible').all()) {
+      if (!(await field.isEditable()) || (await field.inputValue()) !== '') continue;
+      const { type, pattern, label } = await field.evaluate((e) => ({
+        type: (e as HTMLInputElement).type,
+        pattern: (e as HTMLInputElement).pattern,
+        label: (e as HTMLInputElement).labels?.[0]?.textContent ?? '',
+      }));
+      if (type === 'checkbox' || type === 'radio') continue;
+      const typed = /Type (.*) to confirm/.exec(label)?.[1];
+      await field.fill(
+        typed ?? (type === 'number' ? '1' : type === 'url' ? 'https://x.example' : pattern ? 'x' : 'x@x.example'),
+      );
+    }
+    await expect.poll(() => confirm.isEnabled(), { timeout: 20_000 }).toBe(true);
+    await confirm.click();
+    await expect.poll(sent, { timeout: 5000 }).toBe(true);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if ((await dialog.count()) > 0) await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await settled(page);
+  }
+}
+
+const PATTERNS = Object.keys(matrix).map(
+  (endpoint) => [endpoint, new RegExp(`^${endpoint.replaceAll(/:\w+/g, '[^/]+')}$`)] as const,
+);
+/** Returns the endpoint of the matrix that a request is for: the one with the fewest parameters. */
+function endpointOf(request: string): string {
+  const fitting = PATTERNS.filter(([, pattern]) => pattern.test(request)).map(([endpoint]) => endpoint);
+  return fitting.sort((a, b) => a.split(':').length - b.split(':').length)[0] ?? request;
+}
