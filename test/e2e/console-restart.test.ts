@@ -1,0 +1,83 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BUSY_MS, chromiumPath, openChromium } from '../support/chromium.ts';
+import { scratchFolder, serve } from '../support/cli.ts';
+import { settled, WIDE } from '../support/console-scene.ts';
+
+describe.skipIf(chromiumPath === undefined)('the console over a crash of the service', () => {
+  let browser: Browser;
+  beforeAll(async () => void (browser = await openChromium()));
+  afterAll(() => browser?.close());
+
+  it('shows the break, and afterwards every decision once; a draft stays', async () => {
+    const cwd = scratchFolder();
+    const first = await serve({ cwd });
+    const { url } = first;
+    const port = new URL(url).port;
+    let token = '';
+    // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
+    const send = async (method: string, path: string, body?: object): Promise<any> => {
+      const response = await fetch(url + path, {
+        method,
+        headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      expect(response.status, `${method} ${path}`).toBeLessThan(300);
+      return response.json();
+    };
+    const setup = new URL(first.output().match(/\S+\/setup\?token=\S+/)?.[0] as string).searchParams.get('token');
+    const account = { email: 'admin@example.com', password: 'correct horse battery' };
+    const made = await send('POST', '/setup', { token: setup, ...account });
+    ({ token } = made);
+    const agent = await send('POST', '/agents', { ownerId: made.user.id, name: 'live', type: 'service' });
+    const decide = (n: number) =>
+      send('POST', '/authorize', { agentId: agent.id, action: 'read', resource: `db:${n}` });
+
+    const context = await browser.newContext({ viewport: WIDE });
+    context.setDefaultTimeout(BUSY_MS);
+    await context.addCookies([{ name: 'legate_session', value: token, url }]);
+    const open = async (path: string): Promise<Page> => {
+      const page = await context.newPage();
+      await page.goto(`${url}/console${path}`);
+      await settled(page);
+      await page.locator('.pill.live').waitFor();
+      return page;
+    };
+    const list = await open('/audit');
+    const tail = await open('/audit?follow=on');
+    const editor = await open(`/agents/${agent.id}`);
+    const shown = (): Promise<string[]> => tail.locator('tbody td[data-label=Resource]').allInnerTexts();
+
+    let n = 0;
+    await expect
+      .poll(async () => (await decide(++n)) && (await shown()).length, { timeout: 30_000 })
+      .toBeGreaterThan(0);
+    await decide(++n);
+    await expect.poll(shown).toContain(`db:${n}`);
+    const [newest] = await shown();
+    expect(newest).toBe(`db:${n}`);
+    await editor.getByRole('button', { name: 'Add permission' }).click();
+    await editor.getByLabel('Segment 1').fill('kept');
+
+    first.process.kill('SIGKILL');
+    for (const page of [list, tail, editor]) await page.locator('.pill.retrying').waitFor();
+    await serve({ cwd, env: { PORT: port } });
+    const before = n;
+    for (let i = 0; i < 3; i++) await decide(++n);
+    for (const page of [list, tail, editor]) await page.locator('.pill.live').waitFor();
+    await decide(++n);
+    await expect.poll(shown, { timeout: 30_000 }).toContain(`db:${n}`);
+    // Everything since the first row of the tail, newest first, and nothing twice.
+    const rows = await shown();
+    const recorded = (await send('GET', `/audit?order=desc&limit=${rows.length}`)) as { resource: string }[];
+    expect(rows).toEqual(recorded.map(({ resource }) => resource));
+    expect(rows.length).toBeGreaterThanOrEqual(n - before + 2);
+    await list.getByRole('button', { name: `${n} new` }).click();
+    await expect
+      .poll(() => list.locator('tbody td[data-label=Resource]').allInnerTexts())
+      .toEqual(Array.from({ length: n }, (_, i) => `db:${n - i}`));
+    await settled(editor);
+    expect(await editor.getByLabel('Segment 1').inputValue()).toBe('kept');
+    await context.close();
+  });
+});
