@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Agent, Permission } from 'legate/client';
 import { useCallback, useMemo, useState } from 'react';
 import { legate, queries, rights } from '../api.ts';
+import { returnedDraft, useDraft } from '../drafts.ts';
 import { Conflict, isConflict } from '../parts/conflict.tsx';
 import { Consequences, Dialog } from '../parts/dialog.tsx';
 import { Field, useAddress, useKept } from '../parts/hooks.tsx';
@@ -64,15 +65,36 @@ export function PermissionEditor({ agent }: { agent: Agent }) {
 
 const asText = (drafts: readonly Draft[]): string => JSON.stringify(drafts.map(permissionOf), null, 2);
 
-function Editor({ agent }: { agent: Agent }) {
+/** An unsent change. */
+interface Unsent {
+  readonly drafts: readonly Draft[];
+  readonly typed?: string | undefined;
+  /** Time of the version of the agent that it began with. */
+  readonly since: string;
+}
+
+function Editor({ agent: latest }: { agent: Agent }) {
   const [{ add, actions = '' }, setAddress] = useAddress();
   // A decision or an approval leads here with the narrowest permission that would have allowed it.
-  const [drafts, setDrafts] = useState<readonly Draft[]>(() => [
-    ...agent.permissions.map(draftOf),
-    ...(add ? [draftOf({ resource: add, actions: actions.split(' ') })] : []),
-  ]);
+  const [returned] = useState(() => returnedDraft<Unsent>('permissions'));
+  /** The version that the draft began with. What arrives later does not replace what somebody types. */
+  const [agent, setAgent] = useState(latest);
+  const [since, setSince] = useState(returned?.since ?? latest.updatedAt);
+  const [changed, setChanged] = useState(returned !== undefined || add !== undefined);
+  const [drafts, setDrafts] = useState<readonly Draft[]>(
+    () =>
+      returned?.drafts ?? [
+        ...agent.permissions.map(draftOf),
+        ...(add ? [draftOf({ resource: add, actions: actions.split(' ') })] : []),
+      ],
+  );
   /** The JSON as it was typed, while it is not the one of the fields. */
-  const [typed, setTyped] = useState<string>();
+  const [typed, setTyped] = useState<string | undefined>(returned?.typed);
+  const unsent = useMemo(
+    (): Unsent | undefined => (changed ? { drafts, typed, since } : undefined),
+    [changed, drafts, typed, since],
+  );
+  useDraft('permissions', unsent);
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [asking, setAsking] = useState<readonly Permission[]>();
   const known = useKnown(agent);
@@ -81,8 +103,18 @@ function Editor({ agent }: { agent: Agent }) {
   const change = useCallback((next: (drafts: readonly Draft[]) => readonly Draft[]): void => {
     setDrafts(next);
     setTyped(undefined);
+    setChanged(true);
     setProblems((old) => (old.length > 0 ? [] : old));
   }, []);
+  const begin = (version: Agent): void => {
+    setAgent(version);
+    setSince(version.updatedAt);
+    setDrafts(version.permissions.map(draftOf));
+    setTyped(undefined);
+    setProblems([]);
+    setChanged(false);
+  };
+  if (!changed && latest.updatedAt > agent.updatedAt) begin(latest);
   const edit = useCallback(
     (index: number, patch: Partial<Draft>) =>
       change((all) => all.map((draft, i) => (i === index ? { ...draft, ...patch } : draft))),
@@ -102,6 +134,7 @@ function Editor({ agent }: { agent: Agent }) {
   };
   const take = async (text: string): Promise<void> => {
     setTyped(text);
+    setChanged(true);
     const read = await readPermissions(text);
     setProblems(read.problems);
     if (read.permissions) setDrafts(read.permissions.map(draftOf));
@@ -115,6 +148,9 @@ function Editor({ agent }: { agent: Agent }) {
   };
   return (
     <Section title={t.editPermissions}>
+      {changed && latest.updatedAt > since && (
+        <Conflict id={agent.id} type="agent.updated" text={t.changedElsewhere} again={() => begin(latest)} />
+      )}
       <div className="editor">
         <div className="form">
           {drafts.length > PAGE && (
@@ -181,7 +217,11 @@ function Editor({ agent }: { agent: Agent }) {
           agent={agent}
           permissions={asking}
           close={() => setAsking(undefined)}
-          saved={() => setAddress({ add: undefined, actions: undefined })}
+          saved={(next) => {
+            begin(next);
+            setAddress({ add: undefined, actions: undefined });
+          }}
+          again={() => begin(latest)}
         />
       )}
     </Section>
@@ -234,11 +274,13 @@ function Review({
   permissions,
   close,
   saved,
+  again,
 }: {
   agent: Agent;
   permissions: readonly Permission[];
   close: () => void;
-  saved: () => void;
+  saved: (agent: Agent) => void;
+  again: () => void;
 }) {
   const [reason, setReason] = useState('');
   const preview = useQuery({
@@ -258,9 +300,9 @@ function Review({
         { permissions, ...(reason.trim() && { reason: reason.trim() }) },
         { ifMatch: agent },
       ),
-    onSuccess: () => {
+    onSuccess: (next) => {
       for (const key of ['agents', 'delegations', 'changes']) void queries.invalidateQueries({ queryKey: [key] });
-      saved();
+      saved(next);
       close();
     },
   });
@@ -291,6 +333,7 @@ function Review({
           type="agent.updated"
           text={t.changedElsewhere}
           again={() => {
+            again();
             void queries.invalidateQueries({ queryKey: ['agents'] });
             close();
           }}
