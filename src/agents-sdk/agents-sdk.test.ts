@@ -289,7 +289,7 @@ describe('a guarded tool', () => {
     expect(tools.hosted).toEqual(hosted);
   });
 
-  it('passes on what a generator yields, once the call is allowed', async () => {
+  it('passes on the values of a generator, once the call is allowed', async () => {
     const generator = async function* (_input: unknown): AsyncGenerator<unknown> {
       yield 1;
       yield 2;
@@ -316,7 +316,7 @@ describe('a guarded tool', () => {
     expect(execute).toHaveBeenCalledTimes(2);
   });
 
-  it('says when a rate limit ends', async () => {
+  it('reports when a rate limit ends', async () => {
     const { search } = toolsOf(client);
     expect(await search.execute({})).toBe('ran');
     expect(await search.execute({})).toMatchObject({ reason: 'RATE_LIMITED', retryAfter: expect.any(Number) });

@@ -21,7 +21,7 @@ describe('createLog', () => {
     });
   });
 
-  it('leaves out what is below its level', () => {
+  it('leaves out lines below its level', () => {
     expect(written('warn', (log) => log.info({}, 'x'))).toBe('');
     expect(written('silent', (log) => log.error({}, 'x'))).toBe('');
   });

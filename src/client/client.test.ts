@@ -110,7 +110,7 @@ describe('the event stream', () => {
     return new Response(body, response);
   };
 
-  it('goes on after the last event, and loses and repeats none', async () => {
+  it('resumes after the last event without losing or repeating any', async () => {
     const ending = new AbortController();
     const stream = clientOf(owner.token, breaking).events.stream({
       types: ['audit', 'agent.created'],

@@ -59,7 +59,7 @@ describe('the client address', () => {
     expect(clientAddress(socket, forwarded, trusted)).toBe(wanted);
   });
 
-  it('without trusted proxies is the socket, whatever the header says', () => {
+  it('without trusted proxies is the address of the socket, regardless of the header', () => {
     for (const [, socket, forwarded] of cases)
       expect(clientAddress(socket, forwarded, [])).toBe(clientAddress(socket, null, trusted));
   });
@@ -76,7 +76,7 @@ describe('the client address', () => {
   });
 });
 
-describe('what a client is counted under', () => {
+describe('the key under which a client is counted', () => {
   it.each([
     ['203.0.113.7', '203.0.113.7'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],

@@ -32,7 +32,7 @@ it('an answer is described by what it contains, from the summary or the name of 
   });
 });
 
-it('each answer has a sentence of its own, and none a general one', () => {
+it('each answer has its own sentence instead of a general one', () => {
   const all = Object.entries(texts);
   expect(all.length).toBeGreaterThan(200);
   expect(

@@ -73,7 +73,7 @@ it('a refused credential is logged with its reason, and never with the credentia
   expect(JSON.stringify(logged)).not.toContain(body.token);
 });
 
-it('an error without a reason is not logged: the answer says all', async () => {
+it('an error without a reason is not logged, because the answer is complete', async () => {
   expect((await t.call('GET', '/agents/agt_0', { as: await t.user() })).status).toBe(404);
   expect((await t.call('POST', '/sign-in', { body: {} })).status).toBe(400);
   expect(refusals()).toEqual([]);

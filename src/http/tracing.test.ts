@@ -116,7 +116,7 @@ afterAll(() => {
 });
 
 describe('OpenTelemetry', () => {
-  it('one span for each request, below that of the caller, without what the URL contains', async () => {
+  it('one span for each request, below the span of the caller, without content of the URL', async () => {
     const agent = await t.agent(owner, { permissions: [{ resource: 'x', actions: ['read'] }] });
     recorded.length = 0;
     const body = { action: 'read', resource: 'x' };

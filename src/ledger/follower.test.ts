@@ -125,7 +125,7 @@ it('goes as far as it may now, and further when it may', async () => {
   expect(read).toEqual(upTo(5));
 });
 
-it('goes on after an error in the background, and begins nothing after it is stopped', async () => {
+it('continues after an error in the background, and starts no work after it is stopped', async () => {
   const t = await createTestService();
   const { ledger } = t.legate.platform;
   await ledger.maintain((db) => setPosition(db, NAME, 0));
@@ -164,7 +164,7 @@ it('a stop does not wait for a pause', async () => {
   expect([await caughtUp, read]).toEqual([1, [1]]);
 });
 
-it('takes in what was committed during a slice from memory', async () => {
+it('processes commits during a slice from memory', async () => {
   const t = await createTestService();
   const { database, ledger } = t.legate.platform;
   const [direct, read]: [number[], number[]] = [[], []];

@@ -23,7 +23,7 @@ const recorded = async (): Promise<unknown[]> => {
   return rows.map(({ type, data }) => (type === 'audit' ? type : JSON.parse(data ?? '{}').server));
 };
 
-it('events join the next batch of decisions, or get a commit of their own', async () => {
+it('events join the next batch of decisions, or get their own commit', async () => {
   const { ledger } = t.legate.platform;
   const agent = await t.agent(await t.user());
   const ask = () => t.legate.authorize({ agentId: agent.id, action: 'read', resource: 'x' });

@@ -13,7 +13,7 @@ const filled = (...spans: [number, number][]) => {
 };
 const seqs = (rows: { seq: number }[] | undefined) => rows?.map(({ seq }) => seq);
 
-it('returns the rows of a slice that lies in several commits, and keeps what comes after it', () => {
+it('returns the rows of a slice that spans several commits, and keeps later rows', () => {
   const recent = filled([1, 3], [4, 4], [5, 9]);
   expect(seqs(recent.slice(2, 6))).toEqual([2, 3, 4, 5, 6]);
   expect(seqs(recent.slice(7, 9))).toEqual([7, 8, 9]);

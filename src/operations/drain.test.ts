@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createTestService } from '../../test/support/service.ts';
 
 describe('drain', () => {
-  it('makes the service not ready at once, notifies open streams, and goes on to answer', async () => {
+  it('immediately makes the service not ready, notifies open streams, and still answers requests', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const headers = { authorization: `Bearer ${alice.token}`, accept: 'text/event-stream' };

@@ -84,7 +84,7 @@ it('instances with different public addresses are reported by log, metric and GE
 });
 
 describe('GET /metrics without the database', () => {
-  it('has what is counted in memory', async () => {
+  it('contains the counts in memory', async () => {
     const t = await createTestService({ config: { metrics: { token: 'a metrics token of some length' } } });
     await t.legate.platform.database.close();
     const r = await t.call('GET', '/metrics', { as: 'a metrics token of some length' });

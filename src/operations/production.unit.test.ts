@@ -53,7 +53,7 @@ describe('settings that production refuses', () => {
     expect(of({ LEGATE_DATA_DIR: scratch }).refused).toEqual([]);
   });
 
-  it('several problems at once', () => {
+  it('several problems together', () => {
     expect(
       of({ LEGATE_BASE_URL: undefined, LEGATE_METRICS_TOKEN: 'x', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' }).refused,
     ).toHaveLength(3);

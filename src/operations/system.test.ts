@@ -59,7 +59,7 @@ describe('GET /health/ready', () => {
     expect(r.headers.get('retry-after')).toBe('1');
   });
 
-  it('503 while the schema is behind', async () => {
+  it('503 while the schema is outdated', async () => {
     const t = await createTestService();
     const { database } = t.legate.platform;
     const behind = [503, { status: 'unavailable', checks: { ...OK, schema: 'behind' } }];

@@ -80,7 +80,7 @@ describe('the example of signed-note [C2SP signed-note]', () => {
     "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n\n" +
     '— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n';
 
-  it('has a signature that is right, and is no checkpoint', () => {
+  it('has a valid signature, but is not a checkpoint', () => {
     const open = (text: string) => () => openCheckpoint(text, policyOfKeys([key]));
     expect(open(note)).toThrow('The size is not a canonical decimal number.');
     expect(open(note.replace('answer', 'Answer'))).toThrow('The signature of PeterNeumann is wrong.');

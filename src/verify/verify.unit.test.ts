@@ -217,7 +217,7 @@ describe('consistency', () => {
 });
 
 describe('the command', () => {
-  it('says what is proven and what is not, and exits with 0, 1 or 2', () => {
+  it('reports what is proven and what is not, and exits with 0, 1 or 2', () => {
     const dir = mkdtempSync(join(tmpdir(), 'legate-verify-'));
     onTestFinished(() => rmSync(dir, { recursive: true }));
     const write = (name: string, text: string): string => {

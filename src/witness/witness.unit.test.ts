@@ -58,7 +58,7 @@ describe('a witness [C2SP tlog-witness]', () => {
       }
   });
 
-  it('says which size it knows if the old size is another, also to who begins with 0', () => {
+  it('answers with its size if the old size differs, also if that is 0', () => {
     const witness = open();
     witness.addCheckpoint(requestOf(0, leaves(4)));
     for (const from of [0, 3, 5])
@@ -83,7 +83,7 @@ describe('a witness [C2SP tlog-witness]', () => {
     expect(witness.addCheckpoint(requestOf(4, leaves(6))).status).toBe(200);
   });
 
-  it('keeps both notes of a fork whatever the old size says', () => {
+  it('keeps both notes of a fork, regardless of the old size', () => {
     const witness = open();
     witness.addCheckpoint(requestOf(0, leaves(4)));
     const forked = [...leaves(2), ...leaves(2, 'other')];

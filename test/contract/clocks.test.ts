@@ -32,7 +32,7 @@ async function world(): Promise<TwoClocks> {
 }
 
 describe('an instance whose clock is wrong', () => {
-  it('by seconds: records with the time of the database and says so once', async () => {
+  it('by seconds: records with the time of the database and logs this once', async () => {
     const { right, own, b, agent, warnings } = await world();
     own.advance(10_000);
     for (let i = 0; i < 3; i++) expect((await ask(b, agent)).body.allowed).toBe(true);
@@ -61,7 +61,7 @@ describe('an instance whose clock is wrong', () => {
 });
 
 describe('a ledger whose time is ahead', () => {
-  it('stands still, says so, and is set back by a reset that leaves an event', async () => {
+  it('does not advance, reports this, and is set back by a reset with an event', async () => {
     const { right, own, a, b, agent, warnings } = await world();
     for (const clock of [right, own]) clock.advance(86_400_000);
     await ask(a, agent);
@@ -91,7 +91,7 @@ describe('a ledger whose time is ahead', () => {
 });
 
 if (dialect === 'postgres')
-  it('the head row comes with the time of the database server', async () => {
+  it('the head row is read with the time of the database server', async () => {
     const t = await createTestService();
     const { database } = t.legate.platform;
     if (database.dialect !== 'postgres') throw new Error('this is a test for PostgreSQL');

@@ -83,7 +83,7 @@ const onSqlite = (): void => {
     expect(answers).toBe(2);
   });
 
-  it('503 for ever once the disk has failed to write, since nobody knows what is on it', async () => {
+  it('503 permanently after a failed write to disk, because its content is unknown', async () => {
     const w = await world();
     let fails = true;
     const error = new Error('EIO: i/o error, fdatasync');
@@ -209,7 +209,8 @@ const onPostgres = (): void => {
     });
     for (let i = 0; i < 20; i++) {
       await killer.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'legate' and pid <> pg_backend_pid()",
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and ' +
+          "application_name = 'legate' and pid <> pg_backend_pid()",
       );
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -282,7 +283,8 @@ const onPostgres = (): void => {
       await expect
         .poll(async () => {
           const { rows } = await holder.query<{ pid: number }>(
-            "select pid from pg_stat_activity where datname = current_database() and application_name = 'legate' and wait_event_type = 'Lock'",
+            "select pid from pg_stat_activity where datname = current_database() and application_name = 'legate' and " +
+              "wait_event_type = 'Lock'",
           );
           frozen = rows.map((r) => r.pid);
           return frozen.length;

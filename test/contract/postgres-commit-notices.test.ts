@@ -50,7 +50,7 @@ describe('commits of other instances', () => {
     await stream.close();
   });
 
-  it('are told only to instances with streams, which share one query for them', async () => {
+  it('are sent only to instances with streams, which share one query for them', async () => {
     withoutPolling();
     const a = await createTestService();
     const b = await createTestService({ sameDatabaseAs: a });

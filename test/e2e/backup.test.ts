@@ -87,7 +87,7 @@ describe('legate backup and restore', () => {
     },
   );
 
-  it('refuses a folder that is no backup, another installation’s keys, and commands without a folder', async () => {
+  it('refuses a folder that is not a backup, another installation’s keys, and commands without a folder', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     await running.stop();

@@ -38,7 +38,7 @@ describe('legate', () => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  it('says what a mistyped command may have meant, and what follows half a command', async () => {
+  it('suggests the command that was mistyped, and completions of an incomplete command', async () => {
     expect((await legate(['migrat'])).stderr).toContain('Did you mean migrate?');
     const half = await legate(['admin']);
     expect(half.code).toBe(64);
@@ -59,7 +59,7 @@ describe('legate', () => {
 
 describe('commands that read, in a folder without data', () => {
   it.each([[['developer-token']], [['admin', 'token']], [['keys', 'list']], [['keys', 'rotate']]])(
-    '%j says where it looked, and creates nothing',
+    '%j names the place where it looked, and creates nothing',
     async (args) => {
       const cwd = scratchFolder();
       const { code, stdout, stderr } = await legate(args, { cwd });
@@ -289,7 +289,7 @@ describe('legate migrate', () => {
 });
 
 describe('legate openapi', () => {
-  it('prints what the service serves', async () => {
+  it('prints the same document as the service', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     const served = await (await fetch(`${running.url}/openapi.json`)).json();

@@ -93,7 +93,7 @@ describe.skipIf(chromiumPath === undefined)('identity providers and workloads in
     await context.close();
   });
 
-  it('lets an owner trust a workload, names what is wrong with it, and ends the trust', async () => {
+  it('lets an owner trust a workload, shows its problems, and ends the trust', async () => {
     const { users, agents } = service.legate;
     const { id: ownerId } = await users.create({ email: 'owner@example.com', password });
     const send = await signedIn();

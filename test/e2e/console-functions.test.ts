@@ -11,7 +11,7 @@ import { writerOf } from '../../console/src/screens/writer-of.ts';
 import { patternMatches } from '../../src/authorization/permissions/index.ts';
 
 describe('the filter of the audit screen', () => {
-  it('reads keys, quotes, negation and times, and names what it does not know', () => {
+  it('reads keys, quotes, negation and times, and names unknown words', () => {
     expect(
       parseFilter('agent:agt_x -result:allowed resource:"db:a b" since:2026-11-01T10:00Z foo -until:2026-11-02'),
     ).toEqual({
@@ -45,7 +45,7 @@ describe('the comparison of a call with earlier ones', () => {
   });
 });
 
-describe('what a permission covers', () => {
+describe('the coverage of a permission', () => {
   const pattern = fc
     .array(fc.constantFrom('a', 'b', '*'), { minLength: 1, maxLength: 4 })
     .map((segments) => segments.join(':'));
@@ -95,7 +95,7 @@ describe('the outlook of a budget', () => {
     expect(forecast({ ...day, used: 40 }, monday + 10 * HOUR, profile).atReset).toBeCloseTo(200);
     expect(forecast(day, monday + 18 * HOUR, profile)).toEqual({ atReset: 20, reachedAt: undefined });
   });
-  it('never falls below what is used, and reaches the limit inside the window or not at all', () => {
+  it('is never below the current usage, and reaches the limit inside the window or not at all', () => {
     const amount = fc.integer({ min: 0, max: 1000 });
     fc.assert(
       fc.property(amount, amount, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (spent, limit, share) => {
@@ -109,7 +109,7 @@ describe('the outlook of a budget', () => {
       }),
     );
   });
-  it('knows the windows of the service', () => {
+  it('uses the windows of the service', () => {
     expect(windowStart('hour', monday)).toBe(monday - HOUR);
     expect(windowStart('day', monday)).toBe(monday - 24 * HOUR);
     expect(windowStart('month', Date.UTC(2026, 2, 1))).toBe(Date.UTC(2026, 1, 1));

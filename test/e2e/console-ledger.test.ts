@@ -5,7 +5,7 @@ import { pagesService } from '../support/pages-service.ts';
 describe.skipIf(chromiumPath === undefined)('the sealed ledger in the console', () => {
   const service = pagesService({ users: { requireSecondFactor: 'none' } });
 
-  it('shows what will be erased, erases a decision and then the person, and marks what was erased', async () => {
+  it('shows the effects of an erasure, erases a decision and then the person, and marks erased data', async () => {
     const { users, agents, audit } = service.legate;
     const password = 'correct horse battery';
     await users.create({ email: 'admin@example.com', password, role: 'admin' });

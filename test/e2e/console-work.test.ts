@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
-  it('counts down by the clock of the service, and says what happened to an approval decided elsewhere', async () => {
+  it('counts down by the clock of the service, and shows the outcome of an approval decided elsewhere', async () => {
     const agent = await newAgent('asks', [
       { resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } },
     ]);
@@ -128,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
-  it('shows what a delegation passes on, what of it has no effect, and asks for the name before others lose', async () => {
+  it('shows the permissions of a delegation and those without effect, and asks for the name before others lose permissions', async () => {
     const source = await newAgent('source', [
       { resource: 'db:*', actions: ['read'] },
       { resource: 'mail:*', actions: ['send'] },
@@ -164,7 +164,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
-  it('revokes several agents after one preview of what they take away together', async () => {
+  it('revokes several agents after one preview of their combined effects', async () => {
     const permissions = [{ resource: 'joint:*', actions: ['read'] }];
     const sources = [await newAgent('joint one', permissions), await newAgent('joint two', permissions)];
     const target = await newAgent('joint heir');

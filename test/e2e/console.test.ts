@@ -109,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
-  it('leads to a screen, an agent or an id with the keyboard', async () => {
+  it('opens a screen, an agent or an id with the keyboard', async () => {
     const { page, context } = await openAs('admin');
     await go(page, '');
     await page.keyboard.press('g');
@@ -155,7 +155,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     ['/signals', '/signals/anomalies'],
     ['/connections', '/connections/servers'],
     ['/people', '/people/users'],
-  ])('leads from %s to its first tab', async (area, first) => {
+  ])('redirects from %s to its first tab', async (area, first) => {
     const { page, context } = await openAs('admin');
     await go(page, area);
     expect(new URL(page.url()).pathname).toBe(`/console${first}`);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { root, run } from '../support/cli.ts';
 
 describe('examples/delegation', () => {
-  it('prints what docs/delegation.md says', async () => {
+  it('prints the output in docs/delegation.md', async () => {
     const wanted = /```text\n(.*?)```/s.exec(readFileSync(join(root, 'docs/delegation.md'), 'utf8'))?.[1];
     expect(await run([process.execPath, 'examples/delegation/delegation.mjs'], { cwd: root })).toEqual({
       code: 0,

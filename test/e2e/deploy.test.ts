@@ -121,7 +121,7 @@ describe.skipIf(!hasCaddy())('two instances in production and Caddy with deploy/
 });
 
 describe('legate check --url', () => {
-  it('finds what a proxy breaks', async () => {
+  it('finds problems that a proxy causes', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd, env: { LEGATE_HTTP_TRUSTED_PROXIES: '127.0.0.1' } });
     const { port } = new URL(running.url);
@@ -168,7 +168,7 @@ describe('legate check --url', () => {
     }
   });
 
-  it('refuses what is not an address, and says why one cannot be reached', async () => {
+  it('refuses an invalid address, and reports why an address cannot be reached', async () => {
     expect((await legate(['check', '--url', 'legate.example.com'])).code).toBe(64);
     const away = await legate(['check', '--url', `http://localhost:${await freePort()}`]);
     expect([away.code, away.stdout]).toEqual([1, expect.stringContaining('the connection is refused')]);
@@ -212,7 +212,7 @@ describe('deploy/', () => {
     expect((stdout + stderr).split('\n').filter((line) => /legate\S*\.(service|timer)/.test(line))).toEqual([]);
   });
 
-  it('the daily backup makes a folder of its own', async () => {
+  it('the daily backup creates its own folder', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     await running.stop();

@@ -109,7 +109,7 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
   expect(await service.stop()).toBe(0);
 }, 60_000);
 
-it('legate gateway refuses what is not clear', async () => {
+it('legate gateway refuses ambiguous arguments', async () => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'mcp.json'), '{"mcpServers":{"a":{"command":"x","comand":"y"}}}');
   writeFileSync(join(cwd, 'headers'), 'no header');

@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
   });
   afterAll(() => browser?.close());
 
-  it('leads a new user, by what it prints alone, to calls that are allowed, refused and approved on a phone', async () => {
+  it('with only the printed text, a new user gets to calls that are allowed, refused and approved on a phone', async () => {
     const cwd = folderOfNotes();
     const service = await serve({
       cwd,

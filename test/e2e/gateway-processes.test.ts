@@ -94,7 +94,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('a process is in a group of its own, which ends with all that it started, also in another group', async () => {
+it('a process is in its own group, and ends together with all processes that it started, also in other groups', async () => {
   const agent = await newAgent();
   const pids = await processesOf(agent, 'family');
   expect(pids.map(isAlive)).toEqual([true, true, true]);

@@ -59,7 +59,7 @@ async function start() {
   return { service, send, call, pids, audit: () => fetchFrom('GET', '/audit?limit=1', token) };
 }
 
-it('a process of an MCP server ends when the gateway is killed, with what it has started', async () => {
+it('a process of an MCP server and its child processes end when the gateway is killed', async () => {
   const { service, pids } = await start();
   service.process.kill('SIGKILL');
   await expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([]);

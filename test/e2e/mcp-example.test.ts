@@ -49,12 +49,13 @@ const byForms =
   };
 
 describe('examples/mcp-server, by its README', () => {
-  it('leads from 401 to a tool call with its client, and the doctor finds the whole way in order', async () => {
+  it('its client gets from 401 to a tool call, and the doctor finds no problem', async () => {
     const { running, base, url } = await startExample();
     const refused = await fetch(url, { method: 'POST' });
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
       401,
-      `Bearer scope="mcp:read mcp:execute", issuer="${base}", resource="${url}", resource_metadata="${base}/.well-known/oauth-protected-resource/notes/mcp"`,
+      `Bearer scope="mcp:read mcp:execute", issuer="${base}", resource="${url}", ` +
+        `resource_metadata="${base}/.well-known/oauth-protected-resource/notes/mcp"`,
     ]);
 
     const person = new WebPerson();
@@ -118,7 +119,7 @@ describe('examples/mcp-server, by its README', () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it.skipIf(chromiumPath === undefined)('in Chromium: sign up, allow, and the terminal goes on', async () => {
+  it.skipIf(chromiumPath === undefined)('in Chromium: sign up, allow, and the terminal continues', async () => {
     const { running, url } = await startExample();
     const browser = await openChromium();
     try {
@@ -179,7 +180,7 @@ describe('legate doctor', () => {
     }
   });
 
-  it('says so when nobody answers', async () => {
+  it('reports that nobody answers', async () => {
     const { code, stdout } = await legate(['doctor', `http://127.0.0.1:${await freePort()}/mcp`, '--no-login']);
     expect([code, stdout]).toEqual([1, expect.stringContaining('✗ connection: no answer from')]);
   });

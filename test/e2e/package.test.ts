@@ -40,7 +40,7 @@ beforeAll(() => {
 });
 
 describe('the packed package', () => {
-  it('carries what it needs and nothing else', () => {
+  it('contains only what it needs', () => {
     for (const file of [
       'package.json',
       'README.md',
@@ -100,7 +100,8 @@ describe('the packed package', () => {
         'export const made = client.agents.create({ ownerId: "usr_1", type: "service", permissions: [] });',
         'export const isTheirs = (error: unknown): boolean => error instanceof ClientError;',
         'export const legate: Legate = await createLegate({ baseUrl: "https://auth.example.com", env: {} });',
-        "export const inProcess = guardFor(legate, { agent: (context: { agentId: string }) => context.agentId, app: 'notes' });",
+        'export const inProcess = guardFor(legate, { agent: (context: { agentId: string }) => context.agentId, app: ' +
+          "'notes' });",
         'export const { port } = await listen(legate, { port: 0, host: "127.0.0.1" });',
         'export const guard = protectMcp;',
         'export const isOurs = (error: unknown): boolean => error instanceof LegateError;',
@@ -136,7 +137,8 @@ describe('the packed package', () => {
 
   it('can be imported', () => {
     const source =
-      "import('legate').then(async (m) => { const l = await m.createLegate({ dataDir: 'imported' }); await l.close(); console.log(Object.keys(m).sort().join()) })";
+      "import('legate').then(async (m) => { const l = await m.createLegate({ dataDir: 'imported' }); await " +
+      'l.close(); console.log(Object.keys(m).sort().join()) })';
     const names = run(process.execPath, ['-e', source], home).trim().split(',');
     expect(names).toEqual(
       expect.arrayContaining([

@@ -23,7 +23,7 @@ const STEPS = [
 /** Far more than any step needs. */
 const MAX_CALLS = 200;
 
-it('kill -9 between any two steps of sealing loses no row, and never leads to two trees of one size', async () => {
+it('kill -9 between any two steps of sealing loses no row, and never causes two trees of one size', async () => {
   const cwd = scratchFolder();
   const dataDir = join(cwd, '.legate');
   const env = {

@@ -10,7 +10,7 @@ const output = block('console').slice(block('console').indexOf('\n') + 1);
 const env = { LEGATE_ADMIN_EMAIL: 'ada@example.com', LEGATE_ADMIN_PASSWORD: 'correct horse battery staple' };
 
 describe('legate seed', () => {
-  it('does what docs/seed.md says, once, in the database of the folder', async () => {
+  it('behaves as described in docs/seed.md, once, in the database of the folder', async () => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, 'seed.yaml'), block('yaml'));
     const seed = (...more: string[]) => legate(['seed', 'seed.yaml', ...more], { cwd, env });

@@ -13,7 +13,7 @@ const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 const json = { 'content-type': 'application/json' };
 
 describe('the first start', () => {
-  it('makes the data folder, says where everything is, and gives a link that makes the administrator', async () => {
+  it('creates the data folder, prints all addresses, and prints a link that creates the administrator', async () => {
     const cwd = scratchFolder();
     const first = await serve({ cwd });
     const data = join(cwd, '.legate');
@@ -59,7 +59,8 @@ describe('the first start', () => {
     const second = await serve({ cwd });
     expect(second.output()).not.toContain('/setup');
     console.log(
-      `first start ready after ${Math.round(first.readyAfterMs)} ms, second after ${Math.round(second.readyAfterMs)} ms`,
+      `first start ready after ${Math.round(first.readyAfterMs)} ms, second after ${Math.round(second.readyAfterMs)} ` +
+        `ms`,
     );
     expect((await fetch(`${second.url}/users`, { headers: { authorization: `Bearer ${made.token}` } })).status).toBe(
       200,
@@ -102,7 +103,7 @@ describe('the first start', () => {
 });
 
 describe('secrets.json', () => {
-  it('is the same for eight processes that make it at once', async () => {
+  it('is the same for eight processes that create it concurrently', async () => {
     const cwd = scratchFolder();
     const [dir, ready, go] = ['data', 'ready', 'go'].map((name) => join(cwd, name)) as [string, string, string];
     mkdirSync(ready);
@@ -158,7 +159,7 @@ describe('npm start', () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it('stops with exit code 0 when npm is told to, and leaves nothing running', async () => {
+  it('stops with exit code 0 when npm gets a signal, and leaves nothing running', async () => {
     const running = await serve({
       cwd: root,
       command: ['npm', 'start'],
@@ -297,7 +298,7 @@ describe('a configuration that does not fit', () => {
     expect(stderr).not.toMatch(/\n\s+at |pa55word/);
   });
 
-  it('PORT=0 takes a free port and says which', async () => {
+  it('PORT=0 takes a free port and prints it', async () => {
     const cwd = scratchFolder();
     const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
     const child = spawn(process.execPath, [PROGRAM, 'serve'], { cwd, env: { PATH, HOME, PORT: '0' } });
@@ -331,7 +332,7 @@ describe('NODE_ENV=production', () => {
     expect(existsSync(join(cwd, '.legate'))).toBe(false);
   });
 
-  it('legate check says the same without starting, in development too', async () => {
+  it('legate check reports the same without starting, also in development', async () => {
     const { NODE_ENV: _, ...development } = env;
     for (const given of [env, development]) {
       const { code, stdout } = await legate(['check'], { env: given });
@@ -348,7 +349,7 @@ describe('NODE_ENV=production', () => {
     expect([good.code, good.stdout]).toEqual([0, 'Production would start with this configuration.\n']);
   });
 
-  it('starts safely, and says production', async () => {
+  it('starts safely, and prints production', async () => {
     const cwd = scratchFolder();
     const env = {
       NODE_ENV: 'production',

@@ -86,7 +86,7 @@ describe('SIGTERM', () => {
     expect(performance.now() - stoppedAt).toBeLessThan(10_000);
   });
 
-  it('a second one exits at once', async () => {
+  it('a second one exits immediately', async () => {
     const running = await serve({ cwd: scratchFolder() });
     await halfARequest(running);
     running.process.kill('SIGTERM');
@@ -120,7 +120,7 @@ describe('SIGTERM with shutdown.drainSeconds', () => {
     expect(await stopped).toBe(0);
   });
 
-  it('answers on open connections after its port has closed, and says that they end', async () => {
+  it('answers on open connections after its port has closed, and announces their end', async () => {
     const running = await serve({ cwd: scratchFolder(), env: { LEGATE_SHUTDOWN_DRAIN_SECONDS: '1' } });
     const { hostname, port } = new URL(running.url);
     const connectionTo = (): Promise<Socket | undefined> =>
@@ -148,7 +148,7 @@ describe('SIGTERM with shutdown.drainSeconds', () => {
     expect(await stopped).toBe(0);
   });
 
-  it('a second signal ends it at once', async () => {
+  it('a second signal ends it immediately', async () => {
     const running = await serve({ cwd: scratchFolder(), env: { LEGATE_SHUTDOWN_DRAIN_SECONDS: '600' } });
     running.process.kill('SIGTERM');
     await draining(running);

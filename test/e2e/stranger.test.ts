@@ -58,7 +58,7 @@ it('the verifier is one file that needs the file system and hashes of Node, and 
   expect(source).not.toMatch(/\b(import|require)\s*\(|^(import|export) \S*\s*["']|getBuiltinModule/m);
 });
 
-it('a stranger without network reads from a proof what was decided, between which times, and by which keys', async () => {
+it('a stranger without network reads the decision, its time range and its keys from a proof', async () => {
   const dataDir = join(scratchFolder(), '.legate');
   const first = await start(dataDir, {});
   const [key = ''] = (await first.ledger.keys()).keys;
@@ -151,7 +151,7 @@ it('a stranger without network reads from a proof what was decided, between whic
   ]);
 });
 
-it('of rows that were recorded before sealing began, the verifier says that they were sealed afterwards', async () => {
+it('the verifier reports rows from before sealing began as sealed afterwards', async () => {
   const dataDir = join(scratchFolder(), '.legate');
   const unsealed = await start(dataDir, { seal: 'off' });
   const agent = await createAgent(unsealed);

@@ -162,7 +162,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   expect(await running.stop()).toBe(0);
 }
 
-it('a stream survives restarts and kill -9: received is what was committed, in its order, once (SQLite)', () =>
+it('a stream continues after restarts and kill -9: each committed event arrives once and in order (SQLite)', () =>
   survive({}));
 
 it('a stream survives restarts and kill -9, also on another instance than the one that ends (PostgreSQL)', async () => {

@@ -23,7 +23,7 @@ describe('the tour', () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it('legate tour: says so when nothing answers', async () => {
+  it('legate tour: reports that nothing answers', async () => {
     const { code, stderr } = await legate(['tour', '--url', 'http://127.0.0.1:9']);
     expect(code).toBe(1);
     expect(stderr).toContain('npm start');
@@ -40,7 +40,7 @@ describe('the tour', () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("the README's, by copy and paste: each command answers what it should", async () => {
+  it("the README's, by copy and paste: each command gives the expected answer", async () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8');
     const block = readme.match(/<!-- tour:begin[^>]*-->\s*```bash\n([\s\S]*?)```\s*<!-- tour:end -->/)?.[1] ?? '';
     expect(block).toContain('curl');

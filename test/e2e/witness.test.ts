@@ -32,7 +32,7 @@ async function startWitness(cwd: string, name: string, port: number, ledgerKey: 
   return { vkey, text, kill: (signal: NodeJS.Signals) => child.kill(signal), exit };
 }
 
-it('legate witness remembers what it saw over kill -9, and legate verify demands its cosignature', async () => {
+it('legate witness keeps its checkpoints over kill -9, and legate verify requires its cosignature', async () => {
   const [folder, cwd] = [scratchFolder(), scratchFolder()];
   const dataDir = join(folder, '.legate');
   const port = await freePort();
@@ -86,7 +86,7 @@ it('legate witness remembers what it saw over kill -9, and legate verify demands
   expect(await second.exit).toBe(0);
 });
 
-it('legate witness says what it needs', async () => {
+it('legate witness names missing options', async () => {
   for (const [args, said] of [
     [[], /--name .* --log/],
     [['--name', 'w'], /--name .* --log/],

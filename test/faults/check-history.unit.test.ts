@@ -72,7 +72,7 @@ describe('rights', () => {
     expect(check({ operations, ledger: [row(1, 'x'), row(2, 'y')] })).toEqual([]);
   });
 
-  it('rejects the refusal of a right that was given and whose end has not begun', () => {
+  it('rejects the refusal of a granted right whose end has not begun', () => {
     const operations = [at(1, 2, granted('agent')), at(3, 4, asked('x', false)), at(5, 6, ended('agent'))];
     expect(check({ operations, ledger: [row(1, 'x', { result: 'denied' })] })).toEqual(['what was given holds']);
   });
@@ -112,7 +112,7 @@ describe('decisions', () => {
     ]);
   });
 
-  it('rejects a decision that precedes one whose answer it began after', () => {
+  it('rejects a decision that precedes an earlier answered one', () => {
     const operations = [at(1, 2, asked('x', true)), at(3, 4, asked('y', true))];
     expect(check({ operations, ledger: [row(1, 'y'), row(2, 'x')] })).toEqual(['recorded in order']);
     const overlapping = [at(1, 5, asked('x', true)), at(3, 4, asked('y', true))];

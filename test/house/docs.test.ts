@@ -109,7 +109,7 @@ describe('docs/events.md', () => {
 });
 
 describe('docs/decisions/0007-dependencies.md', () => {
-  it('says of each package in production what it replaces', () => {
+  it('lists for each package in production what it replaces', () => {
     const { dependencies } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'));
     const text = readFileSync(docs('decisions/0007-dependencies.md'), 'utf8');
     const rows = [...text.matchAll(/^\| ([\w@./-]+) \| .+ \|$/gm)].map(([, name]) => name);

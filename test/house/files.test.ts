@@ -55,7 +55,7 @@ it('no comment has a line of more than 120 columns', () => {
   expect(wide.map(({ at }) => at)).toEqual([]);
 });
 
-it('each area of src/ says in its index.ts what it is for, and names its folders', () => {
+it('each area of src/ describes its purpose in its index.ts, and names its folders', () => {
   const src = resolve(root, 'src');
   const folders = (path: string): string[] =>
     readdirSync(path, { withFileTypes: true })

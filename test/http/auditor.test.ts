@@ -96,7 +96,7 @@ describe('the role auditor', () => {
     expect((await t.call('GET', `/agents/${agent.id}`, { as: owner })).body.name).toBe('agent');
   });
 
-  it('holds API tokens of its own, which read', async () => {
+  it('has its own API tokens, which can only read', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const auditor = await auditorOf(t);

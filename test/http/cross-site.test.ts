@@ -72,7 +72,7 @@ describe('a change by cookie', () => {
   });
 
   it.each(unsafe.filter(({ route }) => route.access !== 'public').map((m) => [name(m), m] as const))(
-    '%s is refused from another site, whatever it says',
+    '%s is refused from another site, regardless of its headers',
     async (_, { route, path }) => {
       for (const headers of [{ origin: EVIL }, { origin: 'null' }, {}])
         expect(isCrossSite(await byCookie(route.method, addressOf(path), headers, {}))).toBe(true);
@@ -126,7 +126,7 @@ describe('a page of a trusted origin (CORS)', () => {
     'access-control-request-headers': 'content-type',
   });
 
-  it('may ask before, and is told what it may send', async () => {
+  it('may send a preflight request, and gets the allowed headers', async () => {
     for (const [path, methods] of [
       ['/agents', 'POST, GET, HEAD'],
       ['/agents/agt_x', 'GET, PATCH, DELETE, HEAD'],
@@ -149,7 +149,7 @@ describe('a page of a trusted origin (CORS)', () => {
     }
   });
 
-  it('reads every answer, with the cookie: what is done, refused and not there', async () => {
+  it('reads every answer, with the cookie: success, refusal and 404', async () => {
     const headers = { origin: TRUSTED, 'sec-fetch-site': 'same-site' };
     const answers = [
       await byCookie('GET', '/auth/sessions', headers),
@@ -215,7 +215,7 @@ describe('a page of a trusted origin (CORS)', () => {
     },
   );
 
-  it('over a socket too, where the busiest addresses have a way of their own', async () => {
+  it('also over a socket, where the busiest addresses have a fast path', async () => {
     const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
     const as = { authorization: `Bearer ${token}`, origin: TRUSTED };
     const question = {
@@ -263,7 +263,7 @@ describe('signing somebody in from another site (login CSRF)', () => {
 });
 
 describe('a session cookie that was there before (session fixation)', () => {
-  it('is never the one that a sign-in gives, and gets nothing from it', async () => {
+  it('is never the one that a sign-in creates, and gains nothing from it', async () => {
     const planted = (await t.call('POST', '/sign-up', { body: { email: 'mallory@example.com', password } })).body;
     const ways: [string, unknown][] = [
       ['/sign-in', { email, password }],
@@ -299,7 +299,8 @@ describe('the cookie on https', () => {
       `__Host-${https.database.name}_session=${r.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=2592000`,
       expect.stringMatching(
         new RegExp(
-          `^__Host-${https.database.name}_known_device=[^;]+; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=15552000$`,
+          `^__Host-${https.database.name}_known_device=[^;]+; Path=/; HttpOnly; SameSite=Lax; Secure; ` +
+            `Max-Age=15552000$`,
         ),
       ),
     ]);

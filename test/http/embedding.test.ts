@@ -62,7 +62,7 @@ async function listening(handler: RequestListener): Promise<string> {
 }
 
 describe('the types of the package', () => {
-  it('have a name for what the functions take and give', async () => {
+  it('have names for the arguments and results of the functions', async () => {
     const { dir, url, name } = await newTestDatabase();
     const input: LegateInput = { dataDir: dir, databaseUrl: url, service: { name } };
     const legate = await createLegate(input);
@@ -154,7 +154,7 @@ describe('createLegate and the environment', () => {
     await expect(created(await place())).rejects.toThrow('LEGATE_USERS_SIGNUP is not a known option');
   });
 
-  it('is in production when NODE_ENV says so: unsafe settings stop it, others are warned of', async () => {
+  it('is in production if NODE_ENV is production: unsafe settings stop it, others cause warnings', async () => {
     vi.stubEnv('NODE_ENV', 'production');
     await expect(created(await place())).rejects.toThrow('LEGATE_BASE_URL is not set');
     const secret = randomBytes(32).toString('base64url');
@@ -243,7 +243,7 @@ describe('nodeListener', () => {
     expect(rows).toEqual([{ ip: '127.0.0.1' }, { ip: '127.0.0.1' }]);
   });
 
-  it('answers 500 at once, and says why in the log, when a body parser was faster', async () => {
+  it('answers 500 immediately, and logs the reason, when a body parser was faster', async () => {
     const said: unknown[] = [];
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields: object) => void said.push(fields) };
     const t = await createTestService({ config: { users: { allowExternalOwners: true } }, log });

@@ -133,7 +133,7 @@ describe('versions of resources', () => {
     expect(all.filter((r) => r.status === 412)).toHaveLength(49);
   });
 
-  it('follow RFC 9110, section 13.1.1: *, lists, weak tags, and what is neither', async () => {
+  it('follow RFC 9110, section 13.1.1: *, lists, weak tags, and invalid values', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const path = `/agents/${agent.id}`;

@@ -113,7 +113,7 @@ describe('GET /auth/session over a socket and through fetch', () => {
     expect([await ask(), await ask()]).toEqual([401, 401]);
   });
 
-  it('shows at once what changed of the person', async () => {
+  it('immediately shows changes of the person', async () => {
     const { token, user } = (await t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } })).body;
     const name = async () =>
       (

@@ -112,7 +112,7 @@ describe('what every list can be asked for', () => {
     },
   );
 
-  it('a page of audit entries goes on with the same filter alone', async () => {
+  it('a page of audit entries continues only with the same filter', async () => {
     const first = await t.call('GET', `/audit?tenantId=${tenant}&limit=30`, { as: admin });
     const next = /<([^>]+)>/.exec(first.headers.get('link') ?? '')?.[1] as string;
     const second = await t.call('GET', next, { as: admin });

@@ -84,7 +84,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     await client.close();
   });
 
-  it('is bound to what the agent may do: a tool that is taken from it is gone from its list, and refused', async () => {
+  it("is limited to the agent's permissions: a removed tool is no longer listed, and refused", async () => {
     const person = new WebPerson();
     const { token: session } = await person.signUp(base);
     const client = await connect(endpoint, provider(), person);
@@ -100,7 +100,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     await client.close();
   });
 
-  it('is 401 at once when the grant, the agent or the account ends', async () => {
+  it('is 401 immediately when the grant, the agent or the account ends', async () => {
     const admin = await t.admin();
     const ends: Record<string, (o: { session: string; agentId: string; userId: string }) => Promise<unknown>> = {
       grant: async ({ session }) => {
@@ -127,7 +127,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     }
   });
 
-  it('goes on by its refresh token once the access token has expired', async () => {
+  it('continues with its refresh token once the access token has expired', async () => {
     const person = new WebPerson();
     await person.signUp(base);
     const auth = provider();
@@ -173,7 +173,7 @@ describe('a token of one server', () => {
 });
 
 describe('mcp.validateToken', () => {
-  it('gives what specification 2.9 names, and nothing for a scope that was not granted', async () => {
+  it('returns the fields of specification 2.9, and nothing for a scope that was not granted', async () => {
     const person = new WebPerson();
     const { id } = await person.signUp(base);
     const auth = provider({ scope: 'mcp:read' });

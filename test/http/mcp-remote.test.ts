@@ -55,7 +55,7 @@ describe('a guard elsewhere, by the published keys', () => {
     expect((await call(`${good.slice(0, -4)}AAAA`)).status).toBe(401);
   });
 
-  it('HS256: nobody else can verify, and that is said as what it is', async () => {
+  it('HS256: nobody else can verify, and the error explains this', async () => {
     const { token, call } = await scene({}, () => ({}));
     expect((await call(await token())).status).toBe(503);
   });
@@ -67,7 +67,7 @@ describe('a guard elsewhere, by introspection', () => {
     decisions: { url: ISSUER, token: admin },
   });
 
-  it('takes tokens for its resource, decides on tools there, and knows of a revocation at once', async () => {
+  it('accepts tokens for its resource, requests decisions there, and applies a revocation immediately', async () => {
     const { t, owner, agent, token, call } = await scene({}, options);
     const good = await token();
     expect((await call(good)).status).toBe(200);

@@ -89,7 +89,7 @@ describe.each(CREDENTIALS)('%s', (name) => {
     }
   });
 
-  it('takes no constraints off an agent, neither at once nor in two steps', async () => {
+  it('cannot remove constraints from an agent, neither directly nor in two steps', async () => {
     const { token } = credential();
     const guarded = pay({ requireApproval: true });
     const capped = { resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 5 } };

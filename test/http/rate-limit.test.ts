@@ -145,14 +145,14 @@ describe('every endpoint with a limit', () => {
     }
   });
 
-  it('is not limited by what is not a request to it: another method, another path', async () => {
+  it('is not limited by requests with another method or path', async () => {
     const ip = anyAddress();
     for (let i = 0; i < 30; i++) expect((await t.call('GET', '/sign-in', { ip })).status).not.toBe(429);
     for (let i = 0; i < 30; i++) expect((await t.call('GET', '/health/live', { ip })).status).toBe(200);
     expect((await knock(t, '/sign-in', { ip })).headers.get('ratelimit')).toBe('"signIn";r=9;t=60');
   });
 
-  it('counts right and wrong passwords alike, and says what is left with either', async () => {
+  it('counts correct and wrong passwords alike, and reports the remaining number with both', async () => {
     const ip = anyAddress();
     const password = 'correct horse battery';
     await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } });
@@ -232,7 +232,7 @@ describe('the configuration of limits', () => {
     expect(refused(await knocks(t, '/sign-up', 6))).toEqual(times(5, 1));
   });
 
-  it('a limit above 64 holds for any 200 requests at once', async () => {
+  it('a limit above 64 holds for 200 concurrent requests', async () => {
     const t = await limited({ endpoints: { signIn: { limit: 100 } } });
     expect(
       refused(await Promise.all(Array.from({ length: 200 }, () => knock(t, '/sign-in')))).filter(Boolean),
@@ -285,7 +285,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     expect((await knock(t, '/sign-up', { ip: anyAddress() })).status).toBe(400);
   });
 
-  it('of 60 requests at once exactly 10 pass, on two instances', async () => {
+  it('of 60 concurrent requests exactly 10 pass, on two instances', async () => {
     const one = await inRedis();
     const two = await inRedis(undefined, { sameDatabaseAs: one });
     const ip = anyAddress();
@@ -357,7 +357,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     },
   );
 
-  it('a Redis that answers and does not count is as good as none, and is not taken back before it counts', async () => {
+  it('a Redis that answers but does not count is treated like none, and is used again only when it counts', async () => {
     const redis = new Redis(url as string);
     const user = `limiter-${randomInt(1e9)}`;
     const rights = (...rules: string[]) => redis.acl('SETUSER', user, ...rules);

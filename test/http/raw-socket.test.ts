@@ -136,7 +136,7 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('takes a request that comes byte by byte, while others are served', async () => {
+  it('accepts a request that arrives byte by byte, while others are served', async () => {
     const w = await world();
     const slow = await w.open();
     const fast = await w.open();
@@ -175,7 +175,7 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('records what was asked by clients that do not wait for the answer, and lets their connections go', async () => {
+  it('records questions of clients that do not wait for the answer, and releases their connections', async () => {
     const w = await world();
     for (let i = 0; i < 40; i++) {
       const { socket } = await w.open();
@@ -242,7 +242,7 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('bounds how long a request may take to come, and ends what is half sent when it stops', async () => {
+  it('limits how long a request may take to arrive, and ends incomplete requests when it stops', async () => {
     const w = await world();
     const { server } = w.server;
     expect([server.headersTimeout, server.requestTimeout]).toEqual([15_000, 60_000]);

@@ -61,7 +61,7 @@ it("the README's four requests, by copy and paste: two devices are listed, and o
   expect((await t.call('GET', '/auth/session', { as: JSON.parse(signedIn).token })).status).toBe(401);
 });
 
-it("the README's stream and its webhook: a decision arrives at both, and what is not signed is refused", async () => {
+it("the README's stream and its webhook: a decision arrives at both, and an unsigned message is refused", async () => {
   const t = await createTestService({ config: { webhooks: { allowPrivateNetworks: true } } });
   // A signature that is years old would be refused.
   t.clock.set(new Date().toISOString());

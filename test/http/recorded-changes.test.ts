@@ -133,7 +133,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('hears of other webhooks if its types name them, and not of its own creation', async () => {
+  it('receives events about other webhooks if its types name them, but not about its own creation', async () => {
     const owner = await t.user();
     const create = async (path: string): Promise<string> =>
       (await t.call('POST', '/webhooks', { as: owner, body: { url: base + path, types: ['webhook.created'] } })).body

@@ -22,7 +22,7 @@ const ODD = [
 ];
 
 /** A text is the same wherever it is shown again. */
-describe('a text comes back as it went in', () => {
+describe('a text is returned unchanged', () => {
   it.each(all)('%j', async (text) => {
     const t = await shared();
     const alice = await t.user();
@@ -58,7 +58,7 @@ describe('a text comes back as it went in', () => {
   });
 });
 
-describe('an odd object comes back as it went in', () => {
+describe('an odd object is returned unchanged', () => {
   const agentWith = async (t: TestService, json: string) => {
     const owner = await t.user();
     return {

@@ -19,11 +19,11 @@ const DECEPTIVE = /[\u202a-\u202e\u2066-\u2069\u200b]/.source;
  *
  * - All rules run at the first width, and at the others on the elements that appear only there.
  * - The rules of the layout run at each width.
- * - The rules of colours run in both schemes on each element whose colours, grounds and fonts no screen has had yet. Two
- *   elements that agree in all of these have the same contrast.
+ * - The rules of colours run in both schemes on each element with a new combination of colours, background and fonts.
+ *   Two elements that agree in all of these have the same contrast.
  *
- * Each check also finds what is wider than the window, targets that are too low, more or fewer than one h1, and text
- * that deceives its reader.
+ * Each check also finds elements wider than the window, targets that are too small, more or fewer than one h1, and
+ * text with deceptive characters.
  */
 export class ScreenChecker {
   readonly #page: Page;

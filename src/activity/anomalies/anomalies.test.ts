@@ -118,7 +118,7 @@ describe('the detector', () => {
   });
 
   it.each(['in memory', 'from the ledger'])(
-    'nothing: what a person decides about approvals is none of what an agent does (%s)',
+    "nothing: a person's decisions about approvals are not actions of the agent (%s)",
     async (how) => {
       const one = await createTestService({
         config: { anomalies: { newNamespace: { warmUpCalls: 1 }, probing: { resources: 2 } } },

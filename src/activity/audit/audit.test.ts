@@ -235,7 +235,7 @@ describe('GET /audit', () => {
 });
 
 describe('filters over many segments', () => {
-  it('find what a plain look at every row finds', async () => {
+  it('find the same rows as a plain scan of every row', async () => {
     const w = await world();
     const agents = Array.from({ length: 20 }, (_, i) => `agt_${String(i).padStart(26, '0')}`);
     const users = [w.alice.id, w.bob.id];

@@ -25,7 +25,7 @@ async function pages(first: string, rel: string): Promise<string[][]> {
 }
 
 describe('pages of entries with large arguments', () => {
-  it('end early, and go on by Link without a gap, in both orders', async () => {
+  it('end early, and continue by Link without a gap, in both orders', async () => {
     for (const [order, expected] of [['asc', ids] as const, ['desc', ids.toReversed()] as const]) {
       const found = await pages(`/audit?agentId=${agent.id}&limit=1000&order=${order}`, 'next');
       expect(found.map((page) => page.length)).toEqual([139, 139, 22]);

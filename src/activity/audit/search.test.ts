@@ -194,7 +194,7 @@ describe('filters of the audit log against a plain filter', () => {
     }
   });
 
-  it('answers the same before the index has caught up, and for another process with an index of its own', async () => {
+  it('answers the same before the index has caught up, and for another process with its own index', async () => {
     const query: ModelQuery = [
       ['resource', 'mcp:*'],
       ['not.result', 'allowed'],

@@ -153,7 +153,7 @@ describe('running counters', () => {
     );
   }, 120_000);
 
-  it('say what the ledger says after a long past of many agents was put into it', async () => {
+  it('agree with the ledger after a long history of many agents was inserted', async () => {
     const t = await createTestService();
     const [alice, admin] = [await t.user(), await t.admin()];
     await longPast(t, alice);

@@ -17,7 +17,7 @@ describe('GET /dashboard/stats', () => {
     });
   });
 
-  it('200 over what the user owns, over all for an admin; counts every decision, refused ones too', async () => {
+  it("200 for the user's own agents, for all agents for an admin; counts every decision, refused ones too", async () => {
     const t = await createTestService();
     const [alice, bob, admin] = [await t.user(), await t.user(), await t.admin()];
     const a = await t.agent(alice, { name: 'one', permissions });

@@ -118,7 +118,7 @@ describe('GET /dashboard/series', () => {
     expect(Number(table.allowed)).toBe(4);
   });
 
-  it('refuses what it cannot read', async () => {
+  it('refuses invalid parameters', async () => {
     const t = await shared();
     const owner = await t.user();
     for (const query of ['buckets=0', 'buckets=201', 'buckets=x', 'window=1h', 'bucket=3', 'buckets=1.5'])

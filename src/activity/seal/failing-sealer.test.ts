@@ -28,7 +28,7 @@ const readyOf = async (t: TestService) => {
 };
 const policyOf = async (t: TestService) => policyOfKeys((await t.legate.ledger.keys()).keys.map(parseKey));
 
-it('a sealer that fails stops no decision; metrics and readiness say so, and it goes on by itself', async () => {
+it('a failing sealer stops no decision; metrics and readiness report it, and it recovers by itself', async () => {
   const { t, agent, admin } = await createScene();
   const { write } = t.legate.platform.database;
   await t.legate.ledger.proof(await decide(t, agent));
@@ -54,7 +54,7 @@ it('a sealer that fails stops no decision; metrics and readiness say so, and it 
   expect(await readyOf(t)).toEqual([200, 'degraded', 'halted']);
 });
 
-it('of a commit with an unknown outcome nothing is served until it was read again', async () => {
+it('rows of a commit with an unknown outcome are served only after they were read again', async () => {
   const { t, agent } = await createScene();
   const { platform, ledger } = t.legate;
   const anchor = () => readFileSync(join(t.database.dir, 'ledger-anchor'), 'utf8');

@@ -81,7 +81,7 @@ function expectLimited(): void {
 
 afterEach(() => void vi.restoreAllMocks());
 
-it('what the sealer has missed is read in slices of limited bytes', async () => {
+it('rows that the sealer has missed are read in slices of limited size', async () => {
   const t = await createTestService();
   const auditId = await decide(t);
   const sealed = await createTestService({ sameDatabaseAs: t, config: SEALED });
@@ -121,7 +121,7 @@ it('legate ledger check and retention read slices of limited bytes', async () =>
   expectLimited();
 });
 
-it('an erasure changes limited bytes at once, and records each part', async () => {
+it('an erasure changes a limited number of bytes at once, and records each part', async () => {
   const t = await createTestService({ config: SEALED });
   const admin = await t.admin();
   await decide(t);

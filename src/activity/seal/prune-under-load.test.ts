@@ -11,7 +11,7 @@ const OLD = 300;
 /** Decisions of each instance meanwhile. */
 const DECISIONS = 15;
 
-it('decisions, proofs and exports on two instances go on while retention deletes old rows', async () => {
+it('decisions, proofs and exports on two instances continue while retention deletes old rows', async () => {
   const t = await createTestService({ config });
   const other = await createTestService({ config, sameDatabaseAs: t });
   const instances = [t, other];

@@ -113,7 +113,7 @@ describe('audit.retentionDays', () => {
     expect((await t.call('GET', `/ledger/consistency?from=${end + 3}&to=${signedSize}`)).status).toBe(200);
   });
 
-  it('exports what is left, and explains what is not', async () => {
+  it('exports the remaining rows, and explains the deleted ones', async () => {
     const { t, admin } = scene;
     const policy = await policyOf(t);
     const whole = await t.call('GET', '/audit/export?format=sealed', { as: admin });
@@ -141,7 +141,7 @@ describe('audit.retentionDays', () => {
     expect(await problemOf(t)).toBeUndefined();
   });
 
-  it('goes on a day later, with all tiles that no other proof needs', async () => {
+  it('continues a day later, and deletes all tiles that no other proof needs', async () => {
     const { t } = scene;
     await decide(scene, OLD);
     const last = (await rowsOf(t)).at(-1)?.seq as number;

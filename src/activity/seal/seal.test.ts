@@ -46,7 +46,7 @@ const exported = async (t: TestService, toSeq: number) =>
   (await (await t.legate.ledger.export({ fromSeq: 1, toSeq })).text()).slice(0, -1).split('\n');
 
 describe('a proof', () => {
-  it('of a fresh entry is there at once, and shows the entry to everyone who has the key', async () => {
+  it('of a new entry is available immediately, and shows the entry to everyone with the key', async () => {
     const { t, owner, agent } = await scene();
     const id = await decide(t, agent);
     const r = await t.call('GET', `/audit/${id}/proof`, { as: owner });
@@ -133,7 +133,7 @@ describe('the log over HTTP', () => {
     expect((await t.call('GET', '/ledger/keys', { as: user })).status).toBe(200);
   });
 
-  it('says how far it is', async () => {
+  it('reports its progress', async () => {
     const { t, admin } = await scene();
     await t.legate.ledger.proof(1);
     const { body } = await t.call('GET', '/ledger/status', { as: admin });
@@ -171,7 +171,7 @@ describe('a row that was changed in the database', () => {
 });
 
 describe('an existing ledger', () => {
-  it('is sealed from its first row on, with what is missing as absent', async () => {
+  it('is sealed from its first row on, with missing rows as absent', async () => {
     const first = await createTestService();
     const agent = await first.agent(await first.user(), { permissions });
     const id = await decide(first, agent);

@@ -101,7 +101,7 @@ describe('a sealed export of a range', () => {
 });
 
 describe('a sealed export with filters', () => {
-  it('proves each entry, for those who may read it, and says that some may be missing', async () => {
+  it('proves each entry, for callers who may read it, and states that entries may be missing', async () => {
     const { t, owner, admin, agent } = await scene();
     const policy = await policyOf(t);
     const { text } = await t.call('GET', '/audit/export?format=sealed', { as: owner });

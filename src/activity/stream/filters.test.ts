@@ -39,7 +39,7 @@ const idsOf = (stream: Stream): (string | undefined)[] =>
 const lastOf = (stream: Stream, event: string) => stream.seen.filter((s) => s.event === event).map((s) => s.data);
 
 describe('filters of a stream', () => {
-  it('shows what fits, live and replayed, to each caller within what it may see', async () => {
+  it('shows each caller the matching events that it may see, live and replayed', async () => {
     const since = encodeURIComponent(new Date(t.clock.now()).toISOString());
     const cases = [
       [`agentId=${first?.id}&agentId=${theirs?.id}`, admin, (d: Decision) => d.agent !== second],
@@ -115,7 +115,7 @@ interface Decision {
 }
 
 describe('a limit and counts', () => {
-  it('leaves out what is beyond maxPerSecond, says how much, and a resumed stream has all of it', async () => {
+  it('leaves out events beyond maxPerSecond, reports their number, and a resumed stream has all of them', async () => {
     const [stream, whole] = [await open('types=audit&maxPerSecond=3'), await open('types=audit')];
     const made = await Promise.all(Array.from({ length: 40 }, () => decide()));
     await whole.until(() => idsOf(whole).length === made.length);
@@ -148,7 +148,7 @@ describe('a limit and counts', () => {
     expect(lastOf(await open('types=audit'), 'tick')).toEqual([]);
   });
 
-  it('400 names what is wrong before the stream begins', async () => {
+  it('400 names the problem before the stream begins', async () => {
     for (const [query, path] of [
       ['maxPerSecond=0', 'maxPerSecond'],
       ['maxPerSecond=10000', 'maxPerSecond'],

@@ -9,7 +9,7 @@ const config = { events: { retentionDays: 2 } };
 const typesSeenBy = async (t: TestService, as: { token: string }): Promise<string[]> =>
   (await t.call('GET', '/events?limit=1000', { as })).body.map((event: Json) => event.type);
 
-it('two instances that delete old events both go on where the other was, and neither moves the position back', async () => {
+it('two instances that delete old events continue where the other stopped, and neither moves the position back', async () => {
   const t = await createTestService({ config });
   const other = await createTestService({ config, sameDatabaseAs: t });
   const { database } = t.legate.platform;
@@ -37,7 +37,7 @@ it('two instances that delete old events both go on where the other was, and nei
   }
 });
 
-it('what was deleted by an instance that has stopped is not looked at again by the next one', async () => {
+it('rows that a stopped instance has deleted are not examined again by the next one', async () => {
   const t = await createTestService({ config });
   const user = await t.user();
   await t.agent(user);

@@ -129,7 +129,7 @@ describe('GET /api/legate/events/stream', () => {
     expect((await byAudit.events(1))[0]?.event).toBe('audit');
   });
 
-  it('REPLAY_GAP: an unknown id replays from the oldest event and says so', async () => {
+  it('REPLAY_GAP: an unknown id replays from the oldest event with a notice', async () => {
     for (const id of ['evt_00000000000000000000000000', 'nonsense', 'x'.repeat(500)]) {
       const stream = await open({ as: admin, headers: { 'last-event-id': id } });
       const [gap, oldest] = await stream.events(2);

@@ -76,7 +76,7 @@ describe('GET /webhooks/deliveries/:id', () => {
 });
 
 describe('POST /webhooks/:id/recover', () => {
-  it('delivers again what was dropped in the span, with the same webhook-id', async () => {
+  it('delivers dropped messages of the time range again, with the same webhook-id', async () => {
     const t = await shared();
     const owner = await t.user();
     const id = await endpoint(t, owner);
@@ -112,7 +112,7 @@ describe('POST /webhooks/:id/recover', () => {
       expect((await recover(body)).status).toBe(400);
   });
 
-  it('delivers at once what waits for another attempt', async () => {
+  it('immediately delivers messages that wait for another attempt', async () => {
     const t = await shared();
     const owner = await t.user();
     const id = await endpoint(t, owner);

@@ -165,7 +165,7 @@ describe.each(['slack', 'teams', 'discord'] as const)('format: %s', (format) => 
       expect(SHAPES[format].safeParse(message).error?.issues, type).toBeUndefined();
   });
 
-  it('links to the page of the approval; what agents write neither mentions, links nor hides', async () => {
+  it('links to the page of the approval; text of agents cannot mention, link or hide', async () => {
     const messages = await messagesOf(format);
     const link = `${t.legate.platform.baseUrl}/account/approvals/${approvalIds[0]}`;
     for (const type of ['approval.requested', 'approval.resolved']) {

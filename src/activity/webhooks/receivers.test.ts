@@ -130,8 +130,8 @@ const deliveries = async (webhook: Json, as = owner): Promise<Json[]> =>
 const post = async (url: string, as = owner): Promise<Json> =>
   (await t.call('POST', '/webhooks', { as, body: { url, types: ['agent.created'] } })).body;
 
-describe('receivers that do not do what they should', () => {
-  it('each is tried once and three times more, dropped with its reason, redelivered with the same webhook-id; what accepts is delivered', async () => {
+describe('receivers that fail', () => {
+  it('each gets one attempt and three retries, then the message is dropped with its reason and redelivered with the same webhook-id', async () => {
     const hooks = new Map<string, Json>();
     for (const path of Object.keys(receivers)) hooks.set(path, await post(base + path));
     const unheard = await post(addressOf(deaf));

@@ -38,7 +38,7 @@ describe('secrets', () => {
 });
 
 describe('filters', () => {
-  it('delivers what fits; PATCH changes or removes them; 400 names what is wrong', async () => {
+  it('deliver matching events; PATCH changes or removes them; 400 names the problem', async () => {
     const agent = await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'] }] });
     const url = base + newPath();
     const filters = { agentId: [agent.id], 'not.result': ['allowed'] };
@@ -184,7 +184,7 @@ describe('delivery', () => {
     expect(at(pathOf(webhook)).length).toBe(1);
   });
 
-  it('an agent of an admin has delivered what its owner owns, also through a webhook that got everything', async () => {
+  it("a webhook of an admin's agent gets only events about its owner's things, even if it got all events before", async () => {
     const admin = await t.admin();
     const agent = await t.agent(admin, {
       permissions: [

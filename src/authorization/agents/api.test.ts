@@ -4,7 +4,7 @@ import { createTestService } from '../../../test/support/service.ts';
 import { asId } from '../../kernel/ids.ts';
 
 describe('legate.agents', () => {
-  it('does what the endpoints do, in their shapes', async () => {
+  it('behaves like the endpoints, with the same shapes', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const { agents } = t.legate;

@@ -71,7 +71,7 @@ describe('POST /agents', () => {
       expect(await eventsOf(t)).toEqual([]);
     });
 
-    it('says what would fit', async () => {
+    it('names the permissions that would be allowed', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const refused = async (body: object) =>

@@ -119,7 +119,7 @@ describe('POST /agents', () => {
       expect((await t.call('POST', '/agents', { as: alice, body })).status).toBe(403);
     });
 
-    it("knows a user by the embedder's own sign-in", async () => {
+    it("accepts a user of the embedder's own sign-in", async () => {
       const t = await createTestService({
         authenticate: (request) =>
           request.headers.get('x-user')

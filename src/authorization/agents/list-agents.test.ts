@@ -56,7 +56,7 @@ async function everyPage({ t, owner }: Scene, query: string): Promise<Json[]> {
 }
 
 describe('GET /agents?view=summary', () => {
-  it('shows what agents have done instead of what they may do', async () => {
+  it('shows the activity of agents instead of their permissions', async () => {
     const s = await scene();
     const { t, owner, list } = s;
     const unbounded = await t.agent(owner, { name: 'every', permissions: [{ resource: 'x:*', actions: ['*'] }] });
@@ -228,7 +228,7 @@ describe('GET /agents?view=summary', () => {
     }
   });
 
-  it('refuses what it cannot read, and the cursor of another order', async () => {
+  it('refuses invalid parameters, and the cursor of another order', async () => {
     const { list } = await scene();
     const cursorOf = async (query: string): Promise<string> =>
       new URL(
@@ -270,7 +270,7 @@ describe('GET /agents?view=summary', () => {
   });
 
   it(
-    'counts what another instance decides, and what was decided before a start',
+    'counts decisions of another instance, and those from before a start',
     async () => {
       const s = await scene();
       const { t, agents } = s;

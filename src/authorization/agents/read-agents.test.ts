@@ -110,7 +110,7 @@ describe('GET /agents', () => {
       expect(await list(alice, `?ownerId=${bob.id}`)).toEqual([]);
     });
 
-    it('shows an agent itself, and with the right to read all of its owner', async () => {
+    it('shows an agent only itself, and with the right to read, all agents of its owner', async () => {
       const t = await createTestService();
       const [alice, bob] = [await t.user(), await t.user()];
       const [plain, gateway] = (await agentsOverTime(t, alice, [
@@ -280,7 +280,7 @@ describe('GET /agents/:id', () => {
 });
 
 describe('GET /agents/:id/permissions', () => {
-  it('200: what the agent may do, and where it has it from', async () => {
+  it("200: the agent's permissions and their sources", async () => {
     const t = await createTestService();
     const alice = await t.user();
     const permissions = [

@@ -59,7 +59,7 @@ describe('DELETE /agents/:id', () => {
     expect((await t.call('GET', '/agents', { as: agent })).status).toBe(401);
   });
 
-  it('204 again and again, with one event and one time', async () => {
+  it('204 each time, with one event and one timestamp', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const { id } = await t.agent(alice);
@@ -303,7 +303,7 @@ describe('revoking against everything else at the same time', () => {
 
   // A SQLite file has one process.
   if (dialect === 'postgres') {
-    it('is known to a second instance at its very next call', async () => {
+    it('applies to the next call on a second instance', async () => {
       const t = await createTestService();
       const other = await createTestService({ sameDatabaseAs: t });
       const alice = await t.user();

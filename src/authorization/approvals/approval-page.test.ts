@@ -64,7 +64,7 @@ describe('/account/approvals/:id', () => {
     expect((await t.authorize(agent, ask)).body.allowed).toBe(false);
   });
 
-  it('leads a browser that is not signed in to the sign-in page, and from there back', async () => {
+  it('redirects a browser that is not signed in to the sign-in page and back', async () => {
     const { t, path } = await waiting();
     const posted = await decide(t, path, undefined, 'approve');
     expect([posted.status, posted.headers.get('location')]).toEqual([303, expect.stringContaining('/account/sign-in')]);

@@ -28,7 +28,7 @@ async function world() {
 }
 
 describe('legate.delegations', () => {
-  it('creates, lists, reads and revokes, each known to the next decision', async () => {
+  it('creates, lists, reads and revokes, each effective for the next decision', async () => {
     const { t, fromAgent, toAgent, may, input } = await world();
     expect(await may()).toBe(false);
     const made = await t.legate.delegations.create(input);

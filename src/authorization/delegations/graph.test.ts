@@ -60,7 +60,7 @@ describe('GET /delegations/graph', () => {
     );
   });
 
-  it('refuses what it cannot read', async () => {
+  it('refuses invalid parameters', async () => {
     const t = await shared();
     const owner = await t.user();
     for (const query of ['depth=0', 'depth=11', 'ended=yes', 'agent=x', 'agentId='])

@@ -148,7 +148,7 @@ describe('a delegation', () => {
     expect((await delegate(t, owner, from, to, { permissions: [both, capped, read('db:x')] })).status).toBe(201);
   });
 
-  it('without expiresAt lives until it is revoked', async () => {
+  it('without expiresAt is active until it is revoked', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const [from, to] = [await giver(t, owner), await t.agent(owner)];

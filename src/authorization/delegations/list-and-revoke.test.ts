@@ -77,7 +77,7 @@ describe('GET /delegations', () => {
 });
 
 describe('GET /agents/:id/permissions', () => {
-  it('200 with what the agent may do now and by which chain', async () => {
+  it("200 with the agent's current permissions and their chains", async () => {
     const w = await world();
     const ab = await delegate(w, w.a, w.b, { permissions: gh(['read', 'write']) });
     const bc = await delegate(w, w.b, w.c, { permissions: [{ resource: 'mcp:gh:issues:*', actions: ['read'] }] });

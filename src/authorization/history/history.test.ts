@@ -127,7 +127,7 @@ describe('reason', () => {
     expect((await t.call('POST', '/authorize', { as: owner, body: asked })).status).toBe(400);
   });
 
-  it('is optional on endpoints without other fields, and so is the body', async () => {
+  it('is optional on endpoints without other fields, like the body', async () => {
     const agent = await t.agent(owner);
     const rotate = (o: object) => t.call('POST', `/agents/${agent.id}/rotate`, { as: owner, ...o });
     expect((await rotate({})).status).toBe(200);
@@ -153,7 +153,7 @@ describe('reason', () => {
 });
 
 describe('GET /changes', () => {
-  it('filters by subject, actor, type and time, newest first, within what the caller may see', async () => {
+  it('filters by subject, actor, type and time, newest first, among the changes that the caller may see', async () => {
     const agent = await t.agent(owner, { permissions: read });
     t.clock.advance(1000);
     const since = new Date(t.clock.now()).toISOString();
@@ -175,7 +175,7 @@ describe('GET /changes', () => {
     expect(inProcess).toEqual(await changes(`subject=${agent.id}`));
   });
 
-  it('pages, and answers 400 for what is not a query', async () => {
+  it('pages, and answers 400 for an invalid query', async () => {
     const agent = await t.agent(owner, { permissions: read });
     for (const permissions of [write, read]) await update(agent, { permissions });
     const query = `subject=${agent.id}&limit=2`;

@@ -39,7 +39,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     expect(pauses.mock.calls.length).toBeGreaterThan(40);
   });
 
-  it('ends after five seconds of work, and says that it is not complete', async () => {
+  it('ends after five seconds of work, and reports that it is not complete', async () => {
     const agent = await agentWith(40);
     slowly(1000);
     expect((await replay(agent)).body).toEqual({ examined: 5, complete: false, changed: [] });

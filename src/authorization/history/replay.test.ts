@@ -87,7 +87,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     );
   });
 
-  it('leaves what a budget refused, and records nothing', async () => {
+  it('keeps refusals by a budget, and records nothing', async () => {
     const agent = await t.agent(owner, { permissions: [read] });
     await t.call('POST', '/budgets', {
       as: owner,
@@ -100,7 +100,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     expect(t.legate.platform.ledger.stats.records).toBe(before);
   });
 
-  it('answers 404 for agents of others, 400 for what is not a request and 422 for a draft over the limits', async () => {
+  it('answers 404 for agents of others, 400 for an invalid request and 422 for a draft over the limits', async () => {
     const agent = await t.agent(owner);
     const stranger = await t.user();
     expect((await replay(agent, { permissions: [] }, stranger)).status).toBe(404);
@@ -129,7 +129,7 @@ describe('POST /agents/:id/permissions/replay', () => {
 });
 
 describe('POST /authorize with dryRun', () => {
-  it('decides on a draft in place of the own permissions of the agent, in addition to what is delegated', async () => {
+  it("decides with a draft in place of the agent's own permissions, in addition to delegated ones", async () => {
     const root = await t.agent(owner, { permissions: [read] });
     const agent = await t.agent(owner, { permissions: [{ resource: 'files:*', actions: ['read'] }] });
     await t.call('POST', '/delegations', {

@@ -43,7 +43,7 @@ describe('POST /authorize with explain', () => {
     });
   });
 
-  it('names the nearest permission and what it lacks', async () => {
+  it('shows the closest permission and what it lacks', async () => {
     const { ask } = await setup();
     expect((await ask('write', 'mcp:gh:x')).trace.nearest).toMatchObject({ index: 0, lacks: 'action' });
     expect((await ask('read', 'mcp:slack:x')).trace.nearest).toMatchObject({ lacks: 'resource' });

@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 
 describe('an agent with more agents above it than are read', () => {
-  it('is listed with what its nearest chains pass on, and the answer says that it is not complete', async () => {
+  it('is listed with the permissions of its nearest chains, and the answer is marked as not complete', async () => {
     const r = await t.call('GET', `/agents/${target.id}/permissions`, { as: owner });
     expect([r.status, r.headers.get('legate-complete')]).toEqual([200, 'false']);
     const resources = r.body.map(({ resource }: Json) => resource);

@@ -277,7 +277,7 @@ describe('the doctor', () => {
     expect(outcomes(reports.slice(0, reports.indexOf(broken[0] as StepReport)))).toMatch(/^\+*$/);
   });
 
-  it('goes on after a problem with a field that the other checks do not need', async () => {
+  it('continues after a problem with a field that the other checks do not need', async () => {
     const w = deployment();
     w.refusal.headers['www-authenticate'] = 'Bearer';
     set(w.prm, { resource: `${SERVER}/` });

@@ -10,7 +10,7 @@ const explained = async (server: object): Promise<string> => {
   );
 };
 
-it('shows what a process that ended at once wrote to standard error', async () => {
+it('shows the standard error of a process that ended immediately', async () => {
   const script = "console.error('Set\\u001b NOTES_TOKEN.'); process.exit(3)";
   expect(await explained({ command: process.execPath, args: ['-e', script] })).toBe(
     'it ended with exit code 3. It wrote:\n  Set\\u{1b} NOTES_TOKEN.',
@@ -27,7 +27,7 @@ it.each([
   ['it answered with status 401', '--oauth'],
   ['it answered with status 404', 'Check the path'],
   ['it cannot be reached: ECONNREFUSED', 'ECONNREFUSED.'],
-])('says what helps when %s', (message, help) => {
+])('suggests a solution when %s', (message, help) => {
   const [server] = parseServers({ mcpServers: { a: { url: 'http://127.0.0.1/mcp' } } }, {}) as [GatewayServer];
   expect(explain(server, new Error(message))).toContain(help);
 });

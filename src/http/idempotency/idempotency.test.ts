@@ -58,7 +58,7 @@ describe('a request that is sent again with its Idempotency-Key', () => {
     expect(listed.body).toHaveLength(1);
   });
 
-  it('compares bodies by their content, whatever the order of members', async () => {
+  it('compares bodies by their content, regardless of the order of members', async () => {
     const key = newKey();
     const first = await post('/authorize', { agentId: agent.id, ...question, arguments: { a: 1, b: [2] } }, key);
     const again = await post('/authorize', { arguments: { b: [2], a: 1 }, ...question, agentId: agent.id }, key);

@@ -93,7 +93,7 @@ beforeAll(async () => {
 });
 
 describe('preview=true', () => {
-  it('shows what a revocation ends, and changes nothing', async () => {
+  it('shows the effects of a revocation, and changes nothing', async () => {
     const root = await t.agent(alice, { name: 'root', permissions: [read('files:*'), read('db:*')] });
     const middle = await t.agent(alice, { name: 'middle', permissions: [read('own:*')] });
     const leaf = await t.agent(alice, { name: 'leaf' });
@@ -143,7 +143,7 @@ describe('preview=true', () => {
     expect((await t.authorize(leaf, { action: 'read', resource: 'files:a' })).body.allowed).toBe(true);
   });
 
-  it('shows what a narrower permission takes from others, and what still covers it', async () => {
+  it('shows the losses of others by a narrower permission, except those that other permissions cover', async () => {
     const source = await t.agent(alice, { permissions: [{ resource: 'files:*', actions: ['read', 'write'] }] });
     const receiver = await t.agent(alice, { permissions: [read('files:b')] });
     await delegate(source, receiver, [{ resource: 'files:*', actions: ['read', 'write'] }]);
@@ -235,7 +235,7 @@ describe('preview=true', () => {
     expect((await strict.call('DELETE', `/agents/${mine.id}`, { as: carol })).status).toBe(204);
   });
 
-  it('is 503 when it takes too long, and decisions go on', async () => {
+  it('is 503 when it takes too long, while decisions continue', async () => {
     const agent = await t.agent(alice, { permissions: [read('files:*')] });
     const before = await dump();
     const now = performance.now.bind(performance);
@@ -305,7 +305,7 @@ describe('any ending or narrowing request', () => {
     return found;
   }
 
-  it(`does what its preview says, ${ROUNDS} times (seed ${draw.seed})`, {
+  it(`has the effects of its preview, ${ROUNDS} times (seed ${draw.seed})`, {
     timeout: 20_000 + ROUNDS * 2000,
   }, async () => {
     for (let round = 0; round < ROUNDS; round++) {

@@ -122,7 +122,7 @@ describe.each(stores)('createRateLimiter with store %s', (store, at) => {
 });
 
 describe('withRateLimit', () => {
-  it('accepts limiter and handler in either order, and names what it expects', async () => {
+  it('accepts limiter and handler in either order, and names the expected arguments', async () => {
     const limiter = createRateLimiter({ limit: 1, window: 60 });
     const guarded = withRateLimit(limiter, () => new Response('hello'));
     expect([(await guarded(request())).status, (await guarded(request())).status]).toEqual([200, 429]);
@@ -175,7 +175,7 @@ describe('withRateLimit', () => {
     ]);
   });
 
-  it('what the handler throws is thrown, and has counted', async () => {
+  it('an error of the handler is thrown, and the request has counted', async () => {
     const limiter = limiterOf({ limit: 2, window: 60 });
     const guarded = withRateLimit(() => {
       throw new Error('handler');
@@ -196,7 +196,7 @@ describe('the default key', () => {
     expect((await limiter.check(request(), { remoteAddress: '2001:db8:1:2::2' })).allowed).toBe(false);
   });
 
-  it('is what a trusted proxy names', async () => {
+  it('is the address that a trusted proxy names', async () => {
     const limiter = limiterOf({ limit: 1, window: 60, trustedProxies: ['10.0.0.0/8'] });
     const from = (address: string) =>
       limiter.check(request({ 'x-forwarded-for': address }), { remoteAddress: '10.0.0.1' });

@@ -18,7 +18,7 @@ describe.skipIf(!url)('the script in Redis', () => {
   });
   afterAll(() => redis.disconnect());
 
-  it('says what the windows in memory say, request by request', async () => {
+  it('returns the same results as the windows in memory, request by request', async () => {
     expect(timed).not.toBe(SCRIPT);
     const gap = fc.oneof(fc.constant(0), fc.integer({ min: -50, max: 500 }), fc.constantFrom(999, 1000, 1001, 2500));
     await fc.assert(

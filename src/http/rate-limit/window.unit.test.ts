@@ -70,7 +70,7 @@ describe('a window of more', () => {
     );
   });
 
-  it('allows exactly the limit at once', () => {
+  it('allows exactly the limit of concurrent requests', () => {
     const window = newWindow(100);
     expect(Array.from({ length: 200 }, () => window.take(100, WINDOW, START)).filter((o) => o.allowed)).toHaveLength(
       100,

@@ -138,7 +138,7 @@ describe('a call through the gateway that needs approval', () => {
     expect([await open(await t.user()), await open(owner), await open(await t.admin())]).toEqual([404, 200, 200]);
   });
 
-  it('is never held over 20 s: only the repetition of 2026-07-28 waits, and every other form answers at once', async () => {
+  it('never waits longer than 20 s: only the repetition of 2026-07-28 waits, and every other form is answered immediately', async () => {
     // The clock stands still, so that an answer that waited for it would never come.
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());

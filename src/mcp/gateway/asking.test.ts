@@ -216,7 +216,7 @@ describe('a server that asks during a call', () => {
     expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(20);
   });
 
-  it('withdraws its question when the client cancels the call, and the server hears of it', async () => {
+  it('withdraws its question when the client cancels the call, and notifies the server', async () => {
     const client = await rawClient(await newAgent(await t.user())).open();
     const asked = await client.call('ask', ELICIT);
     const { id } = await asked.next();

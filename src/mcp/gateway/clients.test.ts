@@ -87,7 +87,7 @@ const KINDS: Record<string, Kind> = {
 };
 
 describe('a call that waits for a person', () => {
-  it.each(Object.entries(KINDS))('is answered at once, and runs once it is approved: %s', async (_name, kind) => {
+  it.each(Object.entries(KINDS))('is answered immediately, and runs once it is approved: %s', async (_name, kind) => {
     // The clock stands still, so that an answer that waited for it would never come.
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -126,7 +126,7 @@ describe('a call that waits for a person', () => {
     expect(JSON.stringify(await send('tools/call', PAY))).toMatch(/APPROVAL_REQUIRED|-32042/);
   });
 
-  it.each(['1', '2'])('SDK version %s without elicitation hears of it by text', async (version) => {
+  it.each(['1', '2'])('SDK version %s without elicitation gets a text', async (version) => {
     const { owner, agent } = await newClient();
     const client =
       version === '1' ? new Client({ name: 'x', version: '1' }) : new v2.Client({ name: 'x', version: '1' });

@@ -111,7 +111,7 @@ describe('listing the tools of a server', () => {
     expect(() => process.kill(Number(tool?.name.split('.')[2]), 0)).toThrow(/ESRCH/);
   });
 
-  it('names a command that cannot be started and one that ends at once', async () => {
+  it('names a command that cannot be started and one that ends immediately', async () => {
     await expect(listTools(one({ command: '/nowhere/x' }))).rejects.toThrow('it cannot be started: ENOENT');
     await expect(listTools(one({ command: process.execPath, args: ['-e', ''] }))).rejects.toThrow('exit code 0');
   });

@@ -80,7 +80,7 @@ describe('an answer over HTTP', () => {
   });
 });
 
-it('the first request waits for the stream of notifications, before which servers drop what they send', async () => {
+it('the first request waits for the stream of notifications, because servers drop earlier notifications', async () => {
   const order: string[] = [];
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     let body = '';

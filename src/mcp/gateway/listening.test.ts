@@ -115,7 +115,7 @@ async function connect(server: string, as = agent): Promise<v2.Client> {
   return client;
 }
 
-it('announces what it can honour', async () => {
+it('announces what it supports', async () => {
   const client = await connect('old');
   expect(client.getServerCapabilities()).toMatchObject({
     tools: { listChanged: true },
@@ -129,7 +129,7 @@ it('announces what it can honour', async () => {
   expect([capabilities.resources, capabilities.logging]).toEqual([{ subscribe: true, listChanged: true }, undefined]);
 });
 
-it('passes on what a client of 2026-07-28 listens to, and nothing else', async () => {
+it('passes on only notifications for which a client of 2026-07-28 listens', async () => {
   const [one, two] = [await connect('old'), await connect('old')];
   const seen: Json[] = [];
   for (const [name, client] of [

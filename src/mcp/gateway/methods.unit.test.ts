@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { PASSED_ON } from './methods.ts';
 
-it('docs/gateway.md has what is passed on in each pairing', () => {
+it('docs/gateway.md lists the methods that are passed on in each pairing', () => {
   const lines = readFileSync(new URL('../../../docs/gateway.md', import.meta.url), 'utf8').split('\n');
   const cellsOf = (line: string): string[] =>
     line

@@ -242,7 +242,7 @@ describe('a server of 2026-07-28', () => {
     expect(await send(pay({ requestState, inputResponses }))).toMatchObject(invalid);
   });
 
-  it('that asks a client for what it cannot give makes the call fail, with a text for the model', async () => {
+  it('that asks for input which the client cannot supply makes the call fail, with a text for the model', async () => {
     for (const body of [pay({}, {}), rpc('tools/call', { name: 'pay', arguments: { to: 'x' } })])
       expect((await send(body)).result).toMatchObject({ isError: true, content: [{ text: expect.any(String) }] });
   });

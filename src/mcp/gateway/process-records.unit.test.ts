@@ -42,14 +42,17 @@ describe('recorded process groups', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it.runIf(process.platform === 'linux')('end with what they have started in other groups', async () => {
-    const [child, marked, other] = [start(), start('mark'), start('mark of another')];
-    const { dataDir } = recorded(child, { gateway: { started: 'before' } });
-    const ended = once(marked, 'exit');
-    endLeftGroups(dataDir);
-    expect(await ended).toEqual([null, 'SIGKILL']);
-    expect([other.exitCode, other.signalCode]).toEqual([null, null]);
-  });
+  it.runIf(process.platform === 'linux')(
+    'end together with processes that they have started in other groups',
+    async () => {
+      const [child, marked, other] = [start(), start('mark'), start('mark of another')];
+      const { dataDir } = recorded(child, { gateway: { started: 'before' } });
+      const ended = once(marked, 'exit');
+      endLeftGroups(dataDir);
+      expect(await ended).toEqual([null, 'SIGKILL']);
+      expect([other.exitCode, other.signalCode]).toEqual([null, null]);
+    },
+  );
 
   it('stay while their gateway runs', async () => {
     const child = start();

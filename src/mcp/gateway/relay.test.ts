@@ -133,7 +133,7 @@ describe.each([
   ['version 2', connectV2()],
   ['version 2, modern', connectV2('auto')],
 ])('the MCP SDK, %s', (_, connect) => {
-  it('signs in for the endpoint, lists what is permitted, and calls it', async () => {
+  it('signs in for the endpoint, and lists and calls the permitted tools', async () => {
     const person = new WebPerson();
     await person.signUp(base);
     const client = await connect(endpoint, provider(), person);

@@ -91,7 +91,7 @@ it('a token that is remembered ends with the agent, its rotation and its expiry,
 
 afterEach(() => void vi.useRealTimers());
 
-it('calls that follow each other need no commit of their own for their outcomes', async () => {
+it('calls in quick succession need no separate commit for their outcomes', async () => {
   const { ledger, background } = t.legate.platform;
   const { id, token } = await agent();
   await send(token, ...CALL);

@@ -119,7 +119,7 @@ describe('a rogue server', () => {
     expect(await call('good')).toEqual(text('good'));
   });
 
-  it('that asks for what is not allowed is refused, and no client is asked', async () => {
+  it('that sends a request which is not allowed is refused, and no client is asked', async () => {
     const able = { sampling: {}, roots: {}, elicitation: { form: {}, url: {} } };
     const body = modern('tools/call', { name: 'asks', arguments: {} }, able);
     const { result } = (await t.call('POST', '/gateway/rogue/mcp', { as: agent, body })).body;

@@ -101,7 +101,7 @@ it('progress reaches the client that made the call, although all use the same id
   }
 });
 
-it('a completed elicitation is told to the one client that it belongs to, by an id of its own, once', async () => {
+it('only the client to which an elicitation belongs is notified of its completion, once, with its own id', async () => {
   const [a, b, c] = clients as [RawClient, RawClient, RawClient];
   const streams = await Promise.all(clients.map((client) => client.listen()));
   const idAt = async (client: RawClient, elicitationId: string): Promise<string> => {

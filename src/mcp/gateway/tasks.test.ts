@@ -152,7 +152,7 @@ const NOT_FOUND = {
 
 describe('tasks of 2025-11-25', () => {
   it.each(['own', 'shared'])(
-    'belong to the caller who created them, with ids of their own, on the server %s',
+    'belong to the caller who created them, with their own ids, on the server %s',
     async (server) => {
       const agents = [await newAgent(), await newAgent(people[1]), await newAgent()];
       const clients = await Promise.all(agents.map((agent) => open(agent, server)));
@@ -191,7 +191,7 @@ describe('tasks of 2025-11-25', () => {
     },
   );
 
-  it('a question during a task reaches its client, and a change of status names the id that the client knows', async () => {
+  it("a question during a task is sent to its client, and a change of status has the client's id of the task", async () => {
     const client = await open(await newAgent(await t.user()), 'own');
     const session = sessions.at(-1) as Session;
     const stream = await client.listen();
@@ -230,7 +230,7 @@ describe('tasks of 2025-11-25', () => {
     expect(await client.request('tasks/get', { taskId })).toMatchObject(NOT_FOUND);
   });
 
-  it('are gone after a restart of the gateway, which says so and has recorded their outcome as unknown', async () => {
+  it('no longer exist after a restart of the gateway, which reports this and has recorded their outcome as unknown', async () => {
     const { gateway: configured } = t.legate.platform.config;
     const servers = { own: { url: configured.servers['own']?.url as string } };
     const before = await createTestService({ sameDatabaseAs: t, lasting: true, config: { gateway: { servers } } });
@@ -276,7 +276,7 @@ describe('tasks of 2025-11-25', () => {
 });
 
 describe('tasks of 2026-07-28', () => {
-  it('belong to the caller; the client gives input, and the outcome is that of the result', async () => {
+  it('belong to the caller; the client supplies input, and the outcome is that of the result', async () => {
     const [agent, other] = [await newAgent(), await newAgent(people[1])];
     const declared = { ...EXTENSION, elicitation: {} };
     const { result } = await send(agent, 'tools/call', { name: 'slow', arguments: { of: 'a' } }, declared);

@@ -109,7 +109,7 @@ describe.each([
     ]);
   });
 
-  it('a person is asked where the permission says so, and the server limits calls per minute', async () => {
+  it('a person is asked if the permission requires it, and the server limits calls per minute', async () => {
     const { t, owner, call } = await scene(remote);
     const refused = (await call('approve')) as {
       result: { content: { text: string }[]; _meta: { approvalId: string } };

@@ -77,7 +77,8 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
   afterAll(() => server.close());
 
   const place = () =>
-    `issuer="${ISSUER}", resource="${server.endpoint}", resource_metadata="${server.url}/.well-known/oauth-protected-resource/mcp"`;
+    `issuer="${ISSUER}", resource="${server.endpoint}", ` +
+    `resource_metadata="${server.url}/.well-known/oauth-protected-resource/mcp"`;
 
   it('[RFC 9728 5.1] 401 without a token: the challenge names metadata and scopes, and no error', async () => {
     for (const response of [
@@ -114,12 +115,13 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect([response.status, response.headers.get('www-authenticate')?.includes('error=')]).toEqual([401, false]);
   });
 
-  it('[RFC 6750 3.1] 403 names all required scopes at once; a broader scope is enough', async () => {
+  it('[RFC 6750 3.1] 403 names all required scopes together; a broader scope is enough', async () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const lacking = await post(server.endpoint, call('search'), as('read'));
     expect([lacking.status, lacking.headers.get('www-authenticate')]).toEqual([
       403,
-      `Bearer error="insufficient_scope", error_description="The token lacks a scope that this request needs.", scope="mcp:read mcp:execute", ${place()}`,
+      `Bearer error="insufficient_scope", error_description="The token lacks a scope that this request needs.", ` +
+        `scope="mcp:read mcp:execute", ${place()}`,
     ]);
     expect((await post(server.endpoint, list, as('other'))).headers.get('www-authenticate')).toContain(
       'scope="mcp:read", issuer',
@@ -268,7 +270,8 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     const body = JSON.stringify(call('search'));
     const answer = await raw(
       server.url,
-      `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: ${HEADERS.accept}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+      `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: ` +
+        `${HEADERS.accept}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
     );
     expect(answer).not.toContain('found');
     expect(answer).toMatch(/^HTTP\/1\.1 (401|404|400)/);
@@ -280,7 +283,9 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
       const body = JSON.stringify(call('delete'));
       const answer = await raw(
         server.url,
-        `${method} /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer all\r\ncontent-type: application/json\r\naccept: ${HEADERS.accept}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+        `${method} /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer all\r\ncontent-type: ` +
+          `application/json\r\naccept: ${HEADERS.accept}\r\ncontent-length: ${body.length}\r\nconnection: ` +
+          `close\r\n\r\n${body}`,
       );
       expect(answer).not.toContain('deleted');
     },
@@ -309,7 +314,8 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
       const response = await post(own.endpoint, call('delete'));
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([
         401,
-        `Bearer scope="mcp:read mcp:execute", issuer="${ISSUER}", resource="${ISSUER}", resource_metadata="${ISSUER}/.well-known/oauth-protected-resource"`,
+        `Bearer scope="mcp:read mcp:execute", issuer="${ISSUER}", resource="${ISSUER}", ` +
+          `resource_metadata="${ISSUER}/.well-known/oauth-protected-resource"`,
       ]);
       expect(await (await post(own.endpoint, call('delete'), as('all'))).text()).toContain('deleted');
     } finally {

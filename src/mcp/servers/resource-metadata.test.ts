@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 
 describe('GET /.well-known/oauth-protected-resource', () => {
-  it('[RFC 9728 2] 200: our own audience, what the standard names, and the registered servers', async () => {
+  it("[RFC 9728 2] 200: the service's own audience, the members of the standard, and the registered servers", async () => {
     const { id } = await t.legate.mcp.registerServer({
       name: 'github',
       endpoint: 'https://mcp.example.com/github',
@@ -158,7 +158,8 @@ describe('a token that lacks a scope', () => {
     const r = await t.call('GET', '/agents', { as: alice });
     expect([r.status, r.headers.get('www-authenticate')]).toEqual([
       403,
-      `Bearer error="insufficient_scope", scope="agents:read", issuer="http://localhost:3000", resource="http://localhost:3000", resource_metadata="http://localhost:3000${ROOT}"`,
+      `Bearer error="insufficient_scope", scope="agents:read", issuer="http://localhost:3000", ` +
+        `resource="http://localhost:3000", resource_metadata="http://localhost:3000${ROOT}"`,
     ]);
   });
 });

@@ -170,7 +170,7 @@ describe('mcp.registerServer', () => {
     await expect(mcp.getServer(first.id)).rejects.toMatchObject({ code: 'MCP_SERVER_NOT_FOUND' });
   });
 
-  it('throws what the endpoint answers', async () => {
+  it('throws the same errors as the endpoint', async () => {
     await expect(t.legate.mcp.registerServer({ name: 'a:b', endpoint: 'x' })).rejects.toMatchObject({
       code: 'VALIDATION_FAILED',
       status: 400,

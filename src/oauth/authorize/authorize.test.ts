@@ -39,7 +39,7 @@ const getVouched = (query: Record<string, string | undefined>) =>
 
 describe('GET /oauth/authorize', () => {
   it.each(['/api/legate/oauth', '/api/legate/mcp', '/oauth', '/mcp'])(
-    'leads the person to the consent page, at %s',
+    'redirects the person to the consent page, at %s',
     async (prefix) => {
       const path = authorizePath(ask(client), prefix);
       const led = await t.call('GET', path, { as: person });
@@ -153,7 +153,7 @@ describe('GET /oauth/authorize', () => {
     ['code_challenge', 'invalid_request'],
     ['state', 'invalid_request'],
     ['resource', 'invalid_target'],
-  ])('[RFC 6749 3.1; RFC 8707 2] answers by redirect when %s comes twice', async (name, error) => {
+  ])('[RFC 6749 3.1; RFC 8707 2] answers by redirect when %s is given twice', async (name, error) => {
     const r = await opened(t, `${authorizePath(ask(vouched, { resource: ISSUER }))}&${name}=mcp:read`, { as: person });
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([302, error]);
   });

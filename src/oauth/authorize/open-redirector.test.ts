@@ -38,7 +38,7 @@ function offered(r: Answered): URL {
 }
 
 describe.each(FAULTS)('a faulty request: %s', (_what, query, error) => {
-  it('[RFC 9700 4.11.2] of a self-registered client is shown on a page with its host and a link', async () => {
+  it('[RFC 9700 4.11.2] of a self-registered client leads to a page with its host and a link', async () => {
     for (const as of [undefined, await signUp(t)]) {
       const to = offered(await opened(t, authorizePath(ask(client, query)), as ? { as } : {}));
       expect(to.searchParams.get('error')).toContain(error);
@@ -112,7 +112,7 @@ describe('a request without a usable redirect URI', () => {
     ],
     ['an address that is not registered', { redirect_uri: 'https://evil.example/' }, /has not registered/],
     ['no client', { client_id: undefined }, /Go back to it and start again/],
-  ])('%s: says what to do, with one way on, and details for developers', async (_what, query, text) => {
+  ])('%s: explains what to do, with one next step and details for developers', async (_what, query, text) => {
     const r = await page(authorizePath(ask(client, query)));
     expect(r.status).toBe(400);
     const main = /<main>.*<\/main>/s.exec(r.text)?.[0] ?? '';

@@ -247,7 +247,7 @@ describe('an agent with a key', () => {
     expect(JSON.stringify(logged.at(-1))).not.toContain('eyJ');
   });
 
-  it('[RFC 8725 3.1] is refused an assertion without a signature of its own key', async () => {
+  it("[RFC 8725 3.1] refuses an assertion without a signature of the client's own key", async () => {
     const agent = await keyAgent();
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const hmac = await new SignJWT(claims(agent.id))
@@ -266,7 +266,7 @@ describe('an agent with a key', () => {
       expect((await ownToken({ client_assertion_type: TYPE, client_assertion })).status).toBe(401);
   });
 
-  it('[RFC 7523 3] uses an assertion once, over all instances and at once', async () => {
+  it('[RFC 7523 3] can use an assertion once, also concurrently on several instances', async () => {
     const agent = await keyAgent();
     const instances = [t, ...(dialect === 'postgres' ? [await createTestService({ config, sameDatabaseAs: t })] : [])];
     for (const more of [{}, { jti: undefined }]) {

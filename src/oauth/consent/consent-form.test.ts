@@ -38,7 +38,7 @@ const codeOf = (r: Answered): string | null => locationOf(r).searchParams.get('c
 const grantsOf = async (of: TestService, as: string) => (await of.call('GET', '/oauth/grants', { as })).body;
 
 describe('a consent form', () => {
-  it('sent twelve times at once creates one code, one agent and one grant', async () => {
+  it('sent twelve times concurrently creates one code, one agent and one grant', async () => {
     const browser = await signedIn();
     const request = ask(client);
     const fields = await fieldsOf(browser, request);

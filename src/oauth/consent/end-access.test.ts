@@ -82,7 +82,7 @@ describe('ending access', () => {
     expect(await statusOf(someone, mine)).toBe('active');
   });
 
-  it('ignores what the metadata of an agent say about who created it', async () => {
+  it('ignores metadata of an agent about who created it', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     const mine = await makeAgent(someone);

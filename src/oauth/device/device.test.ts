@@ -47,7 +47,7 @@ describe('the device authorization endpoint', () => {
     expect(JSON.stringify(stored)).not.toContain(r.body.user_code.replace('-', ''));
   });
 
-  it('[RFC 8628 3.1] refuses what the token endpoint refuses', async () => {
+  it('[RFC 8628 3.1] refuses the same requests as the token endpoint', async () => {
     const send = async (fields: Record<string, string>) => {
       const r = await form(t, '/oauth/device_authorization', fields);
       return [r.status, r.body.error];
@@ -94,7 +94,7 @@ describe('the token endpoint', () => {
     expect(await poll(client, device)).toEqual([400, 'authorization_pending']);
   });
 
-  it('[RFC 8628 3.5] says that the person denied, and that the code has expired', async () => {
+  it('[RFC 8628 3.5] reports that the person denied, and that the code has expired', async () => {
     const denied = await startDevice(t);
     const r = await answerDevice(t, person, denied.device.user_code, { decision: 'deny' });
     expect([r.status, r.headers.get('location')]).toEqual([303, '/device?done=denied']);

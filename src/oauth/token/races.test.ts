@@ -45,7 +45,7 @@ const validAnywhere = async (token: string): Promise<boolean> =>
   (await Promise.all(instances.map(async (t) => (await t.legate.mcp.validateToken(token)).valid))).includes(true);
 
 describe(`${AT_ONCE} concurrent calls`, () => {
-  it('[RFC 6749 4.1.2; RFC 9700 4.5] one code is exchanged once, and no token outlives its second use', async () => {
+  it('[RFC 6749 4.1.2; RFC 9700 4.5] a code is exchanged once, and its second use ends all tokens', async () => {
     const request = ask(client);
     const value = await code(first(), person, request);
     const answers = await atOnce((t) => exchange(t, request, value));

@@ -99,7 +99,7 @@ describe('a workload', () => {
     expect(await Promise.all(['/', '/oauth/revoke', '/oauth/token/'].map(status))).toEqual([400, 400, 400]);
   });
 
-  it('is named in the audit entries of what it asks', async () => {
+  it('is named in the audit entries of its questions', async () => {
     const sub = newSubject();
     const agent = await trusting({ subject: sub });
     const { access_token } = (await show(await platform.sign(claims({ sub })), { scope: 'authorize' })).body;
@@ -138,7 +138,7 @@ describe('a workload', () => {
     expect((await show(await assertion(), { scope: 'agents:write' }, own)).body.error).toBe('invalid_scope');
   });
 
-  it('[RFC 7523 3] may show an assertion once, over all instances and at once', async () => {
+  it('[RFC 7523 3] can use an assertion once, also concurrently on several instances', async () => {
     const instances = [t, ...(dialect === 'postgres' ? [await createTestService({ config, sameDatabaseAs: t })] : [])];
     for (const more of [{}, { jti: undefined }]) {
       const sub = newSubject();

@@ -34,7 +34,7 @@ async function start(
 const rowsOf = ({ platform }: Legate) => platform.database.read.selectFrom('installation_keys').selectAll().execute();
 
 describe('with LEGATE_SECRET', () => {
-  it('instances with data folders of their own have the same keys, which are encrypted in the database', async () => {
+  it('instances with separate data folders have the same keys, which are encrypted in the database', async () => {
     const [place, secret] = [await newTestDatabase(), newSecret()];
     // Two connections of one process cannot wait for each other's lock of a SQLite file.
     const first = start(place, { secret });
@@ -49,7 +49,7 @@ describe('with LEGATE_SECRET', () => {
     for (const { key } of Object.values(keys).flat()) expect(JSON.stringify(rows)).not.toContain(key);
   });
 
-  it('an instance with another one, or without one, does not start, and says both ways out', async () => {
+  it('an instance with another one, or without one, does not start, and names both solutions', async () => {
     const place = await newTestDatabase();
     await start(place, { secret: newSecret() });
     await expect(start(place, { secret: newSecret() })).rejects.toThrow(
@@ -71,7 +71,7 @@ describe('with LEGATE_SECRET', () => {
     expect((await start(place, { secret })).legate.platform.secrets()).toEqual(keys);
   });
 
-  it('a new key verifies at once and is used after a minute, without a restart; the secret can be changed', async () => {
+  it('a new key verifies immediately and is used after a minute, without a restart; the secret can be changed', async () => {
     const [place, secret, clock] = [await newTestDatabase(), newSecret(), new TurnedClock()];
     const { legate } = await start(place, { secret, clock });
     const [before] = legate.platform.secrets().signing;

@@ -173,7 +173,7 @@ describe('the second step', () => {
   }
   const code = (secret: string): Promise<string> => generate({ secret, epoch: Math.floor(t.clock.now() / 1000) });
 
-  it('follows on the first, leads where one wanted to go, and can trust the device', async () => {
+  it('follows the first step, continues to the wanted page, and can trust the device', async () => {
     const secret = await withTotp();
     const browser = new FormClient(t);
     const first = await browser.post('/account/sign-in?returnTo=%2Fdocs', { email, password });
@@ -312,7 +312,7 @@ describe(DEVICES, () => {
 });
 
 describe('POST /account/sign-out', () => {
-  it('303 to the sign-in page, which says so', async () => {
+  it('303 to the sign-in page, which confirms it', async () => {
     await signUp();
     const browser = await signedIn();
     const r = await browser.post('/account/sign-out', {});

@@ -142,7 +142,7 @@ describe('/account/connections', () => {
     expect(await signsInAs('Hal at Acme')).toBe(owner.id);
   });
 
-  it('keeps the only way in, also if two are removed at once', async () => {
+  it('keeps the last sign-in method, even if two are removed concurrently', async () => {
     const person = await newPerson();
     await connect(person, 'Dora at Acme');
     const page = await press(person, 'other');

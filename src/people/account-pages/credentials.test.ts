@@ -47,7 +47,7 @@ describe('/account/password', () => {
     expect([await signIn(email, password), await signIn(email, another)]).toEqual([401, 200]);
   });
 
-  it('shows at each field what is wrong, and none of the passwords', async () => {
+  it('shows the problem at each field, and no passwords', async () => {
     const { email, browser } = await person();
     for (const [currentPassword, newPassword, field, message] of [
       ['not this one', another, 'currentPassword', en.codes.INVALID_PASSWORD],
@@ -86,7 +86,7 @@ describe('/account/email-code', () => {
     return { shown, code: mails[0]?.code ?? '' };
   }
 
-  it('mails a code, signs in with it, and leads to where the person wanted to go', async () => {
+  it('mails a code, signs in with it, and continues to the wanted page', async () => {
     const { email } = await person();
     const browser = new FormClient(t);
     const signInPage = await browser.get('/account/sign-in?returnTo=%2Fdocs');
@@ -107,7 +107,7 @@ describe('/account/email-code', () => {
     expect((await browser.post(VERIFY, { email, code })).status).toBe(401);
   });
 
-  it('says the same about an unknown address, and mails nothing', async () => {
+  it('gives the same answer for an unknown address, and mails nothing', async () => {
     const { email } = await person();
     const known = await mailed(new FormClient(t), email);
     const unknown = await mailed(new FormClient(t), 'nobody-here@example.com');
@@ -168,7 +168,7 @@ describe('/account/tokens', () => {
     expect(await listed(browser)).toMatchObject([{ scopes: null, expiresAt: null }]);
   });
 
-  it('shows what is wrong and keeps what was entered', async () => {
+  it('shows the problems and keeps the input', async () => {
     const { browser } = await person();
     for (const [fields, message] of [
       [{ name: 'x', access: 'chosen' }, en.tokens.needsScope],

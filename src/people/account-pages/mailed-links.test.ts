@@ -25,7 +25,7 @@ describe('pages that mail a link', () => {
   };
   const tokenOf = (link: string): string => new URLSearchParams(link.split('?')[1]).get('token') ?? '';
 
-  it('a link that signs in, and leads where one wanted to go', async () => {
+  it('a link that signs in and continues to the wanted page', async () => {
     await signUp();
     const browser = new FormClient(t);
     expect((await browser.get('/account/sign-in?returnTo=%2Fdocs')).text).toContain(
@@ -63,7 +63,7 @@ describe('pages that mail a link', () => {
     expect((await browser.post('/account/sign-in', { email, password: `${password} anew` })).status).toBe(303);
   });
 
-  it('says the same for an address without an account', async () => {
+  it('gives the same answer for an address without an account', async () => {
     const answer = async (path: string, address: string): Promise<string> =>
       (await new FormClient(t).post(path, { email: address })).text.replaceAll(address, 'ADDRESS');
     await signUp();
@@ -89,7 +89,7 @@ describe('pages that mail a link', () => {
     expect(r.text).toContain('role="alert"');
   });
 
-  it('an address that is not verified yet: the sign-in page leads to another link', async () => {
+  it('an address that is not verified yet: the sign-in page offers another link', async () => {
     t = await createTestService({
       config: { users: { requireEmailVerification: true } },
       printMail: (mail) => void mails.push(mail),

@@ -49,7 +49,7 @@ describe('the page of passkeys', () => {
     expect(again.text).toContain('This passkey does not exist');
   });
 
-  it('leads to a new sign-in when the last one is too old', async () => {
+  it('requires a new sign-in when the last one is too old', async () => {
     const { p, browser, id } = await signedIn();
     p.t.clock.advance(QUARTER_MS + 1);
     const page = await browser.get(PAGE);
@@ -85,7 +85,7 @@ describe('the page of passkeys', () => {
 });
 
 describe('the sign-in page', () => {
-  it('offers a passkey, hidden until the script shows it, and leads on to the page that was wanted', async () => {
+  it('offers a passkey, hidden until the script shows it, and continues to the wanted page', async () => {
     const { t } = await shared();
     const r = await new FormClient(t).get('/account/sign-in?returnTo=%2Fdocs');
     const [box = ''] = /<div data-passkey="sign-in"[^>]*>/.exec(r.text) ?? [];
@@ -104,7 +104,7 @@ describe('the sign-in page', () => {
 });
 
 describe('the page of the second factor', () => {
-  it('leads people to their passkey where a second factor is required and they used the password', async () => {
+  it('asks people for their passkey if a second factor is required and they used the password', async () => {
     const { box } = await shared();
     const t = await createTestService({ config: { users: { requireSecondFactor: 'all' }, mail: { url: box.url } } });
     const p = await signedUp({ t, box });

@@ -194,7 +194,7 @@ describe('a person who must have a second factor', () => {
     expect((await p.browser.get(next)).headers.get('location')).toContain('/consent?');
   });
 
-  it('leads to no other origin', async () => {
+  it('does not redirect to other origins', async () => {
     const p = await person(required);
     const at = `${PAGE}?returnTo=${encodeURIComponent('https://evil.example/')}`;
     const secret = secretIn(await begin(p.browser, at));
@@ -265,7 +265,7 @@ describe('a second factor that is on', () => {
     expect([again.status, again.headers.get('location')]).toEqual([303, PAGE]);
   });
 
-  it('lists trusted devices by name and ends one or all, and none of another person', async () => {
+  it('lists trusted devices by name and ends one or all, but none of another person', async () => {
     const p = await enrolled();
     const trusted = async (headers: Record<string, string>): Promise<FormClient> => {
       const browser = new FormClient(t, headers);

@@ -60,7 +60,7 @@ describe('issuers', () => {
     expect((await post(fresh({ issuer: configured.issuer }))).body.error.code).toBe('ISSUER_IN_USE');
   });
 
-  it('have unique names and addresses, also when they are registered at once', async () => {
+  it('have unique names and addresses, even if they are registered concurrently', async () => {
     const body = fresh();
     const answers = await Promise.all(
       Array.from({ length: 5 }, (_, i) => post(i % 2 ? body : { ...body, name: `${body.name}-${i}` })),

@@ -15,7 +15,7 @@ describe('passwords', () => {
 });
 
 describe('BoundedPool', () => {
-  it('runs at most two at a time, in order, and refuses what it cannot keep waiting', async () => {
+  it('runs at most two at a time, in order, and refuses more than it can queue', async () => {
     const pool = new BoundedPool(2, 3, () => new Error('full'));
     let running = 0;
     let most = 0;

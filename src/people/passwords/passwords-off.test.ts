@@ -72,7 +72,7 @@ describe.each(['off', 'adminsOnly'] as const)('users.passwords = %s', (passwords
     expect(await links.where('user_id', '=', user.user.id).execute()).toEqual([]);
   });
 
-  it('shows what is left on the sign-in page', async () => {
+  it('shows the remaining methods on the sign-in page', async () => {
     const { t } = scene;
     const { text } = await new FormClient(t).get('/account/sign-in');
     expect(text.includes('name="password"')).toBe(passwords === 'adminsOnly');

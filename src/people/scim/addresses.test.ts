@@ -39,7 +39,7 @@ it('a token with the scope scim does not take over administrators and auditors b
   expect(await readdress(t, (await t.user()).id, token)).toEqual([200, true]);
 });
 
-it('it may change them if a group gives the role: then it decides about administrators anyway', async () => {
+it('it may change them if a group gives the role, because it then controls administrators anyway', async () => {
   const t = client.service();
   expect(await readdress(t, (await t.user({ role: 'admin' })).id, client.token())).toEqual([200, true]);
 });

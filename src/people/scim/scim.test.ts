@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 
 describe('SCIM users', () => {
-  it('[RFC 7644 3.3] creates a user from the example of RFC 7643, section 8.2, and ignores what it does not store', async () => {
+  it('[RFC 7644 3.3] creates a user from the example of RFC 7643, section 8.2, and ignores attributes that are not stored', async () => {
     const r = await scim('POST', '/Users', {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
       userName: 'bjensen@example.com',
@@ -111,7 +111,7 @@ describe('SCIM users', () => {
     }
   });
 
-  it('[RFC 7644 3.4.2.2] filters by eq, ne, co, sw, and, or, not and parentheses, without case where SCIM says so', async () => {
+  it('[RFC 7644 3.4.2.2] filters by eq, ne, co, sw, and, or, not and parentheses, ignoring case if SCIM requires it', async () => {
     const word = mark('zoe');
     const one = await created({
       userName: `${word}-a@example.com`,

@@ -74,7 +74,7 @@ describe('GET /auth/sessions', () => {
   });
 });
 
-describe('what a session shows of its sign-in', () => {
+describe('the data of the sign-in that a session shows', () => {
   const agents: [string, string | undefined, { browser: string; os: string; type: string }][] = [
     ['a browser', CHROME, { browser: 'Chrome', os: 'macOS', type: 'desktop' }],
     ['a program', 'curl/8.5.0', { browser: 'curl', os: 'unknown', type: 'unknown' }],
@@ -140,7 +140,7 @@ describe('DELETE /auth/sessions/:id', () => {
     expect((await t.call('DELETE', `/auth/sessions/${two.id}`, { as: one })).status).toBe(404);
   });
 
-  it('204: the current one too, and the cookie goes with it', async () => {
+  it('204: also the current one, together with its cookie', async () => {
     await person();
     const one = await signIn(t, ada.id);
     const r = await t.call('DELETE', `/auth/sessions/${one.id}`, {

@@ -55,7 +55,7 @@ const ends: [string, (scene: Scene) => Promise<{ status: number }>, { session: n
   ],
 ];
 
-describe('the next decision over a socket knows of', () => {
+describe('the next decision over a socket reflects', () => {
   it.each(ends)('%s', async (_, end, wanted) => {
     const t = await createTestService();
     const ask = [await overSocket(t), await overSocket(await createTestService({ sameDatabaseAs: t }))];

@@ -181,7 +181,7 @@ describe('a session', () => {
   /** Whatever was being written down is written when this resolves: changes come one after the other. */
   const settled = (t: TestService) => t.legate.platform.ledger.change(SYSTEM, async () => {});
 
-  it('lives 7 days from its last use, to the millisecond', async () => {
+  it('is valid for 7 days from its last use, to the millisecond', async () => {
     const { t, token } = await withAda();
     t.clock.advance(7 * DAY - 1);
     const r = await t.call('GET', '/auth/session', { as: token });

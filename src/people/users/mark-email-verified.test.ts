@@ -216,7 +216,7 @@ describe('a password reset of a verified account', () => {
 });
 
 describe('an invitation', () => {
-  it('verifies the address: an account that others created meanwhile becomes the invited person’s', async () => {
+  it('verifies the address: an account that others created in the meantime becomes the invited person’s', async () => {
     const { t, box } = await shared();
     const admin = await t.admin();
     const tenantId = await t.tenant();

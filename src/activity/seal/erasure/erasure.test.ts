@@ -249,7 +249,7 @@ it('a row that is not the one that was sealed is evidence, and nothing of it is 
   expect((await t.call('GET', '/events?types=audit.erased', { as: admin })).body).toEqual([]);
 });
 
-it('another instance forgets what was erased, in its streams and its index', async () => {
+it('another instance drops erased data from its streams and its index', async () => {
   const scene = await createScene();
   const { t, admin } = scene;
   const other = await createTestService({ sameDatabaseAs: t, config: { ledger: { seal: 'on' } } });

@@ -14,7 +14,7 @@ const ROUNDS = 5;
 
 const linesOf = (text: string) => text.slice(0, -1).split('\n');
 
-it('decisions, queries, proofs and exports on two instances go on while entries are erased', async () => {
+it('decisions, queries, proofs and exports on two instances continue while entries are erased', async () => {
   const t = await createTestService({ config });
   const other = await createTestService({ config, sameDatabaseAs: t });
   const instances = [t, other];

@@ -141,7 +141,7 @@ describe('a ledger with witnesses', () => {
     expect(openCheckpoint(shown.text, parsePolicy(scene.policy)).size).toBe(checkpoint.size);
   });
 
-  it('says between which times the entry was sealed', async () => {
+  it('shows between which times the entry was sealed', async () => {
     const before = Math.floor(scene.t.clock.now() / 1000);
     scene.t.clock.advance(120_000);
     // The checkpoint of the next minute is kept.
@@ -172,7 +172,7 @@ describe('a ledger with witnesses', () => {
     expect(() => verifyProof(swapped, parsePolicy(scene.policy))).toThrow();
   });
 
-  it('asks them once in each interval, with the proof from what they have seen', async () => {
+  it('asks them once in each interval, with the proof from their last checkpoint', async () => {
     const [one] = scene.witnesses as [Running];
     const due = () => scene.t.legate.platform.stateOf(cosigner).askIfDue();
     scene.t.clock.advance(10_000);
@@ -201,7 +201,7 @@ describe('a ledger with witnesses', () => {
     expect(one.requests.at(-1)).toMatch(new RegExp(`^old ${signedSize}\n\n`));
   });
 
-  it('has no proof of a fresh entry without the quorum, and shows the cosigned checkpoint meanwhile', async () => {
+  it('has no proof of a new entry without the quorum, and still shows the cosigned checkpoint', async () => {
     const [, two] = scene.witnesses as [Running, Running];
     for (const [answer, failure] of [
       [{ status: 500, body: 'no\u001b[2Jdisk' }, 'It answered 500: no [2Jdisk'],
@@ -210,7 +210,10 @@ describe('a ledger with witnesses', () => {
         { status: 200, body: `— w2.example ${Buffer.alloc(76, 1).toString('base64')}\n` },
         'Its answer has no signature of its key.',
       ],
-      [{ status: 409, type: 'text/x.tlog.size', body: '0\n' }, /^It answered|It answers with a different size each time/],
+      [
+        { status: 409, type: 'text/x.tlog.size', body: '0\n' },
+        /^It answered|It answers with a different size each time/,
+      ],
     ] as const) {
       const older = (await scene.t.call('GET', '/ledger/checkpoint')).text;
       two.answer = () => answer as { status: number; body: string };
@@ -247,8 +250,8 @@ describe('a ledger with witnesses', () => {
   });
 });
 
-describe('a witness that has seen more than the database knows', () => {
-  it('stops the sealing on every instance, and decisions go on', async () => {
+describe('a witness that has cosigned more rows than the database has', () => {
+  it('stops the sealing on every instance, while decisions continue', async () => {
     const halted = await createScene({ count: 1, quorum: 'quorum w1' });
     onTestFinished(async () => {
       await Promise.all(halted.witnesses.map((each) => each.stop()));

@@ -128,7 +128,7 @@ describe('an ID-JAG', () => {
     expect(metadata.grant_types_supported).toContain(GRANT);
   });
 
-  it('is named in the decisions about what the client does', async () => {
+  it('is named in decisions about calls of the client', async () => {
     const person = await colleague();
     const { access_token } = (await show(await jag(person, { scope: 'authorize mcp:read' }))).body;
     const body = { action: 'read', resource: 'mcp:notes:search' };
@@ -195,7 +195,7 @@ describe('an ID-JAG', () => {
     expect(JSON.stringify(logged.at(-1))).not.toContain('eyJ');
   });
 
-  it('[RFC 7523 3] may be shown once, over all instances and at once, and makes one agent', async () => {
+  it('[RFC 7523 3] can be used once, also concurrently on several instances, and creates one agent', async () => {
     const instances = [t, ...(dialect === 'postgres' ? [await createTestService({ config, sameDatabaseAs: t })] : [])];
     const person = await colleague();
     const assertion = await jag(person);

@@ -52,7 +52,7 @@ describe('the preset github', () => {
     expect(github.asked.at(-1)).toMatchObject({ 'user-agent': 'legate', accept: 'application/vnd.github+json' });
   });
 
-  it('knows a person by the numeric id, whatever the login and the address become', async () => {
+  it('identifies a person by the numeric id, even if login and address change', async () => {
     const who = account();
     const [, first] = await signIn(who);
     expect((await signIn({ ...who, login: 'renamed', emails: [] }))[1]).toMatchObject({ id: first?.id });

@@ -83,7 +83,7 @@ const send = (token: string, name = 'pretended') =>
 const logout = async (more: Json, header: Json = { typ: 'logout+jwt' }, at = provider) =>
   send(await at.sign(claimsOf(more), header));
 
-it('[OIDC Back-Channel Logout 2.7] ends the session that `sid` names, at once', async () => {
+it('[OIDC Back-Channel Logout 2.7] immediately ends the session that `sid` names', async () => {
   const sub = newSubject();
   const [here, elsewhere] = [await signIn(sub, 'one'), await signIn(sub, 'two')];
   const r = await logout({ sub, sid: 'one' });
@@ -169,7 +169,7 @@ it('[OIDC Back-Channel Logout 2.6] refuses every other token, and one that was u
   expect(await isSignedIn(browser)).toBe(true);
 });
 
-it('is unknown for other issuers, takes forms only, and says when the provider cannot be read', async () => {
+it('is unknown for other issuers, accepts only forms, and reports if the provider cannot be reached', async () => {
   expect((await send('x', 'nobody')).status).toBe(404);
   expect((await t.call('POST', '/auth/oidc/pretended/logout', { body: { logout_token: 'x' } })).status).toBe(415);
   await register('down', 'http://127.0.0.1:9');

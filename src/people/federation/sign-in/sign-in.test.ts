@@ -75,7 +75,7 @@ const change = (id: string, columns: Json) =>
     .execute();
 
 describe('GET /auth/oidc/:name/start', () => {
-  it('[OIDC Core 3.1.2.1; RFC 7636 4.3] redirects with a challenge, a nonce and a state of its own', async () => {
+  it('[OIDC Core 3.1.2.1; RFC 7636 4.3] redirects with a new challenge, nonce and state', async () => {
     const [one, two] = [await begin(new FormClient(t), 'real'), await begin(new FormClient(t), 'real')];
     expect(one.origin).toBe(real.address);
     expect(Object.fromEntries(one.searchParams)).toMatchObject({
@@ -148,7 +148,7 @@ describe('GET /auth/oidc/:name/callback', () => {
     expect(events.map(({ data }) => JSON.stringify(data)).join()).toContain('oidc:real');
   });
 
-  it('accepts a callback once, also if it comes many times at once, at several instances', async () => {
+  it('accepts a callback once, even if it arrives many times concurrently on several instances', async () => {
     const config = { federation: { allowPrivateNetworks: true }, users: { provision: true } };
     const more = dialect === 'postgres' ? await createTestService({ config, sameDatabaseAs: t }) : t;
     more.clock.set(new Date(t.clock.now()).toISOString());

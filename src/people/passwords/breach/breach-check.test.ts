@@ -26,7 +26,7 @@ async function withServer(
 }
 
 describe('check', () => {
-  it('finds what the hibp package finds, with the same counts', async () => {
+  it('finds the same passwords as the hibp package, with the same counts', async () => {
     const { server, breach } = await withServer();
     for (const password of [...Object.keys(KNOWN), 'nobody ever used this one', '', 'x'.repeat(5000)]) {
       const count = await pwnedPassword(password, { baseUrl: server.url, addPadding: true });
@@ -163,7 +163,7 @@ describe('a service that', () => {
   });
 });
 
-describe('what a look-up costs', () => {
+describe('the cost of a look-up', () => {
   it('requests a range once: for concurrent look-ups, and for a day', async () => {
     let now = 1_000_000;
     const { server, breach } = await withServer({ now: () => now });

@@ -183,7 +183,7 @@ describe('codes by mail', () => {
     expect((await verify(p, again.code, again.requestToken)).status).toBe(200);
   });
 
-  it('failures go on counting over renewed codes', async () => {
+  it('failures are counted across renewed codes', async () => {
     const p = await person();
     const all: number[] = [];
     for (let i = 0; i < 4; i++) {

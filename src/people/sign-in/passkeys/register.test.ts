@@ -186,7 +186,7 @@ describe('adding a passkey', () => {
 });
 
 describe('removing a passkey', () => {
-  it('ends it at once, records the event, and mails the person', async () => {
+  it('ends it immediately, records the event, and mails the person', async () => {
     const p = await withPasskey(await someone(await shared()));
     await p.box.next(p.email);
     expect((await p.t.call('DELETE', `/passkeys/${p.passkeyId}`, { as: p.session })).status).toBe(204);

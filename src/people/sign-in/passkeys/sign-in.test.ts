@@ -32,7 +32,7 @@ describe('signing in with a passkey', () => {
     });
   });
 
-  it('starts a session of its own, with the event, the cookie and the time of use', async () => {
+  it('starts a new session, with the event, the cookie and the time of use', async () => {
     const p = await withPasskey(await someone(await shared()));
     p.t.clock.advance(1000);
     const r = await signInWithPasskey(p.t, p.device);
@@ -83,7 +83,7 @@ describe('signing in with a passkey', () => {
     expect((await signInWithPasskey(p.t, p.device, { counter: 6 })).status).toBe(200);
   });
 
-  it('[WebAuthn 6.1.1] accepts an authenticator without a counter again and again', async () => {
+  it('[WebAuthn 6.1.1] accepts an authenticator without a counter repeatedly', async () => {
     const p = await withPasskey(await someone(await shared()), { counter: 0 });
     for (let i = 0; i < 2; i++) expect((await signInWithPasskey(p.t, p.device, { counter: 0 })).status).toBe(200);
   });

@@ -164,7 +164,7 @@ const search = async (as: { token: string }, server: string, at = t): Promise<Js
   return (await at.call('POST', `/gateway/${server}/mcp`, { as, body })).body.result;
 };
 
-describe('a server with a sign-in of its own', () => {
+describe('a server with its own sign-in', () => {
   it('is connected by its metadata, called with its own token, and revoked there at the end', async () => {
     const agent = await agentOf(alice);
     expect((await search(agent, 'notes'))._meta.reason).toBe('NOT_CONNECTED');
