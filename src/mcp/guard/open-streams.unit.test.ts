@@ -103,10 +103,9 @@ describe.each(Object.entries(faces))('over %s', (_name, face) => {
     const mine = await open(endpoint, 'a');
     expect(mine.headers.get('mcp-session-id')).toBe('session-1');
     const others = await open(endpoint, 'b', 'session-1');
-    expect([others.status, await others.json()]).toEqual([
-      404,
-      { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } },
-    ]);
+    expect(others.status).toBe(404);
+    const notFound = { code: -32001, message: 'Session not found' };
+    expect(await others.json()).toEqual({ jsonrpc: '2.0', id: null, error: notFound });
     const again = await open(endpoint, 'a2', 'session-1');
     const unknown = await open(endpoint, 'b', 'session-2');
     expect([again.status, unknown.status]).toEqual([200, 200]);
