@@ -28,6 +28,7 @@ import { deleteStale } from './clients/delete-client.ts';
 import { metadataDocuments } from './clients/metadata-document.ts';
 import { endGrants, endGrantsOfUsers } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
+import { assertionAudiences } from './metadata/metadata.ts';
 import { oauthRoutes } from './routes.ts';
 import { accessTokenCredential } from './tokens/credential.ts';
 import { derivedRing } from './tokens/keys.ts';
@@ -47,7 +48,7 @@ export const oauth = defineModule({
   routes: [...oauthRoutes, ...trustRoutes, ...agentKeysRoutes],
   errors: { ...OAuthErrors, ...ClientErrors, ...TrustErrors, ...AgentKeysErrors },
   credentials: [accessTokenCredential],
-  states: [metadataDocuments, clientKeys, tokenStates, derivedRing],
+  states: [metadataDocuments, clientKeys, tokenStates, derivedRing, assertionAudiences],
   upkeep: deleteStale,
   waitingFor: findClientName,
   reactions: {

@@ -64,7 +64,7 @@ export async function checkClientAssertion(
   if (typeof claims === 'string') return claims;
   if (claims.sub !== id) return 'client-id-mismatch';
   const audiences = [claims.aud ?? []].flat();
-  const own = assertionAudiences(platform);
+  const own = platform.stateOf(assertionAudiences);
   // An assertion that is also for another server could be replayed by that server.
   if (audiences.length === 0 || audiences.some((audience) => !own.includes(audience))) return 'assertion-audience';
   if (claims.exp > now / SECOND_MS + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS) return 'assertion-lifetime';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import { AUTH_METHODS, GRANT_TYPES } from '../clients/client.ts';
 import { CLIENT_ALGORITHMS } from '../clients/client-keys.ts';
 import { knownScopes } from '../scope.ts';
@@ -49,11 +49,11 @@ const endpoint = ({ baseUrl, config }: Platform, name: string): string =>
   `${baseUrl}${config.http.basePath.replace(/\/$/, '')}/oauth/${name}`;
 
 /** Audiences of assertions (RFC 7523, section 3): the issuer, and the token endpoint by each of its addresses. */
-export function assertionAudiences({ baseUrl, config, issuer }: Platform): string[] {
+export const assertionAudiences = defineState(({ baseUrl, config, issuer }): readonly string[] => {
   const [base, rest] = [config.http.basePath, config.http.restPath].map((path) => path.replace(/\/$/, ''));
   const paths = [base, rest].flatMap((mount) => [`${mount}/oauth/token`, `${mount}/mcp/token`]);
   return [issuer, ...[...paths, `${rest}/token`].map((path) => baseUrl + path)];
-}
+});
 
 /** `issuer` equals the configured one byte for byte, because clients compare it. */
 export function serverMetadata(platform: Platform): z.output<typeof ServerMetadata> {

@@ -136,6 +136,8 @@ export function newRefreshToken(
   return { token, row };
 }
 
+export const insertRefreshToken = preparedInsert('oauth_refresh_tokens');
+
 /** Returns the first tokens of a new grant, with a refresh token if the client is registered for that. */
 export async function firstTokens(
   platform: Platform,
@@ -146,7 +148,7 @@ export async function firstTokens(
   const response = accessToken(platform, grant, now);
   if (!client.grantTypes.includes('refresh_token')) return response;
   const next = newRefreshToken(platform, now, grant);
-  await db.insertInto('oauth_refresh_tokens').values(next.row).execute();
+  await insertRefreshToken(platform.database, db, next.row);
   return { ...response, refresh_token: next.token };
 }
 

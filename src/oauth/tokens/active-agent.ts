@@ -1,6 +1,6 @@
 import { mayAct } from '../../authorization/agents/index.ts';
 import type { Id } from '../../kernel/ids.ts';
-import type { AgentRow, Db } from '../../storage/index.ts';
+import { type Database, type Db, prepared } from '../../storage/index.ts';
 import { OAuthErrors } from '../errors.ts';
 
 export const inactiveAgent = () =>
@@ -9,8 +9,16 @@ export const inactiveAgent = () =>
     message: 'The agent of this grant is not active.',
   });
 
-/** Returns undefined if the agent is revoked, expired or deleted, or its owner suspended. */
-export async function findActiveAgent(db: Db, agentId: Id<'agent'>, now: number): Promise<AgentRow | undefined> {
-  const row = await db.selectFrom('agents').selectAll().where('id', '=', agentId).executeTakeFirst();
-  return row && mayAct(row, now) ? row : undefined;
+const findState = prepared((db, id: string) =>
+  db
+    .selectFrom('agents')
+    .select(['revoked_at', 'expires_at', 'owner_suspended'])
+    .where('id', '=', id as Id<'agent'>)
+    .compile(),
+);
+
+/** Returns false if the agent is revoked, expired or deleted, or its owner suspended. */
+export async function mayAgentAct(database: Database, db: Db, agentId: Id<'agent'>, now: number): Promise<boolean> {
+  const row = await findState(database, db, agentId);
+  return row !== undefined && mayAct(row, now);
 }

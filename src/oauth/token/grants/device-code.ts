@@ -9,7 +9,7 @@ import type { OAuthDeviceRequestRow } from '../../../storage/index.ts';
 import type { Client } from '../../clients/client.ts';
 import { ClientErrors, OAuthErrors } from '../../errors.ts';
 import { getTarget, type Target } from '../../resource.ts';
-import { findActiveAgent, inactiveAgent } from '../../tokens/active-agent.ts';
+import { inactiveAgent, mayAgentAct } from '../../tokens/active-agent.ts';
 import { firstTokens, insertGrant, type TokenResponse } from '../issue-tokens.ts';
 import type { DeviceCodeRequest } from '../token-request.ts';
 
@@ -85,7 +85,7 @@ async function issue(
     .returningAll()
     .executeTakeFirst();
   if (!row || row.user_id === null || row.agent_id === null) return refused('device-code-used');
-  if (!(await findActiveAgent(db, row.agent_id, now))) return inactiveAgent();
+  if (!(await mayAgentAct(platform.database, db, row.agent_id, now))) return inactiveAgent();
   change.actAs({ ...change.actor, kind: 'user', id: row.user_id });
   const grant = await insertGrant(platform, change, {
     client_id: client.id,

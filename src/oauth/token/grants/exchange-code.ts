@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { type Actor, SYSTEM } from '../../../access/actor.ts';
 import type { LegateError } from '../../../kernel/errors.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
 import { type SecretHash, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
-import type { Db, OAuthCodeRow } from '../../../storage/index.ts';
+import { type Database, type Db, type OAuthCodeRow, prepared } from '../../../storage/index.ts';
 import type { Client } from '../../clients/client.ts';
 import { endGrants } from '../../consent/grants.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { getTarget, type Target } from '../../resource.ts';
-import { findActiveAgent, inactiveAgent } from '../../tokens/active-agent.ts';
+import { inactiveAgent, mayAgentAct } from '../../tokens/active-agent.ts';
 import { firstTokens, insertGrant, type TokenResponse } from '../issue-tokens.ts';
 import { type CodeRequest, missingParameter } from '../token-request.ts';
 
@@ -41,37 +42,50 @@ async function exchangeOne(
 ): Promise<TokenResponse | LegateError> {
   const { db, now } = change;
   const hash = secretHash(request.code);
-  if (request.redirect_uri === undefined && (await needsRedirectUri(db, client, hash)))
+  if (request.redirect_uri === undefined && (await needsRedirectUri(platform.database, db, client, hash)))
     return missingParameter('redirect_uri');
-  const code = await consumeCode(change, client, hash);
+  const code = await consumeCode(platform.database, db, now, hash, client.id);
   if (!code) return refused(await handleUnusableCode(change, client, hash));
   if (now >= code.expires_at) return refused('code-expired');
   if (!matchesStatedRedirectUri(client, code.redirect_uri, request.redirect_uri)) return refused('code-redirect-uri');
   if (!matchesChallenge(request.code_verifier, code.challenge)) return refused('code-verifier');
   if (target && target.resource !== code.resource) return refused('code-resource');
-  if (!(await findActiveAgent(db, code.agent_id, now))) return inactiveAgent();
+  if (!(await mayAgentAct(platform.database, db, code.agent_id, now))) return inactiveAgent();
   return issue(platform, change, client, code);
 }
 
-async function needsRedirectUri(db: Db, client: Client, hash: SecretHash): Promise<boolean> {
-  const code = await db
-    .selectFrom('oauth_codes')
-    .select('redirect_uri')
-    .where('code_hash', '=', hash)
-    .where('client_id', '=', client.id)
-    .executeTakeFirst();
+async function needsRedirectUri(database: Database, db: Db, client: Client, hash: SecretHash): Promise<boolean> {
+  const code = await findRedirectUri(database, db, hash, client.id);
   return code !== undefined && code.redirect_uri !== null;
 }
 
-const consumeCode = ({ db, now }: Change, client: Client, hash: SecretHash): Promise<OAuthCodeRow | undefined> =>
+const findRedirectUri = prepared((db, hash: string, clientId: string) =>
+  db
+    .selectFrom('oauth_codes')
+    .select('redirect_uri')
+    .where('code_hash', '=', hash)
+    .where('client_id', '=', clientId as Id<'client'>)
+    .compile(),
+);
+
+const consumeCode = prepared<[number, string, string], OAuthCodeRow>((db, now, hash, clientId) =>
   db
     .updateTable('oauth_codes')
     .set({ used_at: now })
     .where('code_hash', '=', hash)
-    .where('client_id', '=', client.id)
+    .where('client_id', '=', clientId as Id<'client'>)
     .where('used_at', 'is', null)
     .returningAll()
-    .executeTakeFirst();
+    .compile(),
+);
+
+const linkGrant = prepared((db, grantId: string, hash: string) =>
+  db
+    .updateTable('oauth_codes')
+    .set({ grant_id: grantId as Id<'grant'> })
+    .where('code_hash', '=', hash)
+    .compile(),
+);
 
 /** Returns why a code cannot be used. A second use by its client ends the grant (RFC 9700, section 4.5). */
 async function handleUnusableCode(change: Change, client: Client, hash: SecretHash): Promise<RefusalReason> {
@@ -99,7 +113,7 @@ async function issue(platform: Platform, change: Change, client: Client, code: O
     scope: code.scope,
     resource: code.resource,
   });
-  await db.updateTable('oauth_codes').set({ grant_id: grant.id }).where('code_hash', '=', code.code_hash).execute();
+  await linkGrant(platform.database, db, grant.id, code.code_hash);
   return firstTokens(platform, change, client, grant);
 }
 

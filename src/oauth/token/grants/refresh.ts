@@ -7,14 +7,14 @@ import type { RefusalReason } from '../../../kernel/refusals.ts';
 import { secretHash } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
-import { type OAuthGrantRow, prepared, preparedInsert } from '../../../storage/index.ts';
+import { type OAuthGrantRow, prepared } from '../../../storage/index.ts';
 import type { Client } from '../../clients/client.ts';
 import { endGrants } from '../../consent/grants.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { getTarget, type Target } from '../../resource.ts';
 import { narrowScopes, scopeNames } from '../../scope.ts';
 import { inactiveAgent } from '../../tokens/active-agent.ts';
-import { accessToken, newRefreshToken, successorOf, type TokenResponse } from '../issue-tokens.ts';
+import { accessToken, insertRefreshToken, newRefreshToken, successorOf, type TokenResponse } from '../issue-tokens.ts';
 import type { RefreshRequest, RefreshToken } from '../token-request.ts';
 
 /**
@@ -117,8 +117,6 @@ const markTokenUsed = prepared<[number, string], { token_hash: string }>((db, no
     .compile(),
 );
 
-const insertToken = preparedInsert('oauth_refresh_tokens');
-
 const touchGrant = prepared((db, now: number, id: Id<'grant'>) =>
   db.updateTable('oauth_grants').set({ last_used_at: now }).where('id', '=', id).compile(),
 );
@@ -148,7 +146,7 @@ async function rotate(
   if (!(await markTokenUsed(database, db, now, token.token_hash)))
     throw new Error('a refresh token was used by a concurrent change');
   const { token: successor, row } = newRefreshToken(platform, now, token, presented);
-  await insertToken(database, db, row);
+  await insertRefreshToken(database, db, row);
   await touchGrant(database, db, now, token.id);
   return successor;
 }
