@@ -1,4 +1,3 @@
-export type { AuthenticateHook, ExternalUser } from './access/authenticate.ts';
 export type { ChangeOptions } from './access/in-process.ts';
 export type { PasswordContext, PasswordVerdict, ValidatePassword } from './access/password-rule.ts';
 export type { AnomaliesApi, Anomaly } from './activity/anomalies/index.ts';
@@ -19,6 +18,7 @@ export type {
   Reason,
 } from './authorization/permissions/index.ts';
 export type { ConfigInput } from './config.ts';
+export type { AuthenticateHook, ExternalUser } from './http/authenticate.ts';
 export { honoLegate, type Mountable } from './http/mount.ts';
 export { expressLegate, fastifyLegate, type NodeMountable } from './http/mount-node.ts';
 export type { Preview } from './http/preview/schema.ts';

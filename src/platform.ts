@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { AgentActivity } from './access/agent-activity.ts';
 import type { Changer } from './access/caller.ts';
 import type { KnownAgents } from './access/known-agents.ts';
-import type { Owners } from './access/owners.ts';
 import type { ValidatePassword } from './access/password-rule.ts';
 import type { OwnResource, Principal } from './access/principal.ts';
 import type { Config, Setting } from './config.ts';
@@ -33,7 +32,7 @@ import type {
   Reaction,
 } from './ledger/index.ts';
 import type { Mailer } from './operations/mail/index.ts';
-import type { Database, Db } from './storage/index.ts';
+import type { Database, Db, UserRow } from './storage/index.ts';
 
 export interface Log {
   debug(fields: object, message: string): void;
@@ -66,6 +65,16 @@ export type AccessTokenState =
       readonly clientId?: string;
       readonly actorId?: string;
     };
+
+/** Access to the owners of agents for areas outside `people`. `people/users` implements it. */
+export interface Owners {
+  find(db: Db, userId: Id<'user'>): Promise<UserRow | undefined>;
+  /** Adds the bare record of a user of the embedding application, if there is none yet. */
+  ensureExternal(
+    change: Change,
+    user: { readonly userId: Id<'user'>; readonly tenantId: Id<'tenant'> | null },
+  ): Promise<void>;
+}
 
 /** Passed to every use case. Created once, in service.ts. */
 export interface Platform {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
 import { mountRoutes } from '../../src/http/app.ts';
-import { Components, describedRoutes, type Json, schemasOf } from '../../src/http/openapi.ts';
+import { describedRoutes, schemasOf } from '../../src/http/openapi.ts';
 import { isPaged } from '../../src/http/openapi-answers.ts';
+import { Components, type Json } from '../../src/http/openapi-components.ts';
 import { Preview } from '../../src/http/preview/schema.ts';
 import { modules } from '../../src/modules.ts';
 import { answerOf, kindOf, type Operation, operationsOf } from './client-names.ts';
@@ -73,7 +74,7 @@ export function renderClientTypes(): string {
   const stream = described.find(({ route }) => route.path === '/events/stream');
   const query = stream?.route.query ? typeOf(components.of(stream.route.query, 'input'), false, '') : '{}';
   return `${HEAD}import type { List } from './list.ts';
-import type { RequestOptions } from './request.ts';
+import type { RequestOptions } from './request-options.ts';
 
 /** A text of which some values are known; newer services may send others. */
 type Open<T extends string> = T | (string & {});

@@ -1,19 +1,7 @@
 import type { Id } from '../kernel/ids.ts';
-import type { Principal } from './principal.ts';
+import type { Enterprise, Principal, Workload } from './principal.ts';
 
 export const ACTOR_KINDS = ['user', 'agent', 'accessToken', 'apiToken', 'application', 'system'] as const;
-
-/** A program that its platform identifies (contract 23.4): issuer and subject of its token. */
-export interface Workload {
-  readonly issuer: string;
-  readonly subject: string;
-}
-
-/** The identity provider that let a client act for a person (contract 23.5), and its name for the person. */
-export interface Enterprise {
-  readonly issuer: string;
-  readonly subject: string;
-}
 
 /** Who changed something (contract 17.1). Part of every event, as `actor`. */
 export interface Actor {

@@ -1,7 +1,18 @@
 import { CommonErrors } from '../kernel/errors.ts';
 import type { Id } from '../kernel/ids.ts';
 import type { SlotHolder } from '../kernel/slots.ts';
-import type { Enterprise, Workload } from './actor.ts';
+
+/** A program that its platform identifies (contract 23.4): issuer and subject of its token. */
+export interface Workload {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** The identity provider that let a client act for a person (contract 23.5), and its name for the person. */
+export interface Enterprise {
+  readonly issuer: string;
+  readonly subject: string;
+}
 
 /** An `auditor` sees everything that an administrator sees, and can change only their own account and credentials. */
 export const ROLES = ['user', 'admin', 'auditor'] as const;

@@ -1,17 +1,28 @@
 import { CommonErrors } from '../kernel/errors.ts';
-import type { Platform } from '../platform.ts';
+import type { Id } from '../kernel/ids.ts';
 import type { Db } from '../storage/index.ts';
-import type { Access, Effect, Principal, UserPrincipal, Visibility } from './principal.ts';
+import type { Access, Effect, OwnResource, Principal, UserPrincipal, Visibility } from './principal.ts';
 import { SCIM_SCOPE } from './scopes.ts';
 
 const ALL: Visibility = { kind: 'all' };
+
+/** What the rights of an agent are looked up with. The platform has it. */
+interface Deciding {
+  readonly database: { readonly read: Db };
+  readonly mayUseOwnResource: (
+    db: Db,
+    agentId: Id<'agent'>,
+    resource: OwnResource,
+    action: 'read' | 'write' | 'check',
+  ) => Promise<boolean>;
+}
 
 /**
  * Returns how far a principal sees on a route that declares the access `who` (contract 4). Throws 401 without a
  * credential and 403 without the right, which an auditor lacks for requests that change more than their own account.
  */
 export async function visibilityOf(
-  platform: Platform,
+  platform: Deciding,
   principal: Principal,
   who: Access,
   effect: Effect,

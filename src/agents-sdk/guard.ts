@@ -1,4 +1,5 @@
 import type { AiToolApproval, ClaudeHooks, LangchainMiddleware, MastraHooks, OpenaiGuardrail } from './shapes.ts';
+import type { Denial } from './tools.ts';
 import { type Decide, guardTools } from './tools.ts';
 
 /** A `LegateClient`, or the `Legate` of the same process. */
@@ -32,19 +33,6 @@ export interface GuardOptions {
    * `return` (the default): the model learns that the call waits, with a link. `wait`: the call waits for the person.
    */
   readonly onApproval?: 'return' | 'wait' | undefined;
-}
-
-/** A refused call, as shown to the model. */
-export interface Denial {
-  readonly denied: true;
-  /** A reason of a decision, or `LEGATE_UNAVAILABLE`. */
-  readonly reason: string;
-  readonly message: string;
-  /** Seconds. */
-  readonly retryAfter?: number;
-  readonly approvalId?: string;
-  /** Where the owner of the agent approves the call. */
-  readonly approvalUrl?: string;
 }
 
 export interface ToolGuard {

@@ -6,7 +6,7 @@
  * denied. After a denial nothing runs. No framework is imported: the functions match the shapes that the frameworks
  * publish.
  */
-export { type Denial, type GuardedLegate, type GuardOptions, guardFor, type ToolGuard } from './guard.ts';
+export { type GuardedLegate, type GuardOptions, guardFor, type ToolGuard } from './guard.ts';
 export type {
   AiToolApproval,
   ClaudeHooks,
@@ -14,3 +14,4 @@ export type {
   MastraHooks,
   OpenaiGuardrail,
 } from './shapes.ts';
+export type { Denial } from './tools.ts';

@@ -1,4 +1,15 @@
-import type { Denial } from './guard.ts';
+/** A refused call, as shown to the model. */
+export interface Denial {
+  readonly denied: true;
+  /** A reason of a decision, or `LEGATE_UNAVAILABLE`. */
+  readonly reason: string;
+  readonly message: string;
+  /** Seconds. */
+  readonly retryAfter?: number;
+  readonly approvalId?: string;
+  /** Where the owner of the agent approves the call. */
+  readonly approvalUrl?: string;
+}
 
 /** Returns the refusal of a call; undefined: it may run. Never throws. */
 export type Decide = (

@@ -1,7 +1,8 @@
 import { ENDPOINTS, type EndpointTable } from './endpoints.ts';
 import { DeniedError } from './errors.ts';
 import { cursorIn, type List, listOf } from './list.ts';
-import { type Query, type RequestOptions, Transport, type TransportOptions } from './request.ts';
+import { type Query, Transport, type TransportOptions } from './request.ts';
+import type { RequestOptions } from './request-options.ts';
 import { type EventStream, type StreamOptions, streamEvents } from './stream.ts';
 import type { AuthorizeDecision, AuthorizeRequest, Resources } from './types.ts';
 

@@ -8,6 +8,7 @@
 export { LegateClient, type LegateClientOptions } from './client.ts';
 export { DeniedError, LegateError } from './errors.ts';
 export type { List, Page } from './list.ts';
-export { etagOf, type RequestOptions } from './request.ts';
+export { etagOf } from './request.ts';
+export type { RequestOptions } from './request-options.ts';
 export type { EventStream, StreamNotice, StreamOptions } from './stream.ts';
 export type * from './types.ts';

@@ -1,6 +1,6 @@
 // Generated from the declarations of the routes by `npm run docs`.
 import type { List } from './list.ts';
-import type { RequestOptions } from './request.ts';
+import type { RequestOptions } from './request-options.ts';
 
 /** A text of which some values are known; newer services may send others. */
 type Open<T extends string> = T | (string & {});

@@ -3,8 +3,8 @@ import { CommonErrors, type ErrorFactory } from '../kernel/errors.ts';
 import type { Platform } from '../platform.ts';
 import { IdempotencyErrors } from './idempotency/errors.ts';
 import { takesIdempotencyKey } from './idempotency/request-key.ts';
-import type { Components, Json } from './openapi.ts';
 import { textOfAnswer } from './openapi-answer-texts.ts';
+import type { Components, Json } from './openapi-components.ts';
 import { Preview } from './preview/schema.ts';
 import type { Route } from './route.ts';
 

@@ -1,4 +1,3 @@
-import type { Authenticator, Proof } from '../access/authenticate.ts';
 import { ANONYMOUS, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
 import type { AddressRange } from '../kernel/address-range.ts';
@@ -9,6 +8,7 @@ import { parseWith } from '../kernel/json.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
 import { assertOwnForm } from '../pages/index.ts';
 import type { Platform } from '../platform.ts';
+import type { Authenticator, Proof } from './authenticate.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { RepeatableRequests } from './idempotency/once.ts';
 import { fingerprintOf, idempotencyKeyOf, scopeOf, takesIdempotencyKey } from './idempotency/request-key.ts';

@@ -1,9 +1,18 @@
 import { actorOf } from '../access/actor.ts';
 import { actingAgent, type Principal } from '../access/principal.ts';
-import { MINUTE_MS } from '../kernel/clock.ts';
+import type { BackgroundTasks } from '../kernel/background-tasks.ts';
+import { type Clock, MINUTE_MS } from '../kernel/clock.ts';
 import { LegateError } from '../kernel/errors.ts';
 import type { Id } from '../kernel/ids.ts';
-import type { Platform } from '../platform.ts';
+import type { LedgerPort } from '../ledger/index.ts';
+
+/** What refusals are recorded with. */
+interface Recording {
+  readonly clock: Clock;
+  readonly background: BackgroundTasks;
+  readonly ledger: LedgerPort;
+  readonly config: { readonly multiSession: { readonly trackIp: boolean } };
+}
 
 /** A refused request, as its event describes it. */
 export interface RefusedRequest {
@@ -39,13 +48,13 @@ export class RefusalEvents {
   readonly #windows = new Map<string, Window>();
 
   /** Does nothing for errors of other statuses. */
-  record(platform: Platform, thrown: unknown, request: RefusedRequest): void {
+  record(to: Recording, thrown: unknown, request: RefusedRequest): void {
     if (!(thrown instanceof LegateError) || (thrown.status !== 403 && thrown.status !== 429)) return;
     const type = thrown.status === 403 ? 'auth.denied' : 'auth.limited';
     const latest: Refusal = { ...request, type, code: thrown.code };
     const { kind, id } = actorOf(request.principal, null);
     const key = id === null ? `anonymous ${thrown.code}` : `${kind} ${id} ${type}`;
-    const now = platform.clock.now();
+    const now = to.clock.now();
     const previous = this.#windows.get(key);
     if (previous && now - previous.startedAt < MINUTE_MS) {
       previous.pending++;
@@ -53,17 +62,17 @@ export class RefusalEvents {
       return;
     }
     const countedBefore = previous?.pending ?? 0;
-    this.#write(platform, this.#start(key, { startedAt: now, pending: countedBefore + 1, latest }), countedBefore);
+    this.#write(to, this.#start(key, { startedAt: now, pending: countedBefore + 1, latest }), countedBefore);
   }
 
   /** Writes the refusals that were left out of windows that have ended, or of every window. */
-  flush(platform: Platform, every = false): void {
-    const now = platform.clock.now();
+  flush(to: Recording, every = false): void {
+    const now = to.clock.now();
     for (const [key, window] of [...this.#windows]) {
       if (!every && now - window.startedAt < MINUTE_MS) continue;
       const { pending, latest } = window;
       if (pending === 0) this.#windows.delete(key);
-      else this.#write(platform, this.#start(key, { startedAt: now, pending, latest }), pending - 1);
+      else this.#write(to, this.#start(key, { startedAt: now, pending, latest }), pending - 1);
     }
   }
 
@@ -78,14 +87,14 @@ export class RefusalEvents {
   }
 
   /** Writes the pending refusals of a window, including those that arrive until the write begins, as one event. */
-  #write(platform: Platform, window: Window, countedBefore: number): void {
+  #write(to: Recording, window: Window, countedBefore: number): void {
     const { type, code, method, route, principal, ip: address } = window.latest;
-    const ip = platform.config.multiSession.trackIp ? address : null;
-    platform.background.run(`recording ${type}`, async () => {
+    const ip = to.config.multiSession.trackIp ? address : null;
+    to.background.run(`recording ${type}`, async () => {
       const count = window.pending;
       window.pending = 0;
       try {
-        await platform.ledger.change(actorOf(principal, ip), async (change) => {
+        await to.ledger.change(actorOf(principal, ip), async (change) => {
           change.emit({
             type,
             ...subjectOf(principal),

@@ -1,10 +1,10 @@
 import { type Actor, actorOf } from '../access/actor.ts';
-import type { Authenticator, Proof } from '../access/authenticate.ts';
 import { type Access, ANONYMOUS, asUser, type Effect, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
 import { assertMatches, type IfMatch, parseIfMatch } from '../kernel/entity-tag.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
+import type { Authenticator, Proof } from './authenticate.ts';
 import { assertAllowedOrigin } from './origin.ts';
 import { splitReason } from './reason.ts';
 import type { Call, Route } from './route.ts';

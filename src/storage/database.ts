@@ -4,14 +4,8 @@ import { Kysely, type PostgresPool as KyselyPool, PostgresDialect } from 'kysely
 import { createFolder } from '../kernel/data-folder.ts';
 import { DatabaseError } from './database-error.ts';
 import { DeferredSync } from './deferred-sync.ts';
-import {
-  openPools,
-  type Pools,
-  type PostgresClient,
-  type PostgresListener,
-  type PostgresPool,
-  type PostgresQuery,
-} from './postgres-pool.ts';
+import type { PostgresClient, PostgresQuery } from './postgres-client.ts';
+import { openPools, type Pools, type PostgresListener, type PostgresPool } from './postgres-pool.ts';
 import type { PostgresSession } from './postgres-session.ts';
 import { TablePrefixPlugin } from './prefix-plugin.ts';
 import { SqliteHandleDialect } from './sqlite.ts';

@@ -1,5 +1,5 @@
 import { DatabaseError } from './database-error.ts';
-import type { PostgresClient, PostgresRows } from './postgres-pool.ts';
+import type { PostgresClient, PostgresRows } from './postgres-client.ts';
 
 /** A stuck session elsewhere causes a 503 after this time, instead of blocking every decision silently. */
 const LOCK_MS = 3000;

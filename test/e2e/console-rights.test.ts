@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { matrix, type Statuses, statusFor } from '../http/matrix.cases.ts';
+import { matrix, statusFor } from '../http/matrix.cases.ts';
+import type { Statuses } from '../http/matrix.scene.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { addressesOf, consoleScene, ROLES, type Role, settled, visit } from '../support/console-scene.ts';
 

@@ -21,6 +21,7 @@ import {
   registered,
   registeredPath,
   type Scene,
+  type Statuses,
   scimGroup,
   session,
   trust,
@@ -41,33 +42,6 @@ export interface Row {
   readonly scope?: string;
   readonly target: (scene: Scene) => Promise<Target> | Target;
   readonly want: Statuses;
-}
-
-/** The status that each kind of caller gets. */
-export interface Statuses {
-  /** Every caller gets this, whatever the credential: public endpoints. */
-  readonly everyone?: number;
-  /** Without a credential. 401 when left out. */
-  readonly nobody?: number;
-  /** With a credential that is unknown, in another scheme, expired or revoked. 401 when left out. */
-  readonly endedCredential?: number;
-  /** 403 when left out, like every field below. */
-  readonly owner?: number;
-  /** As `owner` when left out. */
-  readonly ownerByCookie?: number;
-  readonly anotherUser?: number;
-  /** The owner's API token, narrowed to `scope`. */
-  readonly narrowed?: number;
-  /** The owner's API token, narrowed to a scope that this endpoint does not take. */
-  readonly narrowedToOther?: number;
-  readonly agentItself?: number;
-  readonly otherAgent?: number;
-  /** An agent of the owner with every permission on the service's own resources. */
-  readonly gatewayAgent?: number;
-  readonly strangersAgent?: number;
-  readonly admin?: number;
-  /** When left out: as `admin` for GET, 403 for every other method. */
-  readonly auditor?: number;
 }
 
 /** The status that a row has for a kind of caller, by the defaults that `Statuses` names. */

@@ -2,7 +2,7 @@ import type { Activity } from '../../access/agent-activity.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
-import type { Counted } from './ledger-counts.ts';
+import type { Counted } from './counted.ts';
 
 /** Clock hours before the current one that count. */
 const HOURS = 24;

@@ -2,7 +2,7 @@ import { chunk } from '../../kernel/chunk.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
-import type { Counted } from './ledger-counts.ts';
+import type { Counted } from './counted.ts';
 
 export const SLOT_MS = 15 * MINUTE_MS;
 /** Quarters of an hour are kept for the longest window and its adjacent slots, days permanently. */

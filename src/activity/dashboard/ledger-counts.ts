@@ -5,16 +5,8 @@ import { type Commit, LedgerFollower, readPosition } from '../../ledger/index.ts
 import { defineState, type Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
 import { AgentActivities } from './agent-activities.ts';
+import type { Counted } from './counted.ts';
 import { DecisionSlots, type SlotSums } from './decision-slots.ts';
-
-/** A decision as it is counted. */
-export interface Counted {
-  readonly agentId: Id<'agent'>;
-  readonly userId: Id<'user'>;
-  readonly timestamp: number;
-  readonly result: string;
-  readonly durationMs: number;
-}
 
 const PROJECTION = 'agent_activity';
 /** Rows of the ledger counted in one query when catching up. */

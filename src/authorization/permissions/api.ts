@@ -3,8 +3,9 @@ import { ANONYMOUS } from '../../access/principal.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
+import { AuthorizeBody } from './authorize-body.ts';
 import { REASONS, type Reason } from './reasons.ts';
-import { AuthorizeBody, assertAgentNamed } from './routes.ts';
+import { assertAgentNamed } from './routes.ts';
 
 /** A question of the embedding application, which always names the agent. */
 export type Question = Omit<AuthorizeInput, 'at'> & {

@@ -17,6 +17,7 @@ import { permissionRoutes } from './routes.ts';
 export { type CheckAnswer, type DecisionsApi, decisionsApi, type Question } from './api.ts';
 export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep } from './approval.ts';
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
+export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, CallContext } from './authorize-body.ts';
 export { isLiveDelegation, liveDelegations } from './chains.ts';
 export type { CompiledAgent, Received } from './compile.ts';
 export { type DelegationSources, findDelegationSources, MAX_SOURCE_STEPS } from './delegation-sources.ts';
@@ -40,7 +41,7 @@ export { assertPolicyWeight } from './policy-weight.ts';
 export { REASONS, type Reason } from './reasons.ts';
 export { replay } from './replay.ts';
 export { ReplayAnswer, ReplayBody } from './replay-schema.ts';
-export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, askerOf, CallContext, DecisionTrace, mayCheck } from './routes.ts';
+export { askerOf, DecisionTrace, mayCheck } from './routes.ts';
 export { Constraints, Permission, PermissionSource, Permissions } from './schema.ts';
 
 export const permissions = defineModule({

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
+import type { AuthorizeBody } from './authorize-body.ts';
 import type { AuthorizeInput } from './question.ts';
-import type { AuthorizeBody } from './routes.ts';
 
 const MAX_CHARS: Readonly<Record<string, number>> = { agentId: 64, action: 128, resource: 512 };
 

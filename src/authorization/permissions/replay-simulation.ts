@@ -1,13 +1,18 @@
 import { clockHour, isoTime } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { readDecided } from '../../ledger/index.ts';
-import type { Db } from '../../storage/index.ts';
+import type { Db, StreamEventRow } from '../../storage/index.ts';
 import { type CompiledAgent, withDraft } from './compile.ts';
 import { countersOf, type Decision, type DecisionState, decide } from './decide.ts';
 import { nextChangeOf, type PolicyAt, readPolicyAt } from './policy-at.ts';
 import { RecordedState, requestOf, resultOf, throughGates } from './recorded-call.ts';
-import type { ReplayedRow } from './replay.ts';
 import type { Permission } from './schema.ts';
+
+/** The columns that a replay keeps in memory. */
+export type ReplayedRow = Pick<
+  StreamEventRow,
+  'seq' | 'id' | 'timestamp' | 'action' | 'resource' | 'result' | 'reason' | 'ip' | 'parameters' | 'decided'
+>;
 
 /** A recorded decision that comes out differently under a draft. */
 export interface ReplayedDecision {

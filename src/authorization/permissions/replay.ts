@@ -3,9 +3,9 @@ import type { Id } from '../../kernel/ids.ts';
 import { SharedSlots, type SlotHolder } from '../../kernel/slots.ts';
 import { type EntryFilter, Yielder } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import type { StreamEventRow } from '../../storage/index.ts';
 import { isApprovalStep } from './approval.ts';
 import { PolicyErrors } from './errors.ts';
+import type { ReplayedRow } from './replay-simulation.ts';
 import { type ReplayedDecision, Simulation } from './replay-simulation.ts';
 import type { Permission } from './schema.ts';
 
@@ -123,12 +123,6 @@ class Turns {
     return this.#worked < MAX_MS;
   }
 }
-
-/** The columns that a replay keeps in memory. */
-export type ReplayedRow = Pick<
-  StreamEventRow,
-  'seq' | 'id' | 'timestamp' | 'action' | 'resource' | 'result' | 'reason' | 'ip' | 'parameters' | 'decided'
->;
 
 /** Reads the newest decisions of a filter, in recorded order, without the steps of approvals. */
 async function readNewest(

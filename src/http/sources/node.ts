@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline as pipe, Readable } from 'node:stream';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
-import type { Authenticator, Proof } from '../../access/authenticate.ts';
 import type { Platform } from '../../platform.ts';
 import type { MountedRoute } from '../app.ts';
+import type { Authenticator, Proof } from '../authenticate.ts';
 import type { Endpoint, Pipeline } from '../pipeline.ts';
 import type { Rendered } from '../render-error.ts';
 import type { Source } from './source.ts';

@@ -1,4 +1,4 @@
-import type { Authenticator, Proof } from '../../access/authenticate.ts';
+import type { Authenticator, Proof } from '../authenticate.ts';
 import type { Rendered } from '../render-error.ts';
 
 /**

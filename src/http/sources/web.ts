@@ -1,5 +1,5 @@
-import type { Authenticator, Proof } from '../../access/authenticate.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
+import type { Authenticator, Proof } from '../authenticate.ts';
 import { withHeaders } from '../rate-limit/index.ts';
 import type { Rendered } from '../render-error.ts';
 import type { Source } from './source.ts';

@@ -5,6 +5,7 @@ import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
 import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf, UnreadableBody } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
 import { type ClientAnswer, eventStream, rpcError, statusOf } from './answers.ts';
+import { callerOf } from './caller-of.ts';
 import { Ending } from './ending.ts';
 import { EventStream } from './event-stream.ts';
 import { filterOf, honoured, Listener } from './listening.ts';
@@ -23,7 +24,7 @@ import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
 import { type Context, Requests } from './requests.ts';
 import type { GatewayServer } from './servers-file.ts';
-import { ClientSessions, callerOf, ELICITATION_COMPLETE, type Session } from './sessions.ts';
+import { ClientSessions, ELICITATION_COMPLETE, type Session } from './sessions.ts';
 import { GatewayTasks, TASK_STATUS } from './tasks.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { growingCache } from '../../kernel/growing-cache.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { callerOf } from './caller-of.ts';
 import { ANSWER_MS, answerOf, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
 import type { Ending } from './ending.ts';
 import type { EventStream } from './event-stream.ts';
@@ -15,9 +16,6 @@ const MAX_SESSIONS = 20_000;
 /** Maximum number of elicitations of one session that may still be completed. */
 const MAX_ELICITATIONS = 100;
 export const ELICITATION_COMPLETE = 'notifications/elicitation/complete';
-
-/** Identifies the caller. Sessions and tasks of another caller are not accessible. */
-export const callerOf = ({ agentId, actorId, userId }: McpAuth): string => `${agentId} ${actorId ?? ''} ${userId}`;
 
 export const newSessionId = (): string => randomBytes(24).toString('base64url');
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { isObject, type Message } from '../guard/json-rpc.ts';
+import { callerOf } from './caller-of.ts';
 import type { ServerInfo } from './list-tools.ts';
 import { MODERN_REVISION } from './messages.ts';
 import type { Answer } from './peer.ts';
 import type { FinishedCall, RecordCall } from './record-call.ts';
-import { callerOf } from './sessions.ts';
 import type { Upstreams } from './upstreams.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';

@@ -13,8 +13,7 @@ import type { AgentRow, Db, OAuthGrantRow } from '../../storage/index.ts';
 import type { AuthorizationRequest } from '../authorize/authorization-request.ts';
 import { OAuthErrors } from '../errors.ts';
 import { permissionsOfScopes } from '../scope.ts';
-import type { Approval } from './consent.ts';
-import type { EndReason } from './grants.ts';
+import type { EndReason } from './end-reason.ts';
 
 /** Kinds of grants that come from a person's consent, or from an identity provider that decides for them. */
 export const CONSENT_KINDS: readonly OAuthGrantRow['kind'][] = ['authorization_code', 'device_code', 'id_jag'];
@@ -80,12 +79,21 @@ const findCreatedAgent = (db: Db, userId: Id<'user'>, clientId: Id<'client'>): P
     .limit(1)
     .executeTakeFirst();
 
+/** What a person consents to: which scopes, and for which agent. */
+export interface AgentChoice {
+  readonly userId: Id<'user'>;
+  /** The requested scopes that the person ticked. */
+  readonly scopes: readonly string[];
+  /** Id of one of the person's agents, or `new`. */
+  readonly agent: string;
+}
+
 /** Returns the chosen agent, or creates one. Throws OAUTH_INVALID_REQUEST, 422 AGENT_LIMIT_EXCEEDED. */
 export async function bindAgent(
   platform: Platform,
   change: Change,
   request: Pick<AuthorizationRequest, 'client' | 'target'>,
-  { agent, userId, scopes }: Pick<Approval, 'agent' | 'userId' | 'scopes'>,
+  { agent, userId, scopes }: AgentChoice,
 ): Promise<Id<'agent'>> {
   const { db, now } = change;
   const permissions = permissionsOfScopes(platform, scopes, request.target.server);

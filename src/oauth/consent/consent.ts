@@ -8,7 +8,7 @@ import type { Platform } from '../../platform.ts';
 import { type Db, prepared, preparedInsert } from '../../storage/index.ts';
 import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
 import { OAuthErrors } from '../errors.ts';
-import { bindAgent } from './consent-agent.ts';
+import { type AgentChoice, bindAgent } from './consent-agent.ts';
 import { type ConsentForm, consumeForm } from './consent-form.ts';
 
 const CODE_TTL_MS = 60 * SECOND_MS;
@@ -28,12 +28,7 @@ export async function hasConsented(platform: Platform, userId: Id<'user'>, clien
   return row !== undefined;
 }
 
-export interface Approval {
-  readonly userId: Id<'user'>;
-  /** The requested scopes that the person ticked. */
-  readonly scopes: readonly string[];
-  /** Id of one of the person's agents, or `new`. */
-  readonly agent: string;
+export interface Approval extends AgentChoice {
   /** The form that the person sent. */
   readonly form: ConsentForm;
   /** Authenticates the person again inside the change. */

@@ -10,23 +10,7 @@ import type { Db, OAuthGrantRow } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
 import { grantFields } from '../token/issue-tokens.ts';
 import { CONSENT_KINDS, revokeUnusedAgents } from './consent-agent.ts';
-
-export type EndReason =
-  | 'revoked'
-  | 'client-revoked'
-  | 'client-deleted'
-  | 'agent-revoked'
-  | 'delegation-revoked'
-  | 'refresh-token-reused'
-  | 'code-reused'
-  | 'parent-ended'
-  | 'agent-rotated'
-  | 'credentials-ended'
-  | 'role-changed'
-  | 'owner-suspended'
-  | 'keys-changed'
-  | 'trust-deleted'
-  | 'issuer-deleted';
+import type { EndReason } from './end-reason.ts';
 
 type Column =
   | 'id'

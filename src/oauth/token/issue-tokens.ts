@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Enterprise, Workload } from '../../access/actor.ts';
+import type { Enterprise, Workload } from '../../access/principal.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import { newSecret, secretFrom, secretHash } from '../../kernel/secrets.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Enterprise, Workload } from '../../access/actor.ts';
+import type { Enterprise, Workload } from '../../access/principal.ts';
 import type { Branded } from '../../kernel/branded.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { asId, type Id } from '../../kernel/ids.ts';

@@ -14,7 +14,7 @@ import { userRoutes } from './routes.ts';
  * every instance; the last administrator cannot be removed.
  *
  * Sign-in is in `../sign-in`, sessions in `../sessions`, passwords in `../passwords`. The port for other areas is
- * `src/access/owners.ts`.
+ * `src/platform.ts`.
  */
 export { mayUsePassword } from '../passwords/may-use-password.ts';
 export { type PersonCalling, withPasswordCheck } from '../passwords/password-check.ts';

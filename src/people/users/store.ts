@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import type { Owners } from '../../access/owners.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { searchWords, wordPattern } from '../../kernel/search-words.ts';
 import type { Change } from '../../ledger/index.ts';
+import type { Owners } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { emailKey } from './email.ts';
 import { UserErrors } from './errors.ts';

@@ -1,11 +1,15 @@
-import type { GatewayServer } from '../servers-file.ts';
-
 /** A name of a secret in `${user:NAME}` and in `auth.fields`. */
 export const FIELD_NAME = /^[A-Za-z][\w-]{0,63}$/;
 export const MAX_FIELDS = 10;
 const PLACEHOLDER = /\$\{user:([^}]*)\}/g;
 
-type Places = Pick<GatewayServer, 'args' | 'env' | 'headers' | 'url'>;
+/** Where the settings of a server may name a field. */
+interface Places {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 const namesIn = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, name]) => name as string));

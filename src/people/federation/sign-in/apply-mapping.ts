@@ -8,7 +8,7 @@ import { getUserRow } from '../../users/store.ts';
 import { updateUserIn } from '../../users/update-user.ts';
 import { saysVerified } from '../presets.ts';
 import type { Issuer } from '../schema.ts';
-import type { Identity } from './confirm-identity.ts';
+import type { Identity } from './identity.ts';
 
 /** Roles, weakest first. */
 const STRENGTH: readonly Role[] = ['user', 'auditor', 'admin'];

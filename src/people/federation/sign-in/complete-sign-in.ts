@@ -13,8 +13,9 @@ import type { Issuer } from '../schema.ts';
 import { useKeyOnce } from '../used-assertions.ts';
 import { applyMapping } from './apply-mapping.ts';
 import { type Pending, readPending } from './begin-sign-in.ts';
-import { confirmIdentity, type Identity } from './confirm-identity.ts';
+import { confirmIdentity } from './confirm-identity.ts';
 import { findAccount } from './find-account.ts';
+import type { Identity } from './identity.ts';
 import { assertNotEnded, sessionHash } from './provider-logout.ts';
 
 /**

@@ -9,14 +9,8 @@ import type { Issuer } from '../schema.ts';
 import { verifyAssertion } from '../verify-assertion.ts';
 import { callbackAddress, type Pending } from './begin-sign-in.ts';
 import { confirmWithGitHub } from './github.ts';
-import { getProvider, MAX_TOKEN_CHARS, type Provider, providers } from './provider.ts';
-
-/** What a provider says about a person, verified. */
-export interface Identity {
-  readonly subject: string;
-  /** Claims of the ID token, completed from the UserInfo endpoint. */
-  readonly claims: Readonly<Record<string, unknown>>;
-}
+import type { Identity, Provider } from './identity.ts';
+import { getProvider, MAX_TOKEN_CHARS, providers } from './provider.ts';
 
 /**
  * Exchanges the code of a callback and verifies the ID token: signature with a key and an accepted algorithm of the

@@ -6,7 +6,7 @@ import { findUserByEmail } from '../../users/store.ts';
 import { addIdentity, confirmedEmail, findIdentity, mayJoin } from '../identities.ts';
 import { saysVerified } from '../presets.ts';
 import type { Issuer } from '../schema.ts';
-import type { Identity } from './confirm-identity.ts';
+import type { Identity } from './identity.ts';
 
 const MAX_NAME_CHARS = 200;
 

@@ -1,8 +1,7 @@
 import { authorizationCodeGrant, type ServerMetadata } from 'openid-client';
 import { z } from 'zod';
 import type { GuardedFetch } from '../../../operations/outbound/index.ts';
-import type { Identity } from './confirm-identity.ts';
-import type { Provider } from './provider.ts';
+import type { Identity, Provider } from './identity.ts';
 
 /**
  * The fields of a user's profile that are read: <https://docs.github.com/rest/users/users>. A login may pass to another

@@ -19,6 +19,7 @@ import { IssuerErrors } from '../errors.ts';
 import type { Issuer } from '../schema.ts';
 import { LEEWAY_SECONDS } from '../verify-assertion.ts';
 import { githubMetadata } from './github.ts';
+import type { Provider } from './identity.ts';
 
 /** Enough for an ID token with a claim of 10,000 groups. */
 export const MAX_TOKEN_CHARS = 1024 * 1024;
@@ -46,12 +47,6 @@ export const providers = defineState(
     documents: new LRUCache({ max: MAX_PROVIDERS }),
   }),
 );
-
-/** The endpoints of a provider and the client data of this service there. */
-export interface Provider {
-  readonly client: Configuration;
-  readonly metadata: ServerMetadata;
-}
 
 /**
  * Returns the provider of an issuer. Its discovery document is fetched again after ten minutes; after a failure, it is

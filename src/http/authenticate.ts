@@ -1,3 +1,5 @@
+import { ANONYMOUS, type Principal, ROLES, type Role } from '../access/principal.ts';
+import { readCookie, sessionCookieName } from '../access/session-cookie.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { invalidCredential } from '../kernel/errors.ts';
 import { asId } from '../kernel/ids.ts';
@@ -5,8 +7,6 @@ import { text } from '../kernel/json.ts';
 import { secretHash, secretKind, secretKindByPrefix } from '../kernel/secrets.ts';
 import type { Credential, CredentialKind, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
-import { ANONYMOUS, type Principal, ROLES, type Role } from './principal.ts';
-import { readCookie, sessionCookieName } from './session-cookie.ts';
 
 /** The embedder's own sign-in, called when a request has no credential of Legate (contract 4). */
 export type AuthenticateHook = (

@@ -1,0 +1,14 @@
+import type { Configuration, ServerMetadata } from 'openid-client';
+
+/** The endpoints of a provider and the client data of this service there. */
+export interface Provider {
+  readonly client: Configuration;
+  readonly metadata: ServerMetadata;
+}
+
+/** What a provider says about a person, verified. */
+export interface Identity {
+  readonly subject: string;
+  /** Claims of the ID token, completed from the UserInfo endpoint. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
