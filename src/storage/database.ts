@@ -84,7 +84,7 @@ export async function openDatabase(
     restrict(path);
     const reader = openSqlite(path, { readOnly: true });
     const deferredSync = new DeferredSync(writer, path);
-    const write = new Kysely<Tables>({ dialect: new SqliteHandleDialect(writer), plugins });
+    const write = new Kysely<Tables>({ dialect: new SqliteHandleDialect(writer, deferredSync), plugins });
     const read = new Kysely<Tables>({ dialect: new SqliteHandleDialect(reader), plugins });
     return {
       dialect: 'sqlite',

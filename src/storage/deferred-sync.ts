@@ -5,7 +5,10 @@ import type { SqliteHandle } from './sqlite-handle.ts';
 const QUICK_MS = 0.5;
 
 const failed = (cause: unknown): Error =>
-  new Error('The disk failed to write. Nothing more is written until the service is started again.', { cause });
+  Object.assign(
+    new Error('The disk failed to write. Nothing more is written until the service is started again.', { cause }),
+    { code: 'SQLITE_IOERR_FSYNC' },
+  );
 
 /**
  * Commits of SQLite that do not block this thread while the disk writes. Between `defer` and `restore` a commit only

@@ -12,16 +12,20 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import type { DeferredSync } from './deferred-sync.ts';
 import type { SqliteHandle, SqliteValue } from './sqlite-handle.ts';
 
 /** Kysely over one synchronous handle. Transactions begin IMMEDIATE, so they hold the write lock from the start. */
 export class SqliteHandleDialect implements Dialect {
   readonly #handle: SqliteHandle;
-  constructor(handle: SqliteHandle) {
+  readonly #sync: DeferredSync | undefined;
+  /** @param sync of the writer: its transactions do not block this thread while the disk writes. */
+  constructor(handle: SqliteHandle, sync?: DeferredSync) {
     this.#handle = handle;
+    this.#sync = sync;
   }
   createDriver(): Driver {
-    return new HandleDriver(this.#handle);
+    return new HandleDriver(this.#handle, this.#sync);
   }
   createQueryCompiler(): QueryCompiler {
     return new SqliteQueryCompiler();
@@ -46,12 +50,14 @@ class LockingAdapter extends SqliteAdapter {
 
 class HandleDriver implements Driver {
   readonly #handle: SqliteHandle;
+  readonly #sync: DeferredSync | undefined;
   readonly #connection: DatabaseConnection;
   #busy: Promise<void> = Promise.resolve();
   #free: () => void = () => {};
 
-  constructor(handle: SqliteHandle) {
+  constructor(handle: SqliteHandle, sync: DeferredSync | undefined) {
     this.#handle = handle;
+    this.#sync = sync;
     this.#connection = new HandleConnection(handle);
   }
   async init(): Promise<void> {}
@@ -69,15 +75,30 @@ class HandleDriver implements Driver {
     this.#free();
   }
   async beginTransaction(): Promise<void> {
-    this.#handle.exec('begin immediate');
+    this.#sync?.defer();
+    try {
+      this.#handle.exec('begin immediate');
+    } catch (error) {
+      this.#restore();
+      throw error;
+    }
   }
   async commitTransaction(): Promise<void> {
     this.#handle.exec('commit');
+    this.#sync?.restore();
+    await this.#sync?.durable(true);
   }
   async rollbackTransaction(): Promise<void> {
     // After an I/O error or on a full disk SQLite may already have rolled back; the second rollback then fails.
     try {
       this.#handle.exec('rollback');
+    } catch {}
+    this.#restore();
+  }
+  #restore(): void {
+    // After a failed sync the connection is closed.
+    try {
+      this.#sync?.restore();
     } catch {}
   }
   async destroy(): Promise<void> {
