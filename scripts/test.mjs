@@ -1,7 +1,8 @@
 // npm test: builds, then runs every suite: on SQLite, on PostgreSQL, on the built package as a process, and on the
 // house itself. Arguments go to vitest: npm test -- src/agents. Tests that cannot run here are listed, and are an
 // error when CI=true.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform, tmpdir } from 'node:os';
@@ -38,10 +39,12 @@ const noSumdb = whyNoPackages(
 );
 if (noSumdb) notRun.push(`the verifier of golang.org/x/mod/sumdb: ${noSumdb}`);
 
-const noFrameworks = whyNoFrameworks();
+// These packages are installed while the build runs, which leaves a processor idle most of the time.
+const frameworks = whyNoFrameworks();
+const built = run('scripts/build.mjs', []);
+const noFrameworks = await frameworks;
 if (noFrameworks) notRun.push(`the adapters of AI SDK 7, Claude Agent SDK and Mastra: ${noFrameworks}`);
-
-if (run('scripts/build.mjs', []) !== 0) {
+if (built !== 0) {
   console.log('the build failed\n0 passed, 1 failed');
   process.exit(1);
 }
@@ -109,15 +112,16 @@ function whyNoPackages(isThere, packages, why = `Debian's ${packages.join(' and 
  * test/frameworks has packages that declare a later Node than Legate, of which npm ci would warn in every clone, and
  * one that brings a program of several hundred megabytes, which is left out.
  */
-function whyNoFrameworks() {
+async function whyNoFrameworks() {
   const folder = join(root, 'test/frameworks');
   const changedAt = (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return undefined;
   const npm = process.env.npm_execpath;
   if (npm === undefined) return 'npm test installs them, not node scripts/test.mjs';
   const args = [npm, 'ci', '--ignore-scripts', '--prefer-offline', '--loglevel=error'];
-  const installed = spawnSync(process.execPath, args, { cwd: folder, stdio: 'ignore', timeout: 300_000 });
-  return installed.status === 0 ? undefined : 'npm could not install test/frameworks';
+  const installing = spawn(process.execPath, args, { cwd: folder, stdio: 'ignore', timeout: 300_000 });
+  const [status] = await once(installing, 'exit');
+  return status === 0 ? undefined : 'npm could not install test/frameworks';
 }
 
 function read(file) {
