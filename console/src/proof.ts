@@ -6,13 +6,13 @@ export interface Claim {
 
 export interface CheckedProof {
   readonly claims: readonly Claim[];
-  /** Row of the ledger, and rows of the tree that was signed. */
+  /** Row of the ledger, and number of rows in the signed tree. */
   readonly row: number;
   readonly size: number;
   readonly origin: string;
   /** The verifier key under which the signature was checked. */
   readonly key: string;
-  /** Names of others that have signed, whose signatures are not checked here. */
+  /** Names of other signers, whose signatures are not checked here. */
   readonly cosigners: readonly string[];
 }
 
@@ -31,7 +31,7 @@ async function sha256(...parts: readonly Uint8Array[]): Promise<Uint8Array<Array
   return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
 }
 
-/** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2). undefined: it has another length. */
+/** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2). undefined: the proof has a wrong length. */
 async function rootOf(
   leaf: Uint8Array<ArrayBuffer>,
   index: number,
@@ -51,7 +51,7 @@ async function rootOf(
   return last === 0 ? hash : undefined;
 }
 
-/** Checks an Ed25519 signature. undefined: the browser does not know the algorithm. */
+/** Checks an Ed25519 signature. undefined: the browser does not support the algorithm. */
 async function isSigned(text: string, key: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>) {
   let imported: CryptoKey;
   try {
@@ -66,8 +66,8 @@ async function isSigned(text: string, key: Uint8Array<ArrayBuffer>, signature: U
 export const canCheck = (): boolean => globalThis.crypto?.subtle !== undefined;
 
 /**
- * Checks a proof file (C2SP tlog-proof) of an entry under verifier keys of the ledger. Throws if the file has another
- * form.
+ * Checks a proof file (C2SP tlog-proof) of an entry under verifier keys of the ledger. Throws if the file has a
+ * different form.
  */
 export async function checkProof(file: string, entryId: string, keys: readonly string[]): Promise<CheckedProof> {
   const end = file.indexOf('\n\n');

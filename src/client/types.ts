@@ -1311,7 +1311,7 @@ export interface PutGatewayConnectionRequest {
 }
 
 export interface Ready {
-  /** degraded: requests are served, and Redis does not answer or the ledger is not sealed. */
+  /** degraded: requests are served, but Redis does not respond or the ledger is not sealed. */
   readonly status: Open<"ready" | "degraded" | "unavailable">;
   readonly checks: {
     /** draining: the process is about to stop. The other checks are then unknown. */
@@ -1321,7 +1321,7 @@ export interface Ready {
     readonly ledger: Open<"ok" | "blocked" | "unknown">;
     /** off: it differs by more than 30 seconds from that of the database. */
     readonly clock: Open<"ok" | "off" | "unknown">;
-    /** Only if Redis is used. unreachable: until it answers, each process counts limits itself. */
+    /** Only if Redis is used. unreachable: until it responds, each process counts limits on its own. */
     readonly redis?: Open<"ok" | "unreachable"> | undefined;
     /** Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none is signed until the log is ended with `npx legate ledger recover`. */
     readonly seal?: Open<"ok" | "behind" | "halted"> | undefined;
@@ -1361,16 +1361,16 @@ export interface RecordedChange {
 
 export interface RecoverWebhookRequest {
   readonly since: string;
-  /** Now by default. */
+  /** Default: now. */
   readonly until?: string | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }
 
 export interface RecoveredWebhook {
-  /** Deliveries that are made again. */
+  /** Number of deliveries that are repeated. */
   readonly recovered: number;
-  /** There are more in the span: send the request again. */
+  /** true: the range has more deliveries. Send the request again. */
   readonly more: boolean;
 }
 
@@ -1627,7 +1627,7 @@ export interface SystemDescription {
       readonly pending: readonly string[];
     };
   };
-  /** What is wrong with the installation, for people. */
+  /** Problems of the installation, in words. */
   readonly warnings: readonly string[];
   readonly instances: readonly ({
     readonly id: string;
@@ -1636,9 +1636,9 @@ export interface SystemDescription {
     /** null for an instance of an earlier version. */
     readonly baseUrl: string | null;
     readonly startedAt: string;
-    /** When it was last known to run, at most 30 seconds ago. */
+    /** Time of its last sign of life, at most 30 seconds ago. */
     readonly seenAt: string;
-    /** The instance that answers. */
+    /** true for the instance that sent this response. */
     readonly current: boolean;
   })[];
   readonly settings: readonly {
@@ -1942,9 +1942,9 @@ export interface WebhookDelivery {
   /** dropped: all attempts failed. POST .../redeliver tries again. */
   readonly status: Open<"pending" | "delivered" | "dropped">;
   readonly attempts: number;
-  /** Status of the last answer. */
+  /** HTTP status of the last response. */
   readonly lastStatus: number | null;
-  /** Why the last attempt failed: `answered <status>`, or without an answer `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed. */
+  /** Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed. */
   readonly lastError: string | null;
   readonly nextAttemptAt: string | null;
   readonly createdAt: string;
@@ -1960,23 +1960,23 @@ export interface WebhookDeliveryWithAttempts {
   /** dropped: all attempts failed. POST .../redeliver tries again. */
   readonly status: Open<"pending" | "delivered" | "dropped">;
   readonly attempts: number;
-  /** Status of the last answer. */
+  /** HTTP status of the last response. */
   readonly lastStatus: number | null;
-  /** Why the last attempt failed: `answered <status>`, or without an answer `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed. */
+  /** Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed. */
   readonly lastError: string | null;
   readonly nextAttemptAt: string | null;
   readonly createdAt: string;
   readonly deliveredAt: string | null;
   /** The message as it is sent. */
   readonly payload: string;
-  /** The newest hundred attempts of the last 30 days, oldest first. */
+  /** The latest hundred attempts of the last 30 days, oldest first. */
   readonly log: readonly ({
     readonly at: string;
-    /** null: there was no answer. */
+    /** null: there was no response. */
     readonly status: number | null;
     readonly error: string | null;
     readonly durationMs: number;
-    /** The first 2 KB of the answer, as text. Written by the receiver. */
+    /** The first 2 KB of the response, as text. Written by the receiver. */
     readonly answer: string | null;
   })[];
 }
@@ -3508,7 +3508,7 @@ export interface Resources {
     }, options?: RequestOptions): Promise<WebhookDelivery>;
     /** Get a delivery with its attempts. `GET /webhooks/deliveries/{id}` */
     delivery(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<WebhookDeliveryWithAttempts>;
-    /** Deliver again what failed in a span of time. `POST /webhooks/{id}/recover` */
+    /** Redeliver failed deliveries of a time range. `POST /webhooks/{id}/recover` */
     recover(id: string, body: RecoverWebhookRequest, options?: RequestOptions): Promise<RecoveredWebhook>;
   };
   readonly costs: {

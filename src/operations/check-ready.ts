@@ -56,7 +56,7 @@ async function checkDatabase(platform: Platform): Promise<Pick<Checks, 'database
     if (current === 'late') return { database: 'unreachable', schema: 'unknown' };
     return { database: 'ok', schema: current ? 'ok' : 'behind' };
   } catch (error) {
-    platform.log.warn({ err: error }, 'not ready: the database does not answer');
+    platform.log.warn({ err: error }, 'not ready: the database does not respond');
     return { database: 'unreachable', schema: 'unknown' };
   }
 }

@@ -74,7 +74,7 @@ export async function removeInstance({ instance, ledger, log }: Platform): Promi
   try {
     await ledger.maintain((db) => db.deleteFrom('instances').where('id', '=', instance.id).execute());
   } catch (error) {
-    log.warn({ err: error }, 'the stop of this instance could not be written');
+    log.warn({ err: error }, 'the stop of this instance could not be recorded');
   }
 }
 

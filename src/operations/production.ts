@@ -43,7 +43,7 @@ export function findings({ values, sources }: Loaded): Findings {
 
   if (values.baseUrl === undefined)
     refused.push(
-      'LEGATE_BASE_URL is not set: set the public https address, which cookies, links and the issuer are made from.',
+      'LEGATE_BASE_URL is not set: set the public https address, which cookies, links and the issuer are derived from.',
     );
   else if (!values.baseUrl.startsWith('https:') && !values.allowHttp)
     refused.push(
@@ -68,7 +68,7 @@ export function findings({ values, sources }: Loaded): Findings {
   if (values.secret === undefined && values.databaseUrl?.startsWith('postgres'))
     refused.push(
       'LEGATE_SECRET is not set: instances on PostgreSQL share their keys under it. ' +
-        'node -p "crypto.randomBytes(32).toString(\'base64url\')" makes one; give the same to every instance.',
+        'node -p "crypto.randomBytes(32).toString(\'base64url\')" creates one; set the same for every instance.',
     );
 
   if (!values.events.requireAuth) refused.push('LEGATE_EVENTS_REQUIRE_AUTH is false: anyone could read all events.');

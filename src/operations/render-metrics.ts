@@ -80,7 +80,7 @@ function ofRequests({ counts }: Platform): string {
     ) +
     histogram(
       'legate_http_request_duration_seconds',
-      'Time from the arrival of a request to its answer, or to the beginning of a stream.',
+      'Time from the arrival of a request to its response, or to the start of a stream.',
       used.map(({ method, route, seconds }) => [{ method, route }, seconds]),
     )
   );
@@ -99,12 +99,18 @@ function ofDecisions({ counts, ledger }: Platform): string {
       [{}, failures],
     ]),
     series('legate_ledger_queue', 'gauge', 'Decisions waiting at the end of the last transaction.', [[{}, queued]]),
-    series('legate_clock_offset_seconds', 'gauge', 'How far the clock is ahead of that of the database, at least.', [
-      [{}, ledger.time.offMs / 1000],
-    ]),
-    series('legate_ledger_ahead_seconds', 'gauge', 'How far the newest commit is ahead of the clock of the database.', [
-      [{}, ledger.time.aheadMs / 1000],
-    ]),
+    series(
+      'legate_clock_offset_seconds',
+      'gauge',
+      'Minimum by which the clock of this process is ahead of the clock of the database.',
+      [[{}, ledger.time.offMs / 1000]],
+    ),
+    series(
+      'legate_ledger_ahead_seconds',
+      'gauge',
+      'Time by which the newest commit is ahead of the clock of the database.',
+      [[{}, ledger.time.aheadMs / 1000]],
+    ),
     histogram('legate_ledger_batch_size', 'Decisions recorded by one transaction.', [[{}, counts.batches]]),
   ].join('');
 }
@@ -119,13 +125,13 @@ function ofLimits({ limits }: Platform): string {
           series(
             'legate_rate_limit_redis_up',
             'gauge',
-            '1 if Redis counts for all instances, 0 if each process counts by itself.',
+            '1 if limits are counted in Redis for all instances, 0 if each process counts on its own.',
             [[{}, store.up ? 1 : 0]],
           ),
           series(
             'legate_rate_limit_fallbacks_total',
             'counter',
-            'Requests counted in this process because Redis did not answer.',
+            'Requests counted in this process because Redis did not respond.',
             [[{}, store.fallbacks]],
           ),
         ]
@@ -153,7 +159,7 @@ const ofInstances = (platform: Platform): Promise<string> =>
       series(
         'legate_instance_info',
         'gauge',
-        'Instances that run on the same database, 1 for each.',
+        'Always 1. The sum is the number of instances that run on the same database.',
         instances.map(({ id, host, version }): Sample => [{ instance: id, host, version }, 1]),
       ) +
       series('legate_base_urls', 'gauge', 'Different public addresses of the instances on the same database.', [

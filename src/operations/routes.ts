@@ -22,9 +22,9 @@ export const systemRoutes = [
     path: '/health/ready',
     summary: 'Check that requests can be served',
     description:
-      'The database answers, its schema is that of this version, decisions can be recorded, the clock is right, and the ' +
-      'service is not about to stop; otherwise 503. If Redis is used and does not answer, or the ledger is not sealed in ' +
-      'time, the status is `degraded`.',
+      'The database responds, its schema is that of this version, decisions can be recorded, the clock is right, and ' +
+      'the service is not about to stop; otherwise 503. If Redis is used and does not respond, or the ledger is not ' +
+      'sealed in time, the status is `degraded`.',
     access: 'public',
     responses: { 200: Ready, 503: Ready },
     handle: async (_, platform) => {
@@ -51,7 +51,7 @@ export const systemRoutes = [
     method: 'GET',
     path: '/system',
     summary: 'Describe this installation',
-    description: 'Version, database, instances, settings with their source, and ages of keys. Contains no secret.',
+    description: 'Version, database, instances, settings with their source, and ages of keys. Contains no secrets.',
     access: 'admin',
     responses: { 200: SystemDescription },
     handle: async (_, platform) => ({ status: 200, body: await describeSystem(platform) }),
@@ -75,7 +75,7 @@ export const systemRoutes = [
     method: 'GET',
     path: '/docs',
     summary: 'API documentation',
-    description: 'Loads nothing from other hosts.',
+    description: 'The page loads no files from other hosts.',
     access: 'public',
     responses: { 200: { mediaTypes: ['text/html'] } },
     handle: () => docsPage(),

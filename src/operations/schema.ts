@@ -15,7 +15,7 @@ export const SystemDescription = z
       dialect: z.enum(['sqlite', 'postgres']),
       migrations: z.object({ applied: z.int(), pending: z.array(z.string()) }),
     }),
-    warnings: z.array(z.string()).meta({ description: 'What is wrong with the installation, for people.' }),
+    warnings: z.array(z.string()).meta({ description: 'Problems of the installation, in words.' }),
     instances: z.array(
       z.object({
         id: z.string(),
@@ -23,8 +23,8 @@ export const SystemDescription = z
         version: z.string(),
         baseUrl: z.string().nullable().meta({ description: 'null for an instance of an earlier version.' }),
         startedAt: isoTimestamp,
-        seenAt: isoTimestamp.meta({ description: 'When it was last known to run, at most 30 seconds ago.' }),
-        current: z.boolean().meta({ description: 'The instance that answers.' }),
+        seenAt: isoTimestamp.meta({ description: 'Time of its last sign of life, at most 30 seconds ago.' }),
+        current: z.boolean().meta({ description: 'true for the instance that sent this response.' }),
       }),
     ),
     settings: z.array(
@@ -56,7 +56,7 @@ export const Ready = z
   .object({
     status: z
       .enum(['ready', 'degraded', 'unavailable'])
-      .meta({ description: 'degraded: requests are served, and Redis does not answer or the ledger is not sealed.' }),
+      .meta({ description: 'degraded: requests are served, but Redis does not respond or the ledger is not sealed.' }),
     checks: z.object({
       instance: z
         .enum(['ok', 'draining'])
@@ -67,15 +67,15 @@ export const Ready = z
         description: 'off: it differs by more than 30 seconds from that of the database.',
       }),
       redis: z.enum(['ok', 'unreachable']).optional().meta({
-        description: 'Only if Redis is used. unreachable: until it answers, each process counts limits itself.',
+        description: 'Only if Redis is used. unreachable: until it responds, each process counts limits on its own.',
       }),
       seal: z
         .enum(['ok', 'behind', 'halted'])
         .optional()
         .meta({
           description:
-            'Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none is ' +
-            'signed until the log is ended with `npx legate ledger recover`.',
+            'Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none ' +
+            'is signed until the log is ended with `npx legate ledger recover`.',
         }),
       schema: z
         .enum(['ok', 'behind', 'unknown'])

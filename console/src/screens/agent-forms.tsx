@@ -35,7 +35,7 @@ const INPUTS: Readonly<Record<Name, Input<Name>>> = {
   },
 };
 
-/** The time of a field, which is local, in the form of the API. */
+/** Converts the local time of a field to the format of the API. */
 const instantOf = (local: string): string => new Date(local).toISOString();
 
 function localOf(instant: string | null | undefined): string {
@@ -61,7 +61,7 @@ export const RegisterAgent = () => (
   />
 );
 
-/** Changes what is not a permission. Permissions have their editor. */
+/** Changes everything except permissions, which have their own editor. */
 export const EditAgent = ({ agent }: { agent: Agent }) => (
   <FormButton<Name, Agent>
     label={t.edit}
@@ -84,7 +84,7 @@ export const EditAgent = ({ agent }: { agent: Agent }) => (
         of.id,
         {
           name,
-          // What is not changed keeps its parts of a second.
+          // Unchanged times keep their fractions of a second.
           ...(expiresAt !== localOf(of.expiresAt) && { expiresAt: expiresAt ? instantOf(expiresAt) : null }),
           metadata: JSON.parse(metadata.trim() || '{}') as Record<string, unknown>,
           reason,

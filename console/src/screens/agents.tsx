@@ -157,7 +157,7 @@ function withAgents(selected: Selection, agents: readonly AgentSummary[], on: bo
   return next;
 }
 
-/** What may be done with the selected agents. */
+/** Actions for the selected agents. */
 function Several({
   page,
   selected,
@@ -214,7 +214,7 @@ function Several({
   );
 }
 
-/** Decisions by the hour, with the refused part at the foot. The numbers stand next to it. */
+/** Decisions per hour, with the refused ones at the bottom of each bar. The numbers stand next to it. */
 function Trend({ hours }: { hours: AgentSummary['hours'] }) {
   const top = Math.max(...hours.map((hour) => hour.calls));
   if (top === 0) return null;

@@ -8,7 +8,7 @@ import { Result, Screen, Section } from '../parts/screen.tsx';
 import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
-/** One anomaly: what was observed against what is usual, and the decisions that show it. */
+/** One anomaly: the observed value, the usual value, and the decisions that show it. */
 export function AnomalyScreen() {
   const id = useParam('id');
   const anomaly = useKept(['anomalies', 'one', id], () => legate.anomalies.get(id));

@@ -74,7 +74,7 @@ export function Approvals() {
   );
 }
 
-/** The whole content of the call: nothing is cut, and no value is collapsed. */
+/** The complete content of the call, without truncated or collapsed values. */
 function Card({
   approval,
   place,
@@ -190,7 +190,7 @@ function Card({
   );
 }
 
-/** On whose behalf the agent asks: its owner, and the delegations that the decision examined. */
+/** Shows for whom the agent acts: its owner, and the delegations that the decision examined. */
 function OnBehalf({ approval }: { approval: Approval }) {
   const asked = useKept(['audit', 'one', approval.auditId], () => legate.audit.get(approval.auditId));
   const entry = asked.data;
@@ -204,7 +204,7 @@ function OnBehalf({ approval }: { approval: Approval }) {
   );
 }
 
-/** Counts down by the clock of the service. */
+/** Countdown that follows the clock of the service. */
 function TimeLeft({ until }: { until: string }) {
   const [now, setNow] = useState(serverNow());
   useEffect(() => {
@@ -245,7 +245,7 @@ function Decide({ approval, place, late }: { approval: Approval; place: number; 
     return () => clearTimeout(timer);
   }, [place]);
   useEffect(() => {
-    // Approve needs the end of the arguments to have been in view.
+    // Approve is enabled when the end of the arguments has been in view.
     const observer = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setSeen(true));
     observer.observe(end.current as HTMLElement);
     return () => observer.disconnect();

@@ -1,4 +1,4 @@
-/** The filters of `GET /audit` by the keys that people type. */
+/** The filters of `GET /audit`, by the keys used in the search field. */
 const KEYS = {
   agent: 'agentId',
   owner: 'ownerId',
@@ -16,13 +16,13 @@ export const FILTER_KEYS = Object.keys(KEYS);
 
 export interface ParsedFilter {
   readonly query: Readonly<Record<string, readonly string[]>>;
-  /** Words that are not filters. */
+  /** Words of the text that are not filters. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Reads `agent:agt_x -result:allowed resource:"db:a b"`. A minus leaves out what the filter would select.
- * Times (`since:2026-11-01`) are single and cannot be left out.
+ * Reads `agent:agt_x -result:allowed resource:"db:a b"`. A minus excludes what the filter would select. Times
+ * (`since:2026-11-01`) can occur once and cannot be excluded.
  */
 export function parseFilter(text: string): ParsedFilter {
   const query: Record<string, string[]> = {};
@@ -38,7 +38,7 @@ export function parseFilter(text: string): ParsedFilter {
   return { query, unknown };
 }
 
-/** Returns filters as the text that is read as them. */
+/** Returns filters as text, in the format that is parsed above. */
 export const filterText = (query: Readonly<Record<string, readonly string[]>>): string =>
   Object.entries(query)
     .flatMap(([name, values]) => {
@@ -48,7 +48,7 @@ export const filterText = (query: Readonly<Record<string, readonly string[]>>): 
     })
     .reduce((text, { key, value, minus }) => withFilter(text, key, value, minus), '');
 
-/** Adds a filter to the text, once. */
+/** Adds a filter to the text unless it is already there. */
 export function withFilter(text: string, key: string, value: string, exclude = false): string {
   const part = `${exclude ? '-' : ''}${key}:${/\s/.test(value) ? `"${value}"` : value}`;
   return text.split(' ').includes(part) ? text : `${text} ${part}`.trim();

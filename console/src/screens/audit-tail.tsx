@@ -6,13 +6,13 @@ import { Empty, ErrorNotice } from '../parts/screen.tsx';
 import { formatNumber } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
-/** Rows that are kept. */
+/** Maximum number of rows that are kept. */
 const KEPT = 100;
 const PER_SECOND = 50;
 
 /**
- * New decisions as they are recorded, newest first. Rows that arrive while it is paused wait, and what the service
- * left out because there was more than a person can read is counted.
+ * New decisions as they are recorded, newest first. Rows that arrive during a pause wait. Rows that the service skipped
+ * because of their number are counted.
  */
 export function Tail({ filter }: { filter: Pick<StreamOptions, 'agentId' | 'result'> }) {
   const [rows, setRows] = useState<readonly AuditEntry[]>([]);

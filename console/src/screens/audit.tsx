@@ -166,7 +166,7 @@ function addressOf(query: Readonly<Record<string, readonly string[]>>, since?: s
   return params.toString();
 }
 
-/** The filters that the event stream has too, among them all that name something; it has no times. */
+/** The filters that the event stream also supports: all except times. */
 const streamed = (query: Readonly<Record<string, readonly string[]>>) =>
   Object.fromEntries(Object.entries(query).filter(([name]) => name !== 'since' && name !== 'until'));
 

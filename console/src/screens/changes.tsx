@@ -6,7 +6,7 @@ import { Json, Time } from '../parts/text.tsx';
 import { ActorName, actorIds, Difference } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
 
-/** Every change, with who made it and the fields as they were and as they are. */
+/** All changes, with their authors and the fields before and after. */
 export function Changes() {
   const [{ cursor }, setAddress] = useAddress();
   const changes = useKept(['changes', cursor], () => legate.changes.list({ limit: 30 }).page(cursor));

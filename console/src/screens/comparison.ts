@@ -6,7 +6,7 @@ export type Comparison =
   | { readonly kind: 'never-seen' }
   /** No earlier call had a value at this path. */
   | { readonly kind: 'never-given' }
-  /** A number outside of the range of all earlier numbers. */
+  /** A number outside the range of all earlier numbers. */
   | { readonly kind: 'outside'; readonly low: number; readonly high: number };
 
 /** Compares each value of a call with the values at the same path in earlier calls. */

@@ -4,7 +4,7 @@ import { FormButton, wordsOf } from '../parts/form.tsx';
 import { t } from '../texts/index.ts';
 import { filterText, parseFilter } from './audit-filter.ts';
 
-/** Registers an MCP server, or changes the one that is given. */
+/** Registers an MCP server, or changes an existing one. */
 export function ServerForm({ id, name = '' }: { id?: string; name?: string }) {
   return (
     <FormButton<'name' | 'endpoint' | 'tools' | 'rpm' | 'signIn', McpServer | undefined>
@@ -73,7 +73,7 @@ function filterProblem(text: string): string | undefined {
   return wrong.length > 0 ? t.notFilters(wrong.join(' ')) : undefined;
 }
 
-/** Registers a webhook, or changes the one that is given. Its format stays what it is. */
+/** Registers a webhook, or changes an existing one, whose format is fixed. */
 export function WebhookForm({ id }: { id?: string }) {
   return (
     <FormButton<'url' | 'format' | 'types' | 'filters', Webhook | undefined>

@@ -10,7 +10,7 @@ import { ServerForm } from './connection-forms.tsx';
 
 const MONTH_MS = 30 * 86_400_000;
 
-/** One MCP server: its tools, how often each was called, and how a client connects. */
+/** One MCP server: its tools, the number of calls of each, and how clients connect. */
 export function ServerScreen() {
   const id = useParam('id');
   const server = useKept(['servers', 'one', id], () => legate.mcp.servers.get(id));
@@ -100,7 +100,7 @@ export function ServerScreen() {
   );
 }
 
-/** The agents that hold a permission to execute a tool. */
+/** The agents that have a permission to execute a tool. */
 function MayCall({ resources }: { resources: readonly string[] }) {
   const [{ tool }, setAddress] = useAddress();
   const resource = resources.find((one) => one === tool) ?? resources[0] ?? '';
@@ -144,7 +144,7 @@ function MayCall({ resources }: { resources: readonly string[] }) {
   );
 }
 
-/** One OAuth client, as it was registered. */
+/** One OAuth client and its registration. */
 export function ClientScreen() {
   const id = useParam('id');
   const client = useKept(['clients', 'one', id], () => legate.oauth.clients.get(id));
@@ -190,7 +190,7 @@ async function findGrant(id: string): Promise<Grant | undefined> {
   return undefined;
 }
 
-/** One grant: which client may act, as which agent, where and for how long. */
+/** One grant: its client, its agent, its servers and its expiry. */
 export function GrantScreen() {
   const id = useParam('id');
   const grant = useKept(['grants', 'one', id], async () => (await findGrant(id)) ?? null);

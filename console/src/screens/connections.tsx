@@ -42,7 +42,7 @@ export function Connections() {
   );
 }
 
-/** The things that can be registered on a tab. */
+/** The objects that can be registered on a tab. */
 function Making({ tab }: { tab: string }) {
   if (tab === 'servers' && rights.admin) return <ServerForm />;
   if (tab === 'clients' && rights.admin) return <ClientForm />;

@@ -77,7 +77,7 @@ const Used = ({ budget: b }: { budget: Budget }) => (
   </>
 );
 
-/** Forecast of when the limit is reached. Calls have no history by the hour, so their rate is used. */
+/** Forecast of when the limit is reached. Calls have no history per hour, so their rate is used. */
 function Outlook({ budget: b }: { budget: Budget }) {
   const history = useKept(
     ['costs', 'hourly', b.agentId],
@@ -110,7 +110,7 @@ function Outlook({ budget: b }: { budget: Budget }) {
   return <span className="quiet">{t.aboutAtEnd(formatNumber(Math.round(atReset * 100) / 100))}</span>;
 }
 
-/** Spend by day. Currencies are never added up: each has its own column. */
+/** Spend by day. Each currency has its own column, because amounts of different currencies cannot be added. */
 function ByDay() {
   const days = useKept(['costs', 'days'], () => {
     const end = (Math.floor(serverNow() / DAY_MS) + 1) * DAY_MS;

@@ -6,11 +6,11 @@ import { Table } from '../parts/table.tsx';
 import { Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
-/** Questions of one request. */
+/** Maximum number of questions in one request. */
 const MAX_QUESTIONS = 100;
 const MONTH_MS = 30 * 86_400_000;
 
-/** Reasons that hold only until something else happens: the permission is there. */
+/** Reasons for temporary refusals. The agent has the permission. */
 const CONDITIONS = new Set([
   'APPROVAL_REQUIRED',
   'RATE_LIMITED',
@@ -20,7 +20,7 @@ const CONDITIONS = new Set([
   'ARGUMENTS_NOT_ALLOWED',
 ]);
 
-/** The tools of all servers, and what the agent asked for most, against the actions that it may know. */
+/** A table of resources (the tools of all servers and those that the agent requested most) and actions. */
 export function Could({ agent }: { agent: Agent }) {
   const matrix = useKept(['agents', 'could', agent.id, agent.updatedAt], async () => {
     const since = new Date(Math.floor(Date.now() / 3.6e6) * 3.6e6 - MONTH_MS).toISOString();

@@ -13,7 +13,7 @@ import { t } from '../texts/index.ts';
 import { EntryProof } from './entry-proof.tsx';
 import { writerOf } from './writer-of.ts';
 
-/** One decision: the verdict, the path that led to it, then everything that was recorded. */
+/** One decision: its result, the path that led to it, and everything that was recorded. */
 export function EntryScreen() {
   const id = useParam('id');
   const tab = useParam('tab');
@@ -100,7 +100,10 @@ export function EntryScreen() {
   );
 }
 
-/** Saves the decision as a test for `legate test`. Limits count calls, which a single question does not have. */
+/**
+ * Saves the decision as a test for `legate test`. Limits are left out, because they count calls and a test is a single
+ * question.
+ */
 function SaveTest({ entry }: { entry: AuditEntry }) {
   const nameOf = useNames([entry.agentId]);
   const save = useMutation({
@@ -238,7 +241,7 @@ function Authority({ entry, nameOf }: { entry: AuditEntry; nameOf: (id: string) 
   );
 }
 
-/** Who wrote the permission that decided, and when. Nothing if its versions are out of the reader's reach. */
+/** Shows who added the deciding permission, and when. Empty if the reader may not see its versions. */
 function WrittenBy({
   entry,
   permission: { resource, source },

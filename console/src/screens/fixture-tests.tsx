@@ -11,7 +11,7 @@ import type { FixtureFile } from './fixture-read.ts';
 
 type Test = FixtureFile['tests'][number];
 
-/** What became of one test. */
+/** The result of one test. */
 interface Outcome {
   readonly agentId?: string;
   /** The decision; undefined if the test could not be run. */
@@ -165,8 +165,8 @@ const timesOf = (agents: NonNullable<FixtureFile['agents']>) =>
   );
 
 /**
- * Asks every question as a dry run. An agent is an id, or a name that only one active agent has. Permissions of the
- * file stand in place of the agent's own.
+ * Asks every question as a dry run. An agent is an id, or a name that only one active agent has. Permissions in the
+ * file replace the agent's own.
  */
 async function runAll(file: FixtureFile): Promise<Outcome[]> {
   const { isExpected } = await import('./permission-check.ts');

@@ -4,7 +4,7 @@ export interface Edge {
 }
 
 export interface Folded {
-  /** What is drawn, those nearest to the roots first. */
+  /** The nodes that are drawn, those nearest to the roots first. */
   readonly shown: ReadonlySet<string>;
   /** How many follow each node that is drawn, drawn or not. */
   readonly followers: ReadonlyMap<string, number>;
@@ -51,7 +51,7 @@ function walk(
 ): { readonly shown: Set<string>; readonly open: Set<string> } {
   const shown = new Set(ids.filter((id) => !led.has(id)).slice(0, limit));
   const open = new Set<string>();
-  // A set goes on over what is added to it meanwhile.
+  // The loop also visits elements that are added to the set meanwhile.
   for (const id of shown) {
     const fresh = [...(after.get(id) ?? [])].filter((next) => !shown.has(next));
     if (opens(id) ?? shown.size + fresh.length <= limit) {

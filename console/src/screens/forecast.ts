@@ -30,8 +30,8 @@ export function profileOf(hourly: readonly { readonly at: number; readonly used:
 }
 
 /**
- * Returns the forecast of a budget: by the use per hour since the start of the window, or, with a profile, by how this
- * window compares with the same hours of other weeks.
+ * Returns the forecast of a budget: from the use per hour since the start of the window, or, with a profile, from a
+ * comparison with the same hours of other weeks.
  */
 export function forecast(
   { used, limit, startsAt, resetsAt }: { used: number; limit: number; startsAt: number; resetsAt: number },
@@ -49,12 +49,12 @@ export function forecast(
     return sum;
   };
   const past = usual(startsAt, now);
-  // Without a usual use so far there is nothing to compare with.
+  // Without a usual value up to now, a comparison is impossible.
   const factor = past > 0 ? used / past : profile ? 1 : 0;
   const atReset = used + factor * usual(now, resetsAt);
   if (used >= limit) return { atReset, reachedAt: new Date(now) };
   if (atReset < limit) return { atReset, reachedAt: undefined };
-  // The use only grows, so halving finds the moment.
+  // The use only grows, so a binary search finds the time.
   let [low, high] = [now, resetsAt];
   while (high - low > 1000) {
     const middle = (low + high) / 2;

@@ -113,7 +113,7 @@ function Calls() {
   );
 }
 
-/** One server: its settings, and its tools with what differs from the approved definition. */
+/** One server: its settings, and its tools with their differences from the approved definitions. */
 export function GatewayServerScreen() {
   const name = useParam('name');
   const [{ state, cursor }, setAddress] = useAddress();
@@ -223,7 +223,7 @@ function Tool({ server, tool }: { server: string; tool: GatewayTool }) {
               label={t.approve}
               question={t.approveQuestion(name)}
               text={t.approveText}
-              // The definition on the screen, and no newer one.
+              // Approves exactly the definition on the screen, not a newer one.
               run={(reason) =>
                 legate.gateway.servers.tools.approve(server, name, { definition: seen.hash, ...(reason && { reason }) })
               }

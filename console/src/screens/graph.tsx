@@ -11,7 +11,7 @@ const WIDTH = 168;
 const HEIGHT = 36;
 const GAP = { x: 72, y: 16 };
 
-/** An agent or a person in the picture. */
+/** An agent or a person in the graph. */
 interface Node {
   readonly id: string;
   readonly label: string;
@@ -19,10 +19,10 @@ interface Node {
   readonly off: boolean;
 }
 
-/** Above this number, what follows is folded; the table has everything. */
+/** Above this number, followers are collapsed. The table shows all. */
 const MAX_DRAWN = 300;
 
-/** People and agents in columns: each stands to the right of all that act before it. */
+/** People and agents in columns: each is to the right of all that act before it. */
 export function Picture({
   graph: { agents, delegations },
   link,
@@ -36,7 +36,7 @@ export function Picture({
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map());
   const nameOf = useNames(agents.map((a) => a.ownerId));
   const given = new Set(delegations.map((d) => d.toAgent));
-  // A chain begins with the person whose agent delegates first.
+  // A chain begins with the owner of the first delegating agent.
   const roots = agents.filter((a) => a.ownerId !== null && !given.has(a.id));
   const people = [...new Set(roots.map((a) => a.ownerId as string))];
   const all: readonly Node[] = [

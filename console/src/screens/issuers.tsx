@@ -12,7 +12,7 @@ import { t } from '../texts/index.ts';
 
 const USES = ['signIn', 'workload', 'enterprise'] as const;
 type Use = (typeof USES)[number];
-/** github is not offered: it cannot be added without its secret, which is not given to a page with scripts. */
+/** github is not offered, because it needs a client secret, which must not be entered on a page with scripts. */
 const PRESETS = ['google', 'microsoft', 'okta', 'auth0', 'keycloak', 'gitlab'] as const;
 type Preset = (typeof PRESETS)[number];
 const STALE = ['people', 'changes'];
@@ -75,7 +75,7 @@ const Copied = ({ label, text }: { label: string; text: string }) => (
   </p>
 );
 
-/** One issuer: what its tokens may do here, and what it says about people. */
+/** One issuer: what its tokens allow, and which rules apply to its people. */
 export function IssuerScreen() {
   const id = useParam('id');
   const navigate = useNavigate();
@@ -190,7 +190,7 @@ function IssuerFacts({ issuer: i }: { issuer: Issuer }) {
 
 type Name = 'preset' | 'name' | 'address' | 'uses' | 'clientId' | 'domains' | 'required';
 
-/** Adds an issuer, or changes the one that is given. */
+/** Adds an issuer, or changes an existing one. */
 function IssuerForm({ issuer }: { issuer?: Issuer }) {
   return (
     <FormButton<Name, Issuer | undefined>

@@ -8,7 +8,7 @@ import { Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { sentenceOf } from './permission-draft.ts';
 
-/** Shows a link of a chain: what its source holds, what it passes on, and which part of that has an effect now. */
+/** Shows a link of a chain: what its source has, what it passes on, and which part of it is effective now. */
 export function Narrowing({ id }: { id: string }) {
   const link = useKept(['delegations', 'link', id], async () => {
     const delegation = await legate.delegations.get(id);
@@ -25,7 +25,7 @@ export function Narrowing({ id }: { id: string }) {
   );
 }
 
-/** undefined: the agent belongs to somebody else, and what it holds is theirs to see. */
+/** undefined: the agent belongs to someone else, so its permissions are not visible. */
 const permissionsOf = (id: string): Promise<readonly EffectivePermission[] | undefined> =>
   legate.agents.permissions(id).catch((error: unknown) => {
     if (error instanceof LegateError && error.status === 404) return undefined;

@@ -11,7 +11,7 @@ import { t } from '../texts/index.ts';
 type Span = '24h' | '7d' | '30d';
 const HOURS: Readonly<Record<Span, number>> = { '24h': 24, '7d': 168, '30d': 720 };
 
-/** Facets need a range; it is taken once per change of the window, so that the key of the query stays. */
+/** Facets need a time range. It is computed once per change of the window, so that the query key is stable. */
 const since = (span: Span): string =>
   new Date(Math.floor(Date.now() / 3.6e6) * 3.6e6 - HOURS[span] * 3.6e6).toISOString();
 

@@ -1,7 +1,7 @@
 import './zod-without-eval.ts';
 import { Permissions } from '../../../src/authorization/permissions/schema.ts';
 
-// The same schema reads the permissions in files of tests.
+// Permissions in test files are parsed with the same schema.
 export { isExpected, readFixtures } from './fixture-read.ts';
 
 export interface Problem {
@@ -12,7 +12,7 @@ export interface Problem {
   readonly text: string;
 }
 
-/** Returns what the service would refuse, by its own schema. */
+/** Returns the errors for which the service would refuse the permissions, found with its own schema. */
 export function problemsOf(value: unknown): Problem[] {
   const { error } = Permissions.safeParse(value);
   return (error?.issues ?? []).map(({ path, message }) => {

@@ -21,7 +21,7 @@ export interface Draft {
   };
 }
 
-/** The number of a day is that of the service: 0 is Sunday. */
+/** Days are numbered as in the API: 0 is Sunday. */
 const dayOf = (day: string | number): Day =>
   typeof day === 'number' ? (DAYS[(day + 6) % 7] as Day) : (day.slice(0, 3).toLowerCase() as Day);
 
@@ -66,7 +66,7 @@ export const permissionOf = ({ resource, actions, cap, ips, patterns, approval, 
 const conditions = (draft: Draft): string => JSON.stringify(permissionOf(draft).constraints ?? {});
 const isFree = (draft: Draft): boolean => conditions(draft) === '{}';
 
-/** Returns what is probably not meant by an entry. */
+/** Returns warnings about probable mistakes in an entry. */
 export function lint(draft: Draft, all: readonly Draft[]): (keyof typeof t.lints)[] {
   const found: (keyof typeof t.lints)[] = [];
   if (draft.resource === '*' && draft.actions.includes('*') && isFree(draft)) found.push('everything');

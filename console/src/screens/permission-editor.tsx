@@ -15,7 +15,7 @@ import { type Draft, draftOf, entriesOf, lint, permissionOf, sentenceOf } from '
 import { useKnown } from './permission-entry.tsx';
 import { AsJson, MemoEntry, NO_PROBLEMS, PAGE, Pages } from './permission-pages.tsx';
 
-/** Shows what the agent may do now, and edits a draft of its own permissions. */
+/** Shows the current permissions of the agent, and edits a draft of its own ones. */
 export function PermissionEditor({ agent }: { agent: Agent }) {
   const effective = useKept(['agents', 'effective', agent.id, agent.updatedAt], () =>
     legate.agents.permissions(agent.id),
@@ -69,15 +69,15 @@ const asText = (drafts: readonly Draft[]): string => JSON.stringify(drafts.map(p
 interface Unsent {
   readonly drafts: readonly Draft[];
   readonly typed?: string | undefined;
-  /** Time of the version of the agent that it began with. */
+  /** Time of the version of the agent from which it was made. */
   readonly since: string;
 }
 
 function Editor({ agent: latest }: { agent: Agent }) {
   const [{ add, actions = '' }, setAddress] = useAddress();
-  // A decision or an approval leads here with the narrowest permission that would have allowed it.
+  // Links from decisions and approvals bring the narrowest permission that would have allowed the call.
   const [returned] = useState(() => returnedDraft<Unsent>('permissions'));
-  /** The version that the draft began with. What arrives later does not replace what somebody types. */
+  /** The version from which the draft was made. Later versions do not overwrite the input. */
   const [agent, setAgent] = useState(latest);
   const [since, setSince] = useState(returned?.since ?? latest.updatedAt);
   const [changed, setChanged] = useState(returned !== undefined || add !== undefined);
@@ -88,7 +88,7 @@ function Editor({ agent: latest }: { agent: Agent }) {
         ...(add ? [draftOf({ resource: add, actions: actions.split(' ') })] : []),
       ],
   );
-  /** The JSON as it was typed, while it is not the one of the fields. */
+  /** The typed JSON while it differs from the fields. */
   const [typed, setTyped] = useState<string | undefined>(returned?.typed);
   const unsent = useMemo(
     (): Unsent | undefined => (changed ? { drafts, typed, since } : undefined),
@@ -121,7 +121,7 @@ function Editor({ agent: latest }: { agent: Agent }) {
     [change],
   );
   const remove = useCallback((index: number) => change((all) => all.filter((_, i) => i !== index)), [change]);
-  // A list of many is shown in pages, so that typing stays fast.
+  // Long lists are shown in pages, so that typing stays fast.
   const found = useMemo(
     () => drafts.flatMap((draft, i) => (filter.trim() === '' || isLike(draft, filter) ? [i] : [])),
     [drafts, filter],

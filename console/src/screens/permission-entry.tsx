@@ -11,7 +11,7 @@ import { DAYS, type Draft, permissionOf, sentenceOf } from './permission-draft.t
 const MONTH_MS = 30 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** Resources and actions that are offered: tools of servers, and what the agent has asked for in a month. */
+/** Suggested resources and actions: the tools of servers, and what the agent requested within a month. */
 export interface Known {
   readonly resources: readonly string[];
   readonly actions: readonly string[];

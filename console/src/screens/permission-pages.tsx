@@ -9,7 +9,7 @@ import { Entry, type Known } from './permission-entry.tsx';
 export const PAGE = 25;
 export const NO_PROBLEMS: readonly Problem[] = [];
 
-/** One permission that is drawn again only when something of it has changed. */
+/** One permission, rendered again only after it has changed. */
 export const MemoEntry = memo(
   ({
     index,
@@ -67,7 +67,7 @@ export function Pages({
   );
 }
 
-/** All permissions as text. If there are many, it is made only when somebody opens it. */
+/** All permissions as text. With many permissions, the text is created only when it is opened. */
 export function AsJson({
   text,
   many,

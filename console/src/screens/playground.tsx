@@ -28,7 +28,7 @@ export function Playground() {
     dryRun: true,
     explain: true,
   });
-  /** The question without its arguments while those are not valid. */
+  /** The question, without its arguments while they are invalid. */
   const questionOrPart = (): object => {
     try {
       return question();
@@ -153,7 +153,7 @@ export function Playground() {
   );
 }
 
-/** The question and its answer as a test. A draft of permissions is not part of it. */
+/** Exports the question and its answer as a test, without the draft of permissions. */
 const testOf = (
   { action, resource, arguments: args, context, at }: Parameters<typeof legate.authorize>[0],
   agent: string,
@@ -178,7 +178,7 @@ const Verdict = ({
   question: { action: string; resource: string };
 }) => <Untrusted>{t.would[allowed ? 'allowed' : 'denied'](agent, question.action, question.resource)}</Untrusted>;
 
-/** All agents that hold a permission for the same action and resource. */
+/** All agents that have a permission for the same action and resource. */
 function WhoElse({ action, resource }: { action: string; resource: string }) {
   const subjects = useKept(['agents', 'subjects', action, resource], () =>
     legate.permissions.subjects({ action, resource, limit: 50 }).page(),

@@ -83,7 +83,7 @@ export function System() {
   );
 }
 
-/** How far the ledger is sealed, and what its witnesses have seen. */
+/** The state of the seal of the ledger and of its witnesses. */
 function SealedLedger() {
   const status = useKept(['ledger', 'status'], () => legate.ledger.status());
   return (

@@ -54,7 +54,7 @@ const Acts = ({ tenant }: { tenant: Tenant }) => (
   </div>
 );
 
-/** Registers a tenant, or changes the one that is given. */
+/** Registers a tenant, or changes an existing one. */
 export const TenantForm = ({ id, name = '' }: { id?: string; name?: string }) => (
   <FormButton<'name' | 'slug', Tenant | undefined>
     label={id ? t.edit : t.registerTenant}

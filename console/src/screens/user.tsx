@@ -122,7 +122,7 @@ export function UserScreen() {
   );
 }
 
-/** Tenants of more than a page are chosen by their id. */
+/** If there is more than one page of tenants, they are chosen by id. */
 function UserForm({ user }: { user: User }) {
   const tenants = useKept(
     ['people', 'tenants', 'choices'],
@@ -161,7 +161,7 @@ function UserForm({ user }: { user: User }) {
 
 function ErasePerson({ user }: { user: User }) {
   const navigate = useNavigate();
-  // A preview of the account ends before anything is erased.
+  // The preview of a deletion does not include the erasure, so that has a preview of its own.
   const preview = async () => {
     const [account, erasure] = await Promise.all([
       legate.users.delete(user.id, { erase: true, preview: true }),

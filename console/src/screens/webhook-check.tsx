@@ -25,9 +25,7 @@ export function verify(headers, body, secret) {
 
 const FIELDS = ['id', 'timestamp', 'signature', 'secret'] as const;
 
-/**
- * Finds out in the page why a receiver refuses a message. Nothing that is entered leaves the page or is kept.
- */
+/** Finds out in the browser why a receiver refuses a message. The input is neither sent nor stored. */
 export function WebhookCheck({ delivery }: { delivery: WebhookDelivery & { readonly payload: unknown } }) {
   const payload = JSON.stringify(delivery.payload);
   const [message, setMessage] = useState<Message>({

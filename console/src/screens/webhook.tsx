@@ -14,7 +14,7 @@ import { WebhookCheck } from './webhook-check.tsx';
 const STALE = ['webhooks', 'dashboard'];
 const DAY_MS = 86_400_000;
 
-/** One webhook: its deliveries, their attempts and the answers of the receiver. */
+/** One webhook: its deliveries, their attempts and the responses of the receiver. */
 export function WebhookScreen() {
   const id = useParam('id');
   const [{ cursor, delivery }, setAddress] = useAddress();
@@ -153,7 +153,7 @@ export function WebhookScreen() {
   );
 }
 
-/** How many of the deliveries that are over arrived, among those of the page. */
+/** Share of successful deliveries among the completed ones on the page. */
 function successOf(items: readonly WebhookDelivery[]): string {
   const over = items.filter(({ status }) => status !== 'pending');
   return t.delivered(over.filter(({ status }) => status === 'delivered').length, over.length);

@@ -10,7 +10,7 @@ import { t } from '../texts/index.ts';
 
 const STALE = ['agents', 'changes'];
 
-/** The workloads that act as an agent with the token of their platform, without a secret of this service. */
+/** The workloads that act as an agent with a token of their platform instead of a secret. */
 export function Workloads({ agent }: { agent: Agent }) {
   const trust = useKept(['agents', 'trust', agent.id], () => legate.agents.trust.list(agent.id));
   const mayChange = rights.write && agent.status !== 'revoked';
@@ -79,7 +79,7 @@ const claimsOf = (text: string): Record<string, string> =>
   );
 
 function TrustWorkload({ agent }: { agent: Agent }) {
-  // Only administrators and auditors see the issuers; others know the address of theirs.
+  // Only administrators and auditors see the issuers. Others enter the address.
   const known = useKept(['people', 'issuers'], () => legate.issuers.list(), rights.all);
   const offered = (known.data ?? []).filter(({ uses }) => uses.includes('workload'));
   return (

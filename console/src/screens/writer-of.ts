@@ -12,6 +12,6 @@ export function writerOf(versions: readonly PolicyVersion[], seq: number, resour
     if (!list.some((one: { resource?: unknown }) => one.resource === resource)) return writer;
     writer = version;
   }
-  // The first one that was read may not be the first one that had it.
+  // The oldest version read here may not be the first version with the permission.
   return versions.at(-1)?.version === 1 ? writer : undefined;
 }

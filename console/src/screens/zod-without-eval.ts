@@ -1,4 +1,4 @@
 import { config } from 'zod';
 
-// The policy of the page forbids code from text. Modules with schemas are loaded after this one.
+// The content security policy of the page forbids eval. Modules with schemas are loaded after this one.
 config({ jitless: true });

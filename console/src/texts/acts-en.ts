@@ -1,4 +1,4 @@
-/** Texts of actions on the screens: decide, narrow, examine, register. */
+/** Texts of actions on the screens. */
 export const actsEn = {
   timeLeft: (minutes: number, seconds: number) => `${minutes} min ${String(seconds).padStart(2, '0')} s left`,
   makeRule: 'Always allow this',

@@ -201,7 +201,7 @@ export const de: Texts = {
   sendTest: 'Test senden',
   sendTestQuestion: 'Eine Testnachricht an diesen Webhook senden?',
   recover: 'Letzte 24 h nachholen',
-  recoverQuestion: 'Jetzt zustellen, was in den letzten 24 Stunden nicht zugestellt werden konnte?',
+  recoverQuestion: 'Fehlgeschlagene Zustellungen der letzten 24 Stunden wiederholen?',
   recoverText: 'Jede Nachricht behält ihre Kennung, damit der Empfänger Wiederholungen erkennt.',
   rotateSecret: 'Geheimnis erneuern',
   rotateSecretQuestion: 'Das Signaturgeheimnis dieses Webhooks erneuern?',

@@ -199,7 +199,7 @@ export const en = {
   sendTest: 'Send test',
   sendTestQuestion: 'Send a test message to this webhook?',
   recover: 'Recover last 24 h',
-  recoverQuestion: 'Deliver again what failed in the last 24 hours?',
+  recoverQuestion: 'Redeliver the failed deliveries of the last 24 hours?',
   recoverText: 'Each message keeps its id, so the receiver can recognise repeats.',
   rotateSecret: 'Rotate secret',
   rotateSecretQuestion: 'Rotate the signing secret of this webhook?',

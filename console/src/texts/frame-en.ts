@@ -1,4 +1,4 @@
-/** Texts of the frame, the keyboard and the screens of single things, in English. */
+/** Texts of the frame, the keyboard and the detail screens, in English. */
 export const frameEn = {
   copied: 'Copied',
   mainScreens: 'Main screens',

@@ -40,7 +40,7 @@ export interface WebhooksApi {
   /** One delivery with its payload and the newest hundred attempts. */
   delivery(deliveryId: string): Promise<DeliveryWithAttempts>;
   redeliver(deliveryId: string): Promise<Delivery>;
-  /** Delivers again what was dropped in a span of time, at most 1,000 deliveries in one call. */
+  /** Redelivers the failed deliveries of a time range, at most 1,000 per call. */
   recover(id: string, span: InProcess<z.input<typeof Recover>>): Promise<{ recovered: number; more: boolean }>;
 }
 

@@ -3,12 +3,12 @@ import { type Id, newId } from '../../kernel/ids.ts';
 import type { Db, WebhookAttemptRow } from '../../storage/index.ts';
 import type { Attempt } from './schema.ts';
 
-/** Bytes of an answer that are kept. */
+/** Bytes of a response that are kept. */
 const KEPT_BYTES = 2048;
-/** Attempts that are shown: redeliveries have no limit. */
+/** Maximum number of attempts that are shown. Redeliveries are unlimited. */
 const SHOWN = 100;
 
-/** The answer to an attempt. */
+/** The response to an attempt. */
 export interface Answered {
   readonly status: number | null;
   readonly error: string | null;

@@ -12,7 +12,7 @@ import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 const MAX_ANSWER_BYTES = 16_384;
 const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
-/** After this many failures in a row, an endpoint is paused, so that a dead one does not delay others. */
+/** After this many failures in a row, an endpoint is paused, so that a failing one does not delay others. */
 export const BREAKER_FAILURES = 20;
 const BREAKER_MS = 30 * SECOND_MS;
 

@@ -4,7 +4,7 @@ import { visible } from '../../kernel/visible-text.ts';
 import type { EventType } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 
-/** Chat services whose incoming webhooks take messages of their own form (contract 22.10). */
+/** Chat services whose incoming webhooks expect their own message format (contract 22.10). */
 export const CHAT_FORMATS = ['slack', 'teams', 'discord'] as const;
 export type ChatFormat = (typeof CHAT_FORMATS)[number];
 
@@ -97,7 +97,7 @@ const LINK = 'Open the approval';
 const RED = 0xd1_3b_3b;
 
 const BODIES: Readonly<Record<ChatFormat, (message: Message) => unknown>> = {
-  // Block Kit. Only `text` and the link are mrkdwn, in which &, < and > have a meaning.
+  // Block Kit. Only `text` and the link are mrkdwn, where &, < and > are special characters.
   slack: ({ title, facts, link }) => ({
     text: title.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
     unfurl_links: false,
@@ -110,7 +110,7 @@ const BODIES: Readonly<Record<ChatFormat, (message: Message) => unknown>> = {
       ...(link === undefined ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${link}|${LINK}>` } }]),
     ],
   }),
-  // An Adaptive Card, as Workflows of Teams take it. Text runs, unlike text blocks, are not Markdown.
+  // An Adaptive Card, the format of Teams Workflows. Text runs, unlike text blocks, are not Markdown.
   teams: ({ title, facts, link }) => ({
     type: 'message',
     attachments: [

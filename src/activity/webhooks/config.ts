@@ -11,7 +11,7 @@ export const webhooksConfig = {
     default: 15_000,
     min: 100,
     max: 60_000,
-    description: 'Timeout of a delivery in ms, from the look-up of the host name to the end of the answer.',
+    description: 'Timeout of a delivery in ms, from the look-up of the host name to the end of the response.',
   }),
   allowPrivateNetworks: option.boolean({
     default: false,

@@ -30,8 +30,8 @@ const CREATED: EventType = 'webhook.created';
 const isAbout = ({ data }: { data: string | null }, webhookId: Id<'webhook'>): boolean =>
   (JSON.parse(data ?? '{}') as { webhookId?: unknown }).webhookId === webhookId;
 /**
- * A process that has not renewed the lease of its delivery for this long is considered dead. With clocks that differ by
- * 2 s and the pump, another process takes over within 10 s.
+ * A process that has not renewed the lease of its delivery for this long is considered stopped. With clocks that differ
+ * by 2 s and the pump, another process takes over within 10 s.
  */
 const LEASE_MS = 6 * SECOND_MS;
 const RENEW_MS = 2 * SECOND_MS;
@@ -57,9 +57,9 @@ export class Dispatcher {
   /** The leases that this process has written, by delivery in progress. */
   readonly #leases = new Map<Id<'delivery'>, number[]>();
   readonly #timers: NodeJS.Timeout[];
-  /** More deliveries were due than there was room for. */
+  /** True if more deliveries were due than could be started. */
   #crowded = false;
-  /** No endpoint is enabled and no delivery waits. Upkeep checks again. */
+  /** True if no endpoint is enabled and no delivery waits. Upkeep checks again. */
   #idle = false;
 
   constructor(platform: Platform) {
@@ -74,7 +74,7 @@ export class Dispatcher {
       background: {
         run: () => this.run(),
         delayMs: SOON_MS,
-        onError: (error) => log.warn({ err: error }, 'webhooks could not be delivered and are tried again'),
+        onError: (error) => log.warn({ err: error }, 'webhooks could not be delivered and will be retried'),
       },
     });
     const runUnlessIdle = (): void => {
@@ -83,13 +83,16 @@ export class Dispatcher {
     ledger.onCommit(runUnlessIdle);
     const renew = (): void => {
       this.renew().catch((error: unknown) =>
-        log.warn({ err: error }, 'deliveries in progress could not be held; another instance may repeat them'),
+        log.warn(
+          { err: error },
+          'the leases of deliveries in progress could not be renewed; another instance may repeat the deliveries',
+        ),
       );
     };
     this.#timers = [setInterval(runUnlessIdle, PUMP_MS).unref(), setInterval(renew, RENEW_MS).unref()];
   }
 
-  /** Called when there may be something to do. */
+  /** Called when new events or due deliveries are possible. */
   wake(): void {
     this.#idle = false;
     this.#follower.runSoon();
@@ -188,7 +191,7 @@ export class Dispatcher {
 
   /** Writes the deliveries of the rows from `from` to `upto`. */
   async #queue(from: number, upto: number): Promise<number> {
-    // Read after the end of the ledger: an endpoint that is made later receives what happens after this slice.
+    // Read after the end of the ledger: an endpoint that is created later receives the events after this slice.
     const endpoints = await this.#endpoints();
     if (endpoints.length === 0) return from - 1;
     const rows = await this.#platform.database.read
@@ -267,7 +270,7 @@ export class Dispatcher {
           chosen.map(({ id }) => id),
         )
         .where('status', '=', 'pending')
-        // An attempt may have ended, and put the next one off, since the candidates were read.
+        // Since the candidates were read, an attempt may have ended and delayed the next one.
         .where('next_at', '<=', now)
         .where('lease_until', '<=', now)
         .returningAll()
@@ -309,7 +312,7 @@ export class Dispatcher {
       .catch((error: unknown) =>
         this.#platform.log.warn(
           { err: error, deliveryId: delivery.id },
-          'what became of a delivery could not be written; it is made again',
+          'the result of a delivery could not be stored; the delivery is repeated',
         ),
       )
       .finally(() => {
@@ -321,8 +324,7 @@ export class Dispatcher {
 }
 
 /**
- * Limits concurrent deliveries in total, per owner and per endpoint. An endpoint with as many failures gets one at a
- * time.
+ * Limits concurrent deliveries in total, per owner and per endpoint. An endpoint that keeps failing gets one at a time.
  */
 class Room {
   #left = MAX_AT_ONCE;

@@ -49,7 +49,7 @@ async function upkeep(platform: Platform): Promise<void> {
       .deleteFrom('webhook_attempts')
       .where('at', '<', now - DROPPED_DAYS * DAY_MS)
       .execute();
-    // By the time of the last attempt, so that a recent redelivery is not old.
+    // Age counts from the last attempt, so that a recent redelivery is not deleted.
     for (const [status, days] of [
       ['delivered', DELIVERED_DAYS],
       ['dropped', DROPPED_DAYS],

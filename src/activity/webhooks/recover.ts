@@ -6,12 +6,12 @@ import { dispatcherOf } from './dispatcher.ts';
 import type { Recover } from './schema.ts';
 import { findWebhook } from './store.ts';
 
-/** Deliveries that one request recovers: decisions wait for the change. */
+/** Deliveries that one request recovers. Limited, because decisions wait for this transaction. */
 const MAX_RECOVERED = 1000;
 
 /**
- * Delivers again, now, what failed of the deliveries created in a span of time: those that were dropped, and those that
- * wait for another attempt. Oldest first and at most 1,000: `more` says whether some are left. 404 WEBHOOK_NOT_FOUND.
+ * Immediately redelivers the failed deliveries that were created in a time range: dropped ones, and those that wait for
+ * another attempt. Oldest first, at most 1,000; `more` says whether some are left. Throws 404 WEBHOOK_NOT_FOUND.
  */
 export async function recoverWebhook(
   platform: Platform,

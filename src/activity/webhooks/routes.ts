@@ -182,7 +182,7 @@ export const webhookRoutes = [
     path: '/webhooks/deliveries/:id',
     summary: 'Get a delivery with its attempts',
     description:
-      'With the message as it is sent, and for each attempt status, duration and the beginning of the answer.',
+      'With the message as it is sent, and for each attempt status, duration and the beginning of the response.',
     access: mayRead,
     params: idParams('delivery'),
     responses: { 200: DeliveryWithAttempts },
@@ -194,9 +194,9 @@ export const webhookRoutes = [
   defineRoute({
     method: 'POST',
     path: '/webhooks/:id/recover',
-    summary: 'Deliver again what failed in a span of time',
+    summary: 'Redeliver failed deliveries of a time range',
     description:
-      'The oldest 1,000 deliveries that were created in the span and were dropped or wait for another attempt, from ' +
+      'The oldest 1,000 deliveries that were created in the range and were dropped or wait for another attempt, from ' +
       'the first attempt on.',
     access: mayWrite,
     params: idParams('webhook'),

@@ -89,13 +89,13 @@ export const Delivery = z
       description: 'dropped: all attempts failed. POST .../redeliver tries again.',
     }),
     attempts: z.int(),
-    lastStatus: z.int().nullable().meta({ description: 'Status of the last answer.' }),
+    lastStatus: z.int().nullable().meta({ description: 'HTTP status of the last response.' }),
     lastError: z
       .string()
       .nullable()
       .meta({
         description:
-          'Why the last attempt failed: `answered <status>`, or without an answer `timeout`, `connection_failed`, ' +
+          'Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, ' +
           '`tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use ' +
           'address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the ' +
           'receiver failed.',
@@ -109,32 +109,32 @@ export type Delivery = z.output<typeof Delivery>;
 
 export const Attempt = z.object({
   at: isoTimestamp,
-  status: z.int().nullable().meta({ description: 'null: there was no answer.' }),
+  status: z.int().nullable().meta({ description: 'null: there was no response.' }),
   error: z.string().nullable(),
   durationMs: z.int(),
   answer: z
     .string()
     .nullable()
-    .meta({ description: 'The first 2 KB of the answer, as text. Written by the receiver.' }),
+    .meta({ description: 'The first 2 KB of the response, as text. Written by the receiver.' }),
 });
 export type Attempt = z.output<typeof Attempt>;
 
 /** Contract 17.12. */
 export const DeliveryWithAttempts = Delivery.extend({
   payload: z.string().meta({ description: 'The message as it is sent.' }),
-  log: z.array(Attempt).meta({ description: 'The newest hundred attempts of the last 30 days, oldest first.' }),
+  log: z.array(Attempt).meta({ description: 'The latest hundred attempts of the last 30 days, oldest first.' }),
 }).meta({ id: 'WebhookDeliveryWithAttempts' });
 export type DeliveryWithAttempts = z.output<typeof DeliveryWithAttempts>;
 
 export const Recover = z
-  .strictObject({ since: isoMoment, until: isoMoment.optional().meta({ description: 'Now by default.' }) })
+  .strictObject({ since: isoMoment, until: isoMoment.optional().meta({ description: 'Default: now.' }) })
   .meta({ id: 'RecoverWebhookRequest' });
 export type Recover = z.output<typeof Recover>;
 
 export const Recovered = z
   .object({
-    recovered: z.int().meta({ description: 'Deliveries that are made again.' }),
-    more: z.boolean().meta({ description: 'There are more in the span: send the request again.' }),
+    recovered: z.int().meta({ description: 'Number of deliveries that are repeated.' }),
+    more: z.boolean().meta({ description: 'true: the range has more deliveries. Send the request again.' }),
   })
   .meta({ id: 'RecoveredWebhook' });
 

@@ -8,7 +8,7 @@ import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts'
 import { WebhookErrors } from './errors.ts';
 import type { Delivery, Webhook } from './schema.ts';
 
-/** Webhooks do not belong to an agent. An agent that may see any sees its owner's. */
+/** Webhooks belong to users, not to agents. An agent that may read webhooks sees those of its owner. */
 const visible = (db: Db, visibility: ListVisibility) =>
   db
     .selectFrom('webhooks')
@@ -90,7 +90,7 @@ export async function deleteDeliveries(db: Db, webhookIds: readonly Id<'webhook'
   await db.deleteFrom('webhook_deliveries').where('webhook_id', 'in', webhookIds).execute();
 }
 
-/** Throws 404 DELIVERY_NOT_FOUND, also for a delivery of a webhook out of reach. */
+/** Throws 404 DELIVERY_NOT_FOUND, also for a delivery of a webhook that the caller cannot see. */
 export async function findDelivery(db: Db, visibility: Visibility, id: Id<'delivery'>): Promise<WebhookDeliveryRow> {
   const row = isId('delivery', id)
     ? await db.selectFrom('webhook_deliveries').selectAll().where('id', '=', id).executeTakeFirst()

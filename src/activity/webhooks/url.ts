@@ -3,7 +3,8 @@ import { validationFailed } from '../../kernel/errors.ts';
 import { whyNotPublic } from '../../operations/outbound/index.ts';
 
 /**
- * Throws 400 for a URL to which nothing would ever be delivered. What a name resolves to is checked at each delivery.
+ * Throws 400 for a URL to which deliveries would always be refused. What a name resolves to is checked at each
+ * delivery.
  */
 export function assertDeliverable(url: string, allowPrivateNetworks: boolean): void {
   const refuse = (message: string): never => {

@@ -10,7 +10,7 @@ export const webhookEvent = (type: WebhookChange, { id, user_id }: WebhookRow): 
   data: { webhookId: id },
 });
 
-/** Returns what events show of a webhook. Of the address only the origin, since a path may be a secret. */
+/** Returns what events show of a webhook. Only the origin of the address, because the path can be a secret. */
 export function settingsOf(row: WebhookRow): Record<string, unknown> {
   const { types, filters, format, enabled, disabledReason } = toWebhook(row);
   return { origin: new URL(row.url).origin, types, filters, format, enabled, disabledReason };

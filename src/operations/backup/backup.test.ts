@@ -135,7 +135,7 @@ describe('a backup', () => {
       await writeBackup(database, `${erased}-2`);
     });
     const again = on(await newTestDatabase(), (database) => restoreBackup(database, `${erased}-2`));
-    await expect(again).rejects.toThrow('is not whole');
+    await expect(again).rejects.toThrow('is incomplete');
   });
 
   it('is refused in a database that has data, which stays as it is', async () => {

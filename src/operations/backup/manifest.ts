@@ -55,7 +55,7 @@ export function readManifest(dir: string): Manifest {
     text = readFileSync(path, 'utf8');
   } catch {
     throw new BackupError(
-      `${path} cannot be read. Name the folder of a backup; one without a manifest was interrupted while it was made.`,
+      `${path} cannot be read. Give the folder of a backup. A backup without a manifest was interrupted.`,
     );
   }
   const damaged = new BackupError(`${path} is damaged. Use another backup.`);
@@ -68,7 +68,9 @@ export function readManifest(dir: string): Manifest {
   const { sha256: hash, ...rest } = content ?? {};
   if (hash !== sha256(JSON.stringify(rest))) throw damaged;
   if (rest.format !== 1)
-    throw new BackupError(`${path} has a format that this version of Legate does not know. Restore with a later one.`);
+    throw new BackupError(
+      `${path} has a format that this version of Legate does not support. Restore with a later version.`,
+    );
   const parsed = Manifest.safeParse(rest);
   if (!parsed.success) throw damaged;
   return parsed.data;

@@ -38,7 +38,7 @@ export async function restoreBackup(
   const columns = await columnsOf(database);
   for (const { name, columns: saved } of manifest.tables)
     if (saved.some((column) => !columns.get(name)?.includes(column)))
-      throw new BackupError(`The backup has columns of ${name} that this version of Legate does not know.`);
+      throw new BackupError(`The backup has columns of ${name} that do not exist in this version of Legate.`);
   const restore = await openRestore(database);
   try {
     for (const table of manifest.tables) {
@@ -89,7 +89,7 @@ async function prepareSchema(database: Database, manifest: Manifest): Promise<vo
   if (state.migrations.length === 0) {
     if (!(await migrateAsFarAs(database, manifest.migrations)))
       throw new BackupError(
-        `The backup was made by Legate ${manifest.version}, whose schema this version does not know. ` +
+        `The backup was made by Legate ${manifest.version}, whose schema is unknown to this version. ` +
           'Restore it with that version or a later one.',
       );
     return;
@@ -100,7 +100,7 @@ async function prepareSchema(database: Database, manifest: Manifest): Promise<vo
   }
   if (state.migrations.join() !== [...asNamedToday(manifest.migrations)].sort().join())
     throw new BackupError(
-      `${database.description} has the schema of another version than the backup. Restore into an empty database.`,
+      `${database.description} has a different schema version than the backup. Restore into an empty database.`,
     );
 }
 
@@ -123,7 +123,8 @@ async function fill(restore: Restore, dir: string, table: Manifest['tables'][num
 
 function fromLine(line: string, length: number): Value[] {
   const row = JSON.parse(line) as (string | number | null | { base64: string })[];
-  if (!Array.isArray(row) || row.length !== length) throw new BackupError('The backup has a row of another length.');
+  if (!Array.isArray(row) || row.length !== length)
+    throw new BackupError('The backup has a row with a wrong number of columns.');
   return row.map((value) =>
     value !== null && typeof value === 'object' ? Buffer.from(value.base64, 'base64') : value,
   );
@@ -136,7 +137,7 @@ async function assertLedgerWhole(restore: Restore, { ledger }: Manifest): Promis
   const erased = await countErased(restore, after);
   if (seq !== ledger.seq || (rows > 0 && last !== seq) || rows + erased !== Math.max(0, seq - after))
     throw new BackupError(
-      `The ledger of the backup is not whole: its end is ${seq}, and ${rows} entries follow ${after}.`,
+      `The ledger of the backup is incomplete: its end is ${seq}, and ${rows} entries follow ${after}.`,
     );
 }
 

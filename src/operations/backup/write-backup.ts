@@ -34,7 +34,7 @@ export async function writeBackup(
   { secretsPath, onTable }: { secretsPath?: string | undefined; onTable?: (name: string, rows: number) => void } = {},
 ): Promise<Manifest> {
   createFolder(dir);
-  if (readdirSync(dir).length > 0) throw new BackupError(`${dir} is not empty. Name an empty folder, or a new one.`);
+  if (readdirSync(dir).length > 0) throw new BackupError(`${dir} is not empty. Give an empty or a new folder.`);
   const { pending, refusal, migrations } = await schemaState(database);
   if (pending.length > 0 || refusal !== undefined)
     throw new BackupError(

@@ -52,7 +52,7 @@ const fingerprint = (key: Key): string =>
   `${IN_FILE}${createHash('sha256').update(`legate ${key.key}`).digest('base64url')}`;
 
 const refusal = (problem: string): ConfigError =>
-  new ConfigError([problem], 'Legate does not start, because its keys do not fit the database:');
+  new ConfigError([problem], 'Legate does not start, because its keys do not match the database:');
 
 /**
  * The keys that all instances of an installation share. With `LEGATE_SECRET` they are in the database, sealed under it;
@@ -190,7 +190,7 @@ export class KeyStore {
       if (found.length > 0)
         throw refusal(
           'The database was used with a secrets.json that is not in LEGATE_DATA_DIR. Start one instance with that ' +
-            'file and LEGATE_SECRET, which takes its keys over into the database; or, if it is lost, run npx legate ' +
+            'file and LEGATE_SECRET, which moves its keys into the database; or, if it is lost, run npx legate ' +
             'keys forget.',
         );
       return SECRET_KEY_KINDS.map((kind) => ({ kind, key: this.#newKey() }));

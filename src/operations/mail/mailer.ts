@@ -98,7 +98,10 @@ export function createMailer({ url, from, print, log, retryDelaysMs = RETRY_DELA
         return true;
       }
       if (waiting.size >= MAX_WAITING || closing.signal.aborted) {
-        log.error({ subject: mail.subject }, 'a mail was dropped: too many are waiting, or the service is stopping');
+        log.error(
+          { subject: mail.subject },
+          'a mail was dropped, because too many are waiting or the service is stopping',
+        );
         return false;
       }
       const sent = deliver(url, mail).finally(() => waiting.delete(sent));

@@ -215,7 +215,9 @@ function send(url: URL, socket: Duplex, o: GuardedRequest): Promise<IncomingMess
       insecureHTTPParser: false,
     });
     request.on('response', resolve);
-    request.on('upgrade', () => reject(new GuardedFetchError('response_invalid', 'the server wants another protocol')));
+    request.on('upgrade', () =>
+      reject(new GuardedFetchError('response_invalid', 'the server requires another protocol')),
+    );
     request.on('error', reject);
     request.end(body);
   });

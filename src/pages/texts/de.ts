@@ -42,8 +42,7 @@ export const de: Texts = {
     internal: 'Bei uns ist etwas schiefgegangen',
     reference: (id) => `Wenn Sie das Problem melden, geben Sie bitte diese Kennung an: ${id}`,
     otherSite:
-      'Dieses Formular kam von einer anderen Website und wurde deshalb ignoriert. Öffnen Sie die Seite hier und ' +
-      'senden Sie es noch einmal.',
+      'Dieses Formular kam von einer anderen Website und wurde ignoriert. Öffnen Sie die Seite hier noch einmal.',
   },
   codes: {
     RATE_LIMIT_EXCEEDED: 'Zu viele Anfragen. Warten Sie kurz und versuchen Sie es dann erneut.',
@@ -51,8 +50,7 @@ export const de: Texts = {
     FORBIDDEN: 'Ihr Konto darf das nicht.',
     CONNECTION_NOT_FOUND: 'Es gibt keinen Server mit diesem Namen, mit dem Sie sich verbinden können.',
     CONNECTION_SIGN_IN_INVALID:
-      'Diese Anmeldung wurde in einem anderen Browser begonnen, wurde schon verwendet oder ist abgelaufen. Beginnen ' +
-      'Sie von vorn.',
+      'Diese Anmeldung stammt aus einem anderen Browser oder gilt nicht mehr. Beginnen Sie von vorn.',
     CONNECTION_UPSTREAM_FAILED:
       'Die Anmeldung bei diesem Server ist gerade nicht möglich. Versuchen Sie es später erneut.',
     SECOND_FACTOR_REQUIRED: 'Ihr Konto braucht einen zweiten Faktor. Richten Sie zuerst einen ein.',
@@ -104,8 +102,7 @@ export const de: Texts = {
     INVITE_INVALID: 'Diese Einladung ist nicht mehr gültig oder für eine andere E-Mail-Adresse bestimmt.',
     MAIL_NOT_CONFIGURED: 'Das ist nicht möglich, weil hier kein E-Mail-Versand eingerichtet ist.',
     SESSION_LIMIT_REACHED:
-      'Sie sind bereits auf der höchstens zulässigen Anzahl von Geräten angemeldet. Melden Sie sich zuerst auf ' +
-      'einem davon ab.',
+      'Sie sind schon auf zu vielen Geräten angemeldet. Melden Sie sich zuerst auf einem davon ab.',
     APPROVAL_NOT_FOUND: 'Diese Freigabeanfrage gibt es nicht.',
     GRANT_NOT_FOUND: 'Diese Anwendung hat keinen Zugriff mehr.',
     SETUP_LINK_INVALID:
@@ -118,8 +115,7 @@ export const de: Texts = {
       'Dieses Passwort ist dem Namen des Dienstes oder Ihrer E-Mail-Adresse zu ähnlich. Wählen Sie ein anderes.',
     PASSWORD_REJECTED: 'Dieses Passwort können Sie nicht verwenden. Wählen Sie ein anderes.',
     PASSWORD_CHECK_UNAVAILABLE:
-      'Das Passwort konnte nicht mit bekannten Datenlecks abgeglichen werden. Bitte versuchen Sie es gleich noch ' +
-      'einmal.',
+      'Das Passwort konnte nicht mit bekannten Datenlecks abgeglichen werden. Versuchen Sie es gleich noch einmal.',
     INVALID_TOKEN: 'Dieser Link ist ungültig, wurde schon verwendet oder ist abgelaufen.',
     PASSWORD_CHECKS_BUSY: 'Im Moment melden sich zu viele Personen an. Bitte versuchen Sie es gleich noch einmal.',
   },
@@ -302,9 +298,7 @@ export const de: Texts = {
       'Die Anwendung möchte Sie an eine Adresse weiterleiten, die sie nicht registriert hat. Zu Ihrem Schutz ' +
       'geschieht das nicht.',
     expired: 'Bitte entscheiden Sie noch einmal',
-    expiredText:
-      'Diese Seite war zu lange geöffnet oder gehört zu einer anderen Anmeldung oder Anfrage. Es wurde nichts ' +
-      'geändert.',
+    expiredText: 'Diese Seite war zu lange geöffnet oder gehört zu einer anderen Anmeldung. Es wurde nichts geändert.',
     openAgain: 'Anfrage erneut öffnen',
     given: 'Sie haben diese Anfrage bereits beantwortet',
     givenText: 'Ihre Antwort wurde übermittelt. Um sie zu ändern, beginnen Sie in der Anwendung von vorn.',
