@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { SECOND_MS } from '../kernel/clock.ts';
+import { yieldOnce } from '../kernel/yield-once.ts';
 import type { Platform } from '../platform.ts';
 import type { Fetch } from './app.ts';
 import { directOf } from './node-body.ts';
@@ -110,7 +111,7 @@ export async function listen(legate: Served, options: { port: number; host: stri
     stop: async (graceMs = 8000) => {
       stopping = true;
       // In this phase of the event loop, connections that have arrived are accepted. Those that are not would be reset.
-      await new Promise((resolve) => setImmediate(resolve));
+      await yieldOnce();
       // Closes the port only; `server.close` would close idle connections, too.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       const timer = setTimeout(() => server.closeAllConnections(), graceMs);

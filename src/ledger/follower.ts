@@ -1,3 +1,4 @@
+import { yieldOnce } from '../kernel/yield-once.ts';
 import type { Database } from '../storage/index.ts';
 import type { Commit } from './entry.ts';
 import { lastSeqOf, readHead, Superseded } from './position.ts';
@@ -194,5 +195,3 @@ export class LedgerFollower {
     await this.#last;
   }
 }
-
-export const yieldOnce = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -18,7 +18,7 @@ export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './de
 export type { ActedEvent, AuditRecord, Commit, NewEvent } from './entry.ts';
 export { Erasure, ErasureErrors } from './erasure.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
-export { LedgerFollower, yieldOnce } from './follower.ts';
+export { LedgerFollower } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';

@@ -1,6 +1,7 @@
 import { type Actor, SYSTEM } from '../access/actor.ts';
 import { isoTime } from '../kernel/clock.ts';
 import { CommonErrors, type LegateError } from '../kernel/errors.ts';
+import { yieldOnce } from '../kernel/yield-once.ts';
 import { type Db, foldLog, isUnavailable } from '../storage/index.ts';
 import { applyChange, type Change, type ChangeOptions, type Rehearsal, rehearseChange } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
@@ -213,7 +214,7 @@ export class Ledger {
 
   /** Waits for queued decisions, then refuses new ones. */
   async close(): Promise<void> {
-    while (this.#running) await new Promise((resolve) => setImmediate(resolve));
+    while (this.#running) await yieldOnce();
     this.#closed = true;
     await this.#notes.writeApart();
     await this.notices?.close();

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { timeOfId } from '../kernel/ids.ts';
+import { yieldOnce } from '../kernel/yield-once.ts';
 import { type Database, type StreamEventRow, selectArrays } from '../storage/index.ts';
 import { prunedUpTo, readHead } from './position.ts';
 import { inParts, listOf, type SeqRange } from './row-bytes.ts';
@@ -30,8 +31,6 @@ const FIRST_ROWS = 100;
 const DENSE = 1.25;
 /** Pause between two queries of an export while decisions are being made. */
 const PAUSE_MS = 5;
-
-const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Reads the ledger by filter. Timestamps never decrease along the sequence, so a time range is a range of sequence
@@ -223,7 +222,7 @@ export class LedgerReader {
         .limit(1)
         .executeTakeFirst();
       if (!first || first.timestamp > around) return undefined;
-      await nextTick();
+      await yieldOnce();
     }
     return undefined;
   }

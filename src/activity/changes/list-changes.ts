@@ -3,6 +3,7 @@ import type { Actor } from '../../access/actor.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
+import { yieldOnce } from '../../kernel/yield-once.ts';
 import type { Platform } from '../../platform.ts';
 import { type ChangeRow, type Database, selectArrays } from '../../storage/index.ts';
 import type { ChangeFilter, ListChanges, RecordedChange } from './schema.ts';
@@ -100,7 +101,7 @@ async function findSeqs(
     const last = rows.at(-1);
     if (rows.length < SCAN || !last) break;
     top = Number(last[0]);
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldOnce();
   }
   return found.slice(0, limit);
 }

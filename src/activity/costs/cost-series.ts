@@ -3,6 +3,7 @@ import { restrictTo } from '../../access/where-visible.ts';
 import { DAY_MS, isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import { firstIdFrom, type Id } from '../../kernel/ids.ts';
+import { yieldOnce } from '../../kernel/yield-once.ts';
 import type { Platform } from '../../platform.ts';
 import { selectArrays } from '../../storage/index.ts';
 import type { CostFilter, CostSeries } from './schema.ts';
@@ -49,7 +50,7 @@ export async function costSeries(
     const last = rows.at(-1);
     if (!last || rows.length < SLICE) break;
     after = last[0];
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldOnce();
   }
   return {
     buckets: buckets.map(({ totals, ...sums }, i) => ({

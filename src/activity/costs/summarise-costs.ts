@@ -1,6 +1,7 @@
 import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { restrictTo } from '../../access/where-visible.ts';
 import { firstIdFrom, type Id } from '../../kernel/ids.ts';
+import { yieldOnce } from '../../kernel/yield-once.ts';
 import type { Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import type { CostFilter, CostSummary } from './schema.ts';
@@ -53,7 +54,7 @@ async function* sums(
     yield rows;
     if (rows.reduce((n, r) => n + Number(r.count), 0) < SLICE) return;
     after = rows.reduce((last, r) => (r.last > last ? r.last : last), after);
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldOnce();
   }
 }
 

@@ -1,4 +1,5 @@
-import { lastWithin, yieldOnce } from '../../ledger/index.ts';
+import { yieldOnce } from '../../kernel/yield-once.ts';
+import { lastWithin } from '../../ledger/index.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import { leafHash, storedTexts } from './entry-text.ts';
 import { erasureRecords, type IsRecorded } from './erasures.ts';

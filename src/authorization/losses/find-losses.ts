@@ -1,6 +1,7 @@
 import type { AgentLoss, Losses } from '../../http/preview/losses.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { Id } from '../../kernel/ids.ts';
+import { yieldOnce } from '../../kernel/yield-once.ts';
 import { type Change, Deadline } from '../../ledger/index.ts';
 import type { AgentRow, ApprovalRow, Database, Db, DelegationRow } from '../../storage/index.ts';
 import {
@@ -65,7 +66,7 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
           const loss = lossOf(id, [was, is], holdings, before, approvals.get(id) ?? []);
           if (loss) losses.push(loss);
         }
-        await new Promise((resolve) => setImmediate(resolve));
+        await yieldOnce();
       }
       return losses;
     },

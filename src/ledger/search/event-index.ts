@@ -1,3 +1,4 @@
+import { yieldOnce } from '../../kernel/yield-once.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 import type { Commit } from '../entry.ts';
 import { LedgerFollower } from '../follower.ts';
@@ -84,7 +85,7 @@ export class EventIndex {
       },
       afterSlice: () => this.#writeClosed(),
       onCommit: (commit, joins) => this.#add(commit, joins),
-      pause: () => (this.#waiting > 0 ? nextTick() : sleep(PAUSE_MS)),
+      pause: () => (this.#waiting > 0 ? yieldOnce() : sleep(PAUSE_MS)),
       // If it fails, the next search tries again.
       background: { run: () => this.catchUp(), delayMs: SOON_MS, onError: () => {} },
     });
@@ -287,4 +288,3 @@ const NO_DECISION: IndexedFields = {
 const writtenUpTo = async (db: Db): Promise<number> => (await readPosition(db, PROJECTION)) ?? 0;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

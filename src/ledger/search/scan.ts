@@ -1,3 +1,4 @@
+import { yieldOnce } from '../../kernel/yield-once.ts';
 import type { Database } from '../../storage/index.ts';
 import { type ColumnName, type Dictionary, digestOf, ordinalsOf, type Wanted } from './column.ts';
 import { readRows, type Snapshot } from './event-index.ts';
@@ -81,8 +82,6 @@ const NO_VALUES: ColumnValues = {
   ordinals: 0,
 };
 
-const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 /** Finds the rows of a range that pass all tests, segment by segment. Other work can run in between. */
 export class Scan {
   readonly #database: Database;
@@ -128,7 +127,7 @@ export class Scan {
     for (const segment of this.#ordered(segments)) {
       const found = await this.#searchInMemory(segment);
       if (found) yield found;
-      await nextTick();
+      await yieldOnce();
     }
   }
 
@@ -205,7 +204,7 @@ export class Scan {
         if (mask)
           yield { segment, ...this.#within(segment), mask, columns: complete, times: () => this.#timesOf(segment) };
       }
-      await nextTick();
+      await yieldOnce();
     }
   }
 

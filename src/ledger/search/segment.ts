@@ -1,3 +1,4 @@
+import { yieldOnce } from '../../kernel/yield-once.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { clientOf } from './client.ts';
 import { COLUMNS, ColumnBuilder, type ColumnName, type Dictionary } from './column.ts';
@@ -145,7 +146,7 @@ export class SegmentBuilder implements Segment {
 
   /** Computes the digests for `dictionary` in small steps. */
   async digest(name: ColumnName): Promise<void> {
-    while (!this.#columns[name].digestSome(DIGESTS_AT_ONCE)) await new Promise((resolve) => setImmediate(resolve));
+    while (!this.#columns[name].digestSome(DIGESTS_AT_ONCE)) await yieldOnce();
   }
 
   dictionary(name: ColumnName): Dictionary {
