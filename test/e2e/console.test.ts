@@ -151,6 +151,17 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
+  it('asks at most eight times for the overview', async () => {
+    const { page, context } = await openAs('admin');
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.resourceType() === 'fetch' && !request.url().includes('/events/')) asked.push(request.url());
+    });
+    await go(page, '');
+    expect(asked.length, asked.join('\n')).toBeLessThanOrEqual(8);
+    await context.close();
+  });
+
   it.each([
     ['/signals', '/signals/anomalies'],
     ['/connections', '/connections/servers'],
