@@ -39,6 +39,7 @@ const PARTS = [
   'sessions',
   'limits',
   'start',
+  'console',
 ];
 const { values } = parseArgs({
   options: {
@@ -62,6 +63,7 @@ if (!existsSync(join(root, 'dist/cli.js'))) {
 const { measureAgents } = await import('./figures/agents.mjs');
 const { checkRecords, fillHistory, measureAuthorize, measureHistory } = await import('./figures/authorize.mjs');
 const { measureExport, measurePages } = await import('./figures/audit.mjs');
+const { measureConsole } = await import('./figures/console.mjs');
 const { measureDecide } = await import('./figures/decide.mjs');
 const { measureEvents } = await import('./figures/events.mjs');
 const { measureIdempotency } = await import('./figures/idempotency.mjs');
@@ -124,12 +126,13 @@ const parts = {
   sessions: measureSessions,
   limits: measureLimits,
   start: measureStart,
+  console: measureConsole,
 };
 
 const startedAt = performance.now();
 console.log(describeMachine(generator));
 console.log(fsyncLine('before'));
-if (only.some((name) => ['history', 'pages', 'search', 'replay', 'export', 'seal'].includes(name)))
+if (only.some((name) => ['history', 'pages', 'search', 'replay', 'export', 'seal', 'console'].includes(name)))
   context.history = await fillHistory(scratch, Number(values.rows));
 for (const name of only) {
   try {

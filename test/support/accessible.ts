@@ -103,14 +103,14 @@ export class ScreenChecker {
  * Runs in the page. Marks what axe has to look at, and returns the keys of these elements: where they stand, and what
  * they look like.
  */
-function markNew(given: {
+async function markNew(given: {
   prefix: string;
   scheme: string;
   seen: string[];
   colours: string[];
   first: boolean;
   deceptive: string;
-}): { appeared: string[]; framed: string[]; colours: string[]; problems: string[] } {
+}): Promise<{ appeared: string[]; framed: string[]; colours: string[]; problems: string[] }> {
   const [seen, known] = [new Set(given.seen), new Set(given.colours)];
   const appeared: string[] = [];
   const framed: string[] = [];
@@ -177,6 +177,12 @@ function markNew(given: {
   }
   if (given.scheme !== 'light') return { appeared, framed, colours, problems };
   const { documentElement: root } = document;
+  if (innerWidth < 480) {
+    // The bar of tabs scrolls after its size has changed.
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    const { left = 0, right = 0 } = document.querySelector('.tabs [aria-current=page]')?.getBoundingClientRect() ?? {};
+    if (left < 0 || right > innerWidth) problems.push('the current tab is out of view');
+  }
   if (root.scrollWidth > root.clientWidth) problems.push(`${root.scrollWidth - root.clientWidth} px too wide`);
   for (const e of document.querySelectorAll('button, input:not([type=hidden]), .button'))
     if (e.getClientRects().length > 0 && e.getBoundingClientRect().height < 24)

@@ -73,8 +73,14 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly 
   const bar = useRef<HTMLElement>(null);
   // The tabs of a phone scroll: the current one is in view.
   useEffect(() => {
-    const current = bar.current?.querySelector<HTMLElement>('[aria-current=page]');
-    if (bar.current && current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft;
+    const { current: all } = bar;
+    if (!all) return;
+    const observer = new ResizeObserver(() => {
+      const current = all.querySelector<HTMLElement>('[aria-current=page]');
+      if (current) all.scrollLeft = current.offsetLeft - all.offsetLeft;
+    });
+    observer.observe(all);
+    return () => observer.disconnect();
   }, [path]);
   return (
     <nav className="tabs" aria-label={label} ref={bar}>
