@@ -25,7 +25,7 @@ describe('the states of modules', () => {
     expect(platforms).toEqual([one.platform, other.platform]);
   });
 
-  it('may read each other while they are created, whatever their order', () => {
+  it('can use each other while they are created, in any order', () => {
     const first = defineState((platform) => [...platform.stateOf(second), 'first']);
     const second = defineState(() => ['second']);
     const states: ModuleStates = new ModuleStates([{ states: [first] }, {}, { states: [second] }], () =>

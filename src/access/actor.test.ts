@@ -101,7 +101,7 @@ describe('the actor of an event', () => {
     for (const { actor } of [revoked, ended]) expect(actor).toMatchObject({ userId: admin.id, ip });
   });
 
-  it('of a sign-in is the person; of a failed one nobody, with the address of the request', async () => {
+  it('of a sign-in is the person; a failed one has no actor, only the address of the request', async () => {
     const t = await createTestService();
     const { email, id } = await signUp(t);
     const signIn = (password: string) => t.call('POST', '/sign-in', { body: { email, password }, ip });

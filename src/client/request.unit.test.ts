@@ -65,7 +65,7 @@ afterEach(() => {
 });
 
 describe('the table of the client', () => {
-  it('reaches every operation of the API', async () => {
+  it('can call every operation of the API', async () => {
     const { client, sent } = clientOf([new Response('[]')]);
     const visit = async (group: object): Promise<void> => {
       for (const [name, member] of Object.entries(group)) {
@@ -205,7 +205,7 @@ describe('an error', () => {
     await expect(client.agents.get('a')).rejects.toMatchObject({ code });
   });
 
-  it('is TIMEOUT when no answer comes, and the reason of the signal when that ends the request', async () => {
+  it('is TIMEOUT without a response, and the reason of the signal if that ends the request', async () => {
     const never: typeof fetch = (_, init) =>
       new Promise((_resolve, reject) => init?.signal?.addEventListener('abort', () => reject(new Error('aborted'))));
     const { client } = clientOf([], { fetch: never, retries: 0, timeout: 500 });
@@ -267,7 +267,7 @@ describe('retries', () => {
     expect(sent).toHaveLength(2);
   });
 
-  it('end with the signal', async () => {
+  it('end when the signal is aborted', async () => {
     const { client, sent } = clientOf([refusal]);
     const controller = new AbortController();
     const waiting = client.agents.get('a', {}, { signal: controller.signal });

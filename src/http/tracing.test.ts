@@ -148,7 +148,7 @@ describe('OpenTelemetry', () => {
     expect(JSON.stringify(recorded)).not.toContain('agt_secret');
   });
 
-  it('is the parent of spans that are made meanwhile; the span of an instrumentation is its parent', async () => {
+  it('is the parent of spans created during it; the span of an instrumentation is its parent', async () => {
     recorded.length = 0;
     const outer = startSpan('GET');
     const { clock } = t.legate.platform;
@@ -195,7 +195,7 @@ describe('OpenTelemetry', () => {
     expect(recorded).toMatchObject([{ attributes: { 'error.type': '503' }, status: { code: 2 }, ended: 1 }]);
   });
 
-  it('a service that was created before an SDK was registered makes no spans', async () => {
+  it('a service created before an SDK was registered creates no spans', async () => {
     recorded.length = 0;
     expect((await plain.call('GET', '/health/live', { headers: { traceparent } })).status).toBe(200);
     expect(recorded).toEqual([]);

@@ -56,7 +56,7 @@ function syncWith(sync: Sync, syncNow: () => void): void {
 }
 
 const onSqlite = (): void => {
-  it('answers only when the disk has written, and serves others meanwhile', async () => {
+  it('responds after the disk has written, and serves other requests in between', async () => {
     const w = await world();
     const waiting: (() => void)[] = [];
     let isHeld = true;

@@ -180,7 +180,7 @@ describe('legate doctor', () => {
     }
   });
 
-  it('reports that nobody answers', async () => {
+  it('reports that there is no response', async () => {
     const { code, stdout } = await legate(['doctor', `http://127.0.0.1:${await freePort()}/mcp`, '--no-login']);
     expect([code, stdout]).toEqual([1, expect.stringContaining('✗ connection: no answer from')]);
   });

@@ -40,7 +40,7 @@ beforeAll(() => {
 });
 
 describe('the packed package', () => {
-  it('contains only what it needs', () => {
+  it('contains only required files', () => {
     for (const file of [
       'package.json',
       'README.md',
@@ -155,12 +155,12 @@ describe('the packed package', () => {
     );
   });
 
-  it('has a guard for MCP servers that brings nothing of the service with it', () => {
+  it('has a guard for MCP servers that does not load the service', () => {
     const source = "import('legate/mcp').then((m) => console.log(Object.keys(m).sort().join()))";
     expect(run(process.execPath, ['-e', source], home).trim()).toBe('expressMcp,fastifyMcp,honoMcp,protectMcp');
   });
 
-  it('has a client in one small file that needs nothing else', () => {
+  it('has a client in one small file without dependencies', () => {
     const code = readFileSync(join(home, 'node_modules/legate/dist/client.js'), 'utf8');
     expect(code).not.toMatch(/\bimport\b|\brequire\(/);
     expect(gzipSync(code).length).toBeLessThanOrEqual(6 * 1024);
@@ -171,7 +171,7 @@ describe('the packed package', () => {
       expect(readFileSync(join(home, 'node_modules/legate/dist', file), 'utf8')).not.toMatch(/from '[^.]/);
   });
 
-  it('starts, decides, keeps its word over a restart, and stops', async () => {
+  it('starts, decides, keeps its decisions over a restart, and stops', async () => {
     const env = {
       LEGATE_DATA_DIR: join(home, 'data'),
       LEGATE_ADMIN_EMAIL: 'admin@example.com',

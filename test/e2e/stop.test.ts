@@ -169,7 +169,7 @@ describe('SIGINT', () => {
   });
 });
 
-describe('a failure nobody handles', () => {
+describe('an unhandled failure', () => {
   it.each([
     ['unhandled rejection', "Promise.reject(new Error('boom'))"],
     ['uncaught exception', "throw new Error('boom')"],

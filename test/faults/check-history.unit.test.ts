@@ -144,7 +144,7 @@ describe('caps', () => {
     expect(check({ ledger, caps })).toEqual(['caps are exact']);
   });
 
-  it('counts each clock hour anew, unless the limit holds for all time', () => {
+  it('counts each clock hour separately, unless the limit is for all time', () => {
     const ledger = [row(1, 'x', { timestamp: 3_599_999 }), row(2, 'y', { timestamp: 3_600_000 })];
     expect(check({ ledger, caps })).toEqual([]);
     expect(check({ ledger, caps: [{ ...caps[0], per: 'ever' }] })).toEqual(['caps are exact']);
@@ -172,7 +172,7 @@ describe('failures', () => {
     expect(check({ operations: [at(1, 2, { kind: 'other', name: 'read' }, status)] })).toEqual(['a failure is 503']);
   });
 
-  it('accepts 503 and no answer', () => {
+  it('accepts 503 and a missing response', () => {
     const what = { kind: 'other', name: 'read' } as const;
     expect(check({ operations: [at(1, 2, what, 503), at(1, 2, what, undefined)] })).toEqual([]);
   });

@@ -57,7 +57,7 @@ describe('docs/map.md', () => {
     files: files as string,
   }));
 
-  it('has one row for each endpoint, and no other', () => {
+  it('has exactly one row for each endpoint', () => {
     const endpoints = mounted.map(({ route, path }) => `${route.method} ${path}`);
     expect(rows.map((r) => r.endpoint).sort()).toEqual(endpoints.sort());
   });

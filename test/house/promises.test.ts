@@ -36,7 +36,7 @@ beforeAll(() => {
 
 /** Three mistakes that can lose a record. The rules in .oxlintrc.json must find each of them. */
 describe('oxlint', () => {
-  it('finds a promise that nobody waits for', () => {
+  it('finds a promise that is not awaited', () => {
     expect(output).toMatch(/floating\.ts:3:.*no-floating-promises/);
   });
 
@@ -48,7 +48,7 @@ describe('oxlint', () => {
     expect(output).toMatch(/switch\.ts:2:.*switch-exhaustiveness-check/);
   });
 
-  it('leaves good code alone', () => {
+  it('accepts correct code', () => {
     expect(output).not.toContain('good.ts');
   });
 });

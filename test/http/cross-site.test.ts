@@ -281,7 +281,7 @@ describe('a session cookie that was there before (session fixation)', () => {
     }
   });
 
-  it('a made-up one is worth nothing, before and after', async () => {
+  it('an invented one has no effect, before and after sign-in', async () => {
     const made = `lgs_${'A'.repeat(43)}000000`;
     await t.call('POST', '/sign-in', {
       body: { email, password },

@@ -71,7 +71,7 @@ describe('versions of resources', () => {
         name,
       ),
   );
-  it.each(versioned)('%s changes the version that it names, and no other', async (name) => {
+  it.each(versioned)('%s changes only the version that it names', async (name) => {
     const t = await shared();
     const s = await newScene(t);
     const admin = await t.admin();

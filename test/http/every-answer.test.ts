@@ -65,7 +65,7 @@ describe('every answer', () => {
     expect(r.headers.get('strict-transport-security')).toBeNull();
   });
 
-  it('takes over an X-Request-ID of the usual form and no other', async () => {
+  it('accepts only an X-Request-ID of the usual form', async () => {
     const idOf = async (given: string) =>
       (await t.call('GET', '/health/live', { headers: { 'x-request-id': given } })).headers.get('x-request-id');
     for (const good of ['a', 'A-Z.09_', 'x'.repeat(128)]) expect(await idOf(good)).toBe(good);
@@ -133,7 +133,7 @@ describe('the log of requests', () => {
     ]);
   });
 
-  it('is at info with log.requests, and not made where nobody reads it', async () => {
+  it('is at level info with log.requests, and not created below the level', async () => {
     const loud = await createTestService({ log, config: { log: { requests: true } } });
     await loud.call('GET', '/health/live');
     expect(requests().map((line) => line.level)).toEqual(['info']);

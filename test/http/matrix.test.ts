@@ -134,7 +134,7 @@ describe('the permission matrix', () => {
     return distinctRoutes(t.legate.platform.config).map(({ route, path }) => `${route.method} ${path}`);
   };
 
-  it('has a row for each endpoint, and no other', async () => {
+  it('has exactly one row for each endpoint', async () => {
     expect(Object.keys(matrix).sort()).toEqual((await endpoints()).sort());
   });
 

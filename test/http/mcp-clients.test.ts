@@ -203,7 +203,7 @@ describe('mcp.validateToken', () => {
 });
 
 describe('the doctor, at a server that is guarded', () => {
-  it('finds nothing broken on the whole way', async () => {
+  it('finds no broken step', async () => {
     const person = new WebPerson();
     await person.signUp(base);
     const reports = await examine({

@@ -296,7 +296,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     expect(refused([await knock(one, '/sign-in', { ip }), await knock(two, '/sign-in', { ip })])).toEqual([true, true]);
   });
 
-  it('one request to a limited endpoint is one command; others are none', async () => {
+  it('one request to a limited endpoint is one command; other requests need none', async () => {
     const redis = await wire();
     const t = await inRedis(redis.url);
     await knock(t, '/sign-in', { ip: anyAddress() });

@@ -154,7 +154,7 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('decides nothing when the client goes before its body is whole, whether it closes or resets', async () => {
+  it('decides nothing if the client closes or resets the connection before its body is complete', async () => {
     const w = await world();
     const body = question('db:half');
     // What has come may look whole, a valid question: it is not before the stated length is there.
@@ -194,7 +194,7 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('answers a client that has closed its side after asking, or lets it go: never half an answer', async () => {
+  it('sends a complete response to a client that has closed its side, or none', async () => {
     const w = await world();
     for (let i = 0; i < 20; i++) {
       const wire = await w.open();
@@ -207,7 +207,7 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('takes no byte beyond the stated length: what follows is the next request, or the end of the connection', async () => {
+  it('reads no byte beyond the stated length: the rest is the next request, or the end of the connection', async () => {
     const w = await world();
     const body = question('db:first');
     const smuggled = await w.open();

@@ -38,7 +38,7 @@ function watched(kind: Kind, thresholds: { readonly [K in keyof Thresholds]?: Th
 }
 
 describe('denial_burst', () => {
-  it('begins with the refusal that reaches the count, ends after a window without one', () => {
+  it('begins with the refusal that reaches the count, ends after a window without refusals', () => {
     const w = watched('denial_burst');
     w.refused(19, 0);
     w.allowed(100, 1);
@@ -54,7 +54,7 @@ describe('denial_burst', () => {
     expect(w.found).toEqual([59_999, 5 * MINUTE_MS]);
   });
 
-  it('refusals further apart than the window are none', () => {
+  it('is not reported for refusals further apart than the window', () => {
     const w = watched('denial_burst');
     for (let i = 0; i < 200; i++) w.refused(1, i * 3160);
     expect(w.found).toEqual([]);

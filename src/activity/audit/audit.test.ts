@@ -46,7 +46,7 @@ describe('GET /audit', () => {
     expect((await w.t.call('GET', `/audit/${r.body.auditId}`, { as: w.a })).body.id).toBe(r.body.auditId);
   });
 
-  it('200: redacts secrets inside texts, and keeps names that only resemble one', async () => {
+  it('200: redacts secrets inside texts, but not names that only resemble secrets', async () => {
     const w = await world();
     const secret = 'R3dOdMvu9cY1xQ7k2LzA';
     const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${secret}`;

@@ -12,7 +12,7 @@ const agentWith = (resource: string, constraints?: object) =>
   t.agent(owner, { permissions: [{ resource, actions: ['read'], ...(constraints ? { constraints } : {}) }] });
 
 describe('an audit entry names the caller and the permission', () => {
-  it('names the permission, and no caller if the agent used its own token', async () => {
+  it('names the permission, without a caller if the agent used its own token', async () => {
     const agent = await agentWith('db:*');
     const entry = await asked(agent, { resource: 'db:x' });
     expect(entry.permission).toEqual({ resource: 'db:*', source: { type: 'own' } });
@@ -40,7 +40,7 @@ describe('an audit entry names the caller and the permission', () => {
     expect((await entryOf(auditId as string)).askedBy).toEqual({ kind: 'application', id: 'application' });
   });
 
-  it('names the chain of a permission that allowed, and of one whose limit refused', async () => {
+  it('names the chain of the permission that allowed the call, or whose limit refused it', async () => {
     const root = await agentWith('db:*', { maxCallsPerHour: 1 });
     const child = await t.agent(owner);
     const permissions = [{ resource: 'db:x', actions: ['read'] }];
@@ -57,7 +57,7 @@ describe('an audit entry names the caller and the permission', () => {
     });
   });
 
-  it('names the approval that was used, and no other', async () => {
+  it('names only the approval that was used', async () => {
     const agent = await agentWith('bank:*', { requireApproval: true });
     const question = { action: 'read', resource: 'bank:x', arguments: { secret: 'hunter2' } };
     const { approvalId, auditId } = (await t.authorize(agent, question)).body;

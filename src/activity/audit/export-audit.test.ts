@@ -32,7 +32,7 @@ describe('GET /audit/export', () => {
     );
   });
 
-  it('200 neutralises formulas and keeps cells whole', async () => {
+  it('200: neutralises formulas without splitting cells', async () => {
     const w = await world();
     const hostile = [
       '=1+1',
@@ -60,7 +60,7 @@ describe('GET /audit/export', () => {
     expect(naiveCsv(csv)).toEqual(parse(csv));
   });
 
-  it('200 of nothing is still a whole file; filters and reach apply', async () => {
+  it('200: an empty result is a complete file; filters and visibility apply', async () => {
     const w = await world();
     const get = (query: string, as: { token: string }) => w.t.call('GET', `/audit/export?${query}`, { as });
     expect((await get('format=json', w.alice)).body).toEqual([]);
@@ -195,7 +195,7 @@ describe('an export over a socket', () => {
     }
   };
 
-  it('arrives whole', async () => {
+  it('arrives completely', async () => {
     const w = await world();
     await fill(w, 3000);
     const { status, text, whole } = await overSocket(w, '/audit/export?format=json');
@@ -211,7 +211,7 @@ describe('an export over a socket', () => {
     expect(text.length).toBeGreaterThan(0);
   });
 
-  it('of HEAD keeps no place', async () => {
+  it('of HEAD reserves no capacity', async () => {
     const w = await world();
     await fill(w, 3000);
     for (let i = 0; i < 6; i++)

@@ -12,7 +12,7 @@ async function holdExports(t: TestService, as: { token: string }, n: number): Pr
   return responses.filter((response) => response.status === 200);
 }
 
-it('leaves exports for others if one agent uses its share', async () => {
+it('of other agents still work when one agent has used its share', async () => {
   const t = await createTestService();
   const [owner, stranger, admin] = [await t.user(), await t.user(), await t.admin()];
   const agent = await t.agent(owner, { permissions: [{ resource: 'legate:audit', actions: ['read'] }] });

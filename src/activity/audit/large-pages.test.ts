@@ -57,7 +57,7 @@ describe('pages of entries with large arguments', () => {
     expect(r.headers.get('link')).toContain('rel="prev"');
   });
 
-  it('are whole with the default limit', async () => {
+  it('are complete with the default limit', async () => {
     expect((await t.call('GET', `/audit?agentId=${agent.id}`, { as: owner })).body).toHaveLength(100);
   });
 

@@ -217,7 +217,7 @@ const countsOf = (list: readonly ModelRow[]) => {
   return counts;
 };
 
-describe('what others may see', () => {
+describe('visibility for others', () => {
   it('a filter by the id of somebody else finds nothing', async () => {
     const [mine, , theirs] = people.agents as unknown as [{ id: string }, { id: string }, { id: string }];
     const own = (await get('/audit?limit=1000', alice)).body as Json[];

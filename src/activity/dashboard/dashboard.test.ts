@@ -121,7 +121,7 @@ describe('GET /dashboard/stats', () => {
     expect(body.totalAuditEntries).toBe(made.length);
   });
 
-  it('200 where the steps of approvals are entries and no decisions, in memory, in the table and counted from the ledger', async () => {
+  it('200: steps of approvals are entries but not decisions, in memory, in the table and when counted from the ledger', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const agent = await t.agent(alice, {

@@ -57,7 +57,7 @@ describe('GET /dashboard/series', () => {
     expect(all.map((b) => b.allowed)).toEqual([3, 0, 0, 0]);
   });
 
-  it('shows the caller what it owns, and filters for administrators by owner and tenant', async () => {
+  it('shows callers only what they own, and filters by owner and tenant for administrators', async () => {
     const t = await shared();
     const tenantId = await t.tenant();
     const owner = await t.user({ tenantId });

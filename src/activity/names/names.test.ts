@@ -102,7 +102,7 @@ describe('GET /names', () => {
     expect(await ask(await t.apiToken(s.owner.id, ['agents:read']))).toEqual(shown(own.slice(0, 1)));
   });
 
-  it('leaves out what has no name, does not exist or is not an id, and refuses too many', async () => {
+  it('omits ids that are unknown, invalid or without a name, and refuses too many ids', async () => {
     const t = await shared();
     const admin = await t.admin();
     const unknown = ['agt_x', `agt_${'0'.repeat(26)}`, `aud_${'0'.repeat(26)}`, "'; drop table agents", 'constructor'];

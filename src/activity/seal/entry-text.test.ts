@@ -36,7 +36,7 @@ const request = fc.record({
   ),
 });
 
-it('an entry has the same texts from memory and from the database, whatever it contains', async () => {
+it('any entry has the same texts in memory and in the database', async () => {
   const t = await createTestService({ config: { ledger: { seal: 'on' } } });
   const { platform } = t.legate;
   const agent = await t.agent(await t.user(), { permissions });

@@ -121,7 +121,7 @@ it('legate ledger check and retention read slices of limited bytes', async () =>
   expectLimited();
 });
 
-it('an erasure changes a limited number of bytes at once, and records each part', async () => {
+it('an erasure changes a limited number of bytes per transaction, and records each part', async () => {
   const t = await createTestService({ config: SEALED });
   const admin = await t.admin();
   await decide(t);

@@ -74,7 +74,7 @@ describe('kept checkpoints', () => {
 });
 
 describe('a log by its id', () => {
-  it('is the current one, or one that ended, which keeps its checkpoints and hashes', async () => {
+  it('is the current log or an ended one, which keeps its checkpoints and hashes', async () => {
     const scene = await begin();
     const first = scene.t;
     const early = await seal(scene);

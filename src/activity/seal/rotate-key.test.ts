@@ -41,7 +41,7 @@ describe.each([
   ['secrets.json', undefined],
   ['LEGATE_SECRET', Buffer.alloc(32, 7).toString('base64url')],
 ])('the key of the ledger, in %s', (_, secret) => {
-  it('is rotated; who has the earlier one follows the proven entry to the new one', async () => {
+  it('is rotated; holders of the earlier key find the new one through a proven entry', async () => {
     const config = { ledger: { seal: 'on' }, ...(secret ? { secret } : {}) } as const;
     const first = await createTestService({ config });
     await first.user();

@@ -69,7 +69,7 @@ describe('a proof', () => {
     expect(text).not.toContain(Buffer.from('192.0.2.1').toString('base64').slice(2, -4));
   });
 
-  it('is for those who may read the entry', async () => {
+  it('requires the right to read the entry', async () => {
     const { t, agent, admin } = await scene();
     const id = await decide(t, agent);
     const status = async (as?: { token: string }) => (await t.call('GET', `/audit/${id}/proof`, { as })).status;
@@ -93,7 +93,7 @@ describe('a proof', () => {
 });
 
 describe('the log over HTTP', () => {
-  it('has tiles of which the signed root is made, for anyone', async () => {
+  it('has public tiles from which the signed root can be computed', async () => {
     const { t, admin, agent } = await scene();
     for (let i = 0; i < 4; i++) await Promise.all(Array.from({ length: 65 }, () => decide(t, agent)));
     const id = await decide(t, agent);
@@ -245,7 +245,7 @@ describe('retention', () => {
 });
 
 describe('a rolled-back database', () => {
-  it('is refused at the start until the log is ended, and is sealed anew then', async () => {
+  it('prevents the start until the log is ended, and is then sealed again', async () => {
     const first = await createTestService({ config: SEALED });
     const agent = await first.agent(await first.user(), { permissions });
     await first.legate.ledger.proof(await decide(first, agent));

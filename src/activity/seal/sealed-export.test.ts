@@ -87,7 +87,7 @@ describe('a sealed export of a range', () => {
     expect(verifyExport(lines, await policyOf(t))).toMatchObject({ entries: 1, unexplained: ['2'] });
   });
 
-  it('of a time has the row on each side of it', async () => {
+  it('of a time has the rows before and after it', async () => {
     const { t, admin, last } = await scene();
     const rows = (await t.legate.audit.query({ order: 'asc' })).entries;
     const [, second, third] = rows;

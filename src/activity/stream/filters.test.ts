@@ -88,7 +88,7 @@ describe('filters of a stream', () => {
     }
   });
 
-  it('takes a user who joins a tenant in, and leaves one out who left it', async () => {
+  it('includes a user who joins the tenant, and excludes one who leaves it', async () => {
     const user = await t.user();
     const agent = await t.agent(user);
     const stream = await open(`types=audit&tenantId=${tenant}`);
@@ -115,7 +115,7 @@ interface Decision {
 }
 
 describe('a limit and counts', () => {
-  it('leaves out events beyond maxPerSecond, reports their number, and a resumed stream has all of them', async () => {
+  it('skips events beyond maxPerSecond and reports their number; a resumed stream has all of them', async () => {
     const [stream, whole] = [await open('types=audit&maxPerSecond=3'), await open('types=audit')];
     const made = await Promise.all(Array.from({ length: 40 }, () => decide()));
     await whole.until(() => idsOf(whole).length === made.length);

@@ -17,7 +17,7 @@ const statuses = (streams: readonly Stream[]): number[] => streams.map((stream) 
 const live = (streams: readonly Stream[]): number =>
   streams.filter((stream) => stream.status === 200 && !stream.ended).length;
 
-it('lets one agent use all connections until somebody else needs one', async () => {
+it('lets one agent use all connections until another one needs one', async () => {
   const t = await withCap(24);
   const [owner, stranger] = [await t.user(), await t.user()];
   const agent = await t.agent(owner);
@@ -76,7 +76,7 @@ it('shares out no cap of 10 or less', async () => {
   }
 });
 
-it('takes no connection for a refused credential', async () => {
+it('does not count a connection for a refused credential', async () => {
   const t = await withCap(24);
   const mine = await open(t, await t.user(), 24);
   const [stream] = await open(t, { token: 'nonsense' });

@@ -138,7 +138,7 @@ describe('GET /api/legate/events/stream', () => {
     }
   });
 
-  it('types: those listed, of those the service lets out', async () => {
+  it('types: the listed ones, among those that the service permits', async () => {
     const few = await own({ events: { eventTypes: ['agent.created', 'agent.revoked'] } });
     const user = await few.user();
     const [some, none, all] = [
@@ -252,7 +252,7 @@ describe('GET /api/legate/events/stream', () => {
     expect(few.legate.events.connectionCount()).toBe(0);
   });
 
-  it('ends with its credential, before any later event', async () => {
+  it('ends when its credential ends, before any later event', async () => {
     const agent = await t.agent(owner);
     const token = await t.call('POST', '/api-tokens', { as: owner, body: { name: 'x' } });
     const session = (

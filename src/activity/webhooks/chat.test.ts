@@ -158,7 +158,7 @@ afterAll(() => {
 });
 
 describe.each(['slack', 'teams', 'discord'] as const)('format: %s', (format) => {
-  it('sends anomalies, approvals and budgets, and nothing else, in the form of the service', async () => {
+  it('sends only anomalies, approvals and budgets, in the format of the chat service', async () => {
     const messages = await messagesOf(format);
     expect([...messages.keys()].sort()).toEqual([...CHAT_TYPES].sort());
     for (const [type, message] of messages)

@@ -171,7 +171,7 @@ describe('delivery', () => {
     await deliverAll();
   });
 
-  it('an admin gets everything, and only as long as they are one', async () => {
+  it('an admin gets all events, but only while they have the role', async () => {
     const admin = await t.admin();
     await t.admin();
     const webhook = await make({ as: admin, types: ['agent.created'] });

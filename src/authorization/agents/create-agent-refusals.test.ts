@@ -90,7 +90,7 @@ describe('POST /agents', () => {
       ]);
     });
 
-    it('does not send a long name back whole, in the body or the query', async () => {
+    it('truncates a long name in the response, both from the body and from the query', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const name = 'n'.repeat(5000);

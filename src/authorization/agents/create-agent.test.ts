@@ -42,7 +42,7 @@ describe('POST /agents', () => {
       ]);
     });
 
-    it('keeps everything that was given, and shows it the same in every answer', async () => {
+    it('stores all given values, and returns the same ones in every response', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const permissions = [
@@ -89,7 +89,7 @@ describe('POST /agents', () => {
       expect(row.token_hash).toMatch(/^[0-9a-f]{64}$/);
     });
 
-    it('lets an admin name any known user, whose tenant the agent gets', async () => {
+    it('lets an admin choose any known user, whose tenant the agent gets', async () => {
       const t = await createTestService();
       const tenantId = await t.tenant();
       const [admin, bob] = [await t.admin(), await t.user({ tenantId })];

@@ -169,7 +169,7 @@ describe('GET /agents?view=summary', () => {
     }
   });
 
-  it('tells how many match on all pages', async () => {
+  it('returns the number of matches on all pages', async () => {
     const { t, list } = await scene();
     const total = async (query: string): Promise<string | null> =>
       (await list(query)).headers.get('legate-total-count');
@@ -181,7 +181,7 @@ describe('GET /agents?view=summary', () => {
     expect((await list('', stranger)).headers.get('legate-total-count')).toBe('0');
   });
 
-  it('takes ids, expiry and idleness', async () => {
+  it('filters by ids, expiry and idle time', async () => {
     const s = await scene();
     const { t, owner, agents, list, names } = s;
     const [a, b] = agents as unknown as [{ id: string }, { id: string }];

@@ -50,7 +50,7 @@ describe('DELETE /agents/:id', () => {
     });
   });
 
-  it('ends the token before any decision was asked of it', async () => {
+  it('ends the token even before its first decision', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const agent = await t.agent(alice);
@@ -86,7 +86,7 @@ describe('DELETE /agents/:id', () => {
 });
 
 describe('POST /agents/revoke', () => {
-  it('204: revokes all of them in one change, and again does nothing; 404 and 400 revoke none', async () => {
+  it('204: revokes all in one change, a repetition changes nothing; 404 and 400 revoke none', async () => {
     const t = await createTestService();
     const [alice, bob] = [await t.user(), await t.user()];
     const [first, second, third] = [await t.agent(alice), await t.agent(alice), await t.agent(alice)];

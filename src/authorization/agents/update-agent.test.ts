@@ -92,7 +92,7 @@ describe('PATCH /agents/:id', () => {
       expect(await ask()).toMatchObject({ allowed: false, reason: 'RATE_LIMITED' });
     });
 
-    it('ends an agent at a nearer expiry, and revives it by a later one or by none', async () => {
+    it('ends an agent at an earlier expiry, and reactivates it with a later one or without one', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const agent = await t.agent(alice, { permissions: [{ resource: 'a:*', actions: ['read'] }] });
@@ -123,7 +123,7 @@ describe('PATCH /agents/:id', () => {
       expect(r.body).toMatchObject({ name: 'new', status: 'expired', expiresAt: SOON });
     });
 
-    it('loses none of 40 parallel changes to different fields', async () => {
+    it('applies all of 40 parallel changes to different fields', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const { id } = await t.agent(alice);
@@ -211,7 +211,7 @@ describe('PATCH /agents/:id', () => {
     expect(await eventsOf(t, id)).toHaveLength(1);
   });
 
-  it('409 AGENT_REVOKED, whatever the change', async () => {
+  it('409 AGENT_REVOKED for any change', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const { id } = await t.agent(alice);

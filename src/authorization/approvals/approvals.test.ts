@@ -176,7 +176,7 @@ describe('approvals.mail', () => {
     expect(mail?.text).toContain('"payerU+202E" asks to pay bank:transfer');
   });
 
-  it('sends none if it is off', async () => {
+  it('sends no mail if the option is off', async () => {
     const { t, mails } = await mailed(false);
     await t.legate.close();
     expect(mails).toEqual([]);

@@ -177,7 +177,7 @@ describe('POST /access/v1/evaluations', () => {
     expect(await decisions('permit_on_first_permit', ['2', '1', '3'])).toEqual([false, true]);
   });
 
-  it('200: does not record what it does not evaluate', async () => {
+  it('200: questions that are not evaluated are not recorded', async () => {
     const count = async (): Promise<number> =>
       (await t.call('GET', `/audit?agentId=${agent.id}&limit=1000`, { as: owner })).body.length;
     const before = await count();

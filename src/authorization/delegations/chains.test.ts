@@ -190,8 +190,8 @@ describe('POST /authorize with explain through a chain', () => {
   });
 });
 
-describe('what has ended', () => {
-  it('never becomes active again, not even if its source later holds the permission itself', async () => {
+describe('ended delegations', () => {
+  it('never becomes active again, even if its source later gets the permission itself', async () => {
     const { t, give, may, listed, patch, inMinutes } = await cast(3);
     await give(0, 1, { expiresAt: inMinutes(10) });
     await give(1, 2);
@@ -237,7 +237,7 @@ describe('what has ended', () => {
     expect(await seen()).toEqual(['delegation-expired', 'allowed']);
   });
 
-  it('keeps delegations that its source partly supports itself, action by action', async () => {
+  it("keeps, per action, delegations that the source's own permissions partly support", async () => {
     const { t, owner, give, may, patch, listed } = await cast(3, db('db:*', undefined, ['read', 'write']));
     const first = await give(0, 1, { permissions: db('db:*', undefined, ['write']) });
     await patch(1, { permissions: db() });

@@ -32,7 +32,7 @@ describe('POST /delegations', () => {
     ]);
   });
 
-  it('403 INSUFFICIENT_PERMISSIONS for more than the source holds', async () => {
+  it('403 INSUFFICIENT_PERMISSIONS for more than the source has', async () => {
     const w = await world();
     for (const permissions of [
       gh(['delete']),
@@ -113,7 +113,7 @@ describe('POST /delegations', () => {
     expect((await delegate(w, w.a, w.d, {}, { token: narrow })).status).toBe(403);
   });
 
-  it('crosses owners within one tenant; each side sees it and may end it', async () => {
+  it('is possible between owners of one tenant; both sides see it and can end it', async () => {
     const t = await createTestService();
     const tenantId = await t.tenant();
     const [x, y] = [await t.user({ tenantId }), await t.user({ tenantId })];
@@ -157,7 +157,7 @@ describe('POST /delegations', () => {
 });
 
 describe('the tenant of an owner changes', () => {
-  it('ends what crosses owners, in both directions, and nothing else', async () => {
+  it('ends only delegations between owners, in both directions', async () => {
     const t = await createTestService();
     const root = await t.admin();
     const tenantId = await t.tenant();

@@ -70,7 +70,7 @@ describe('GET /agents/:id/history', () => {
 });
 
 describe('GET /delegations/:id/history', () => {
-  it('has the end of a delegation, and the earlier end that follows for those made from it', async () => {
+  it('shows the expiry of a delegation, and the earlier expiry that results for those derived from it', async () => {
     const [a, b, c] = [await t.agent(owner, { permissions: read }), await t.agent(owner), await t.agent(owner)];
     const expiresAt = '2030-01-15T12:00:00.000Z';
     const delegate = async (from: TestAgent, to: TestAgent, more: object = {}): Promise<string> => {

@@ -55,7 +55,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     expect((await replay(agent)).body).toEqual({ examined: 1119, complete: false, changed: [] });
   });
 
-  it('503 for a second one of an owner, by whatever credential; those of others run', async () => {
+  it('503 for a second one of the same owner with any credential; those of others run', async () => {
     const agent = await agentWith(20);
     const stranger = await t.user();
     const theirs = await t.agent(stranger, { permissions: [read] });

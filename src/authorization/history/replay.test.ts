@@ -16,7 +16,7 @@ const replayed = async (agent: TestAgent, permissions: Json, more: Json = {}): P
 const results = ({ changed }: Json): Json => changed.map((c: Json) => [c.auditId, c.was, c.would, c.reason]);
 
 describe('POST /agents/:id/permissions/replay', () => {
-  it('changes nothing under the permissions that the agent has, whatever they ask for', async () => {
+  it('changes nothing with the current permissions of the agent, for any question', async () => {
     const agent = await t.agent(owner, {
       permissions: [
         { ...read, constraints: { maxCallsPerHour: 2, allowedArgPatterns: ['/data/**'] } },
@@ -48,7 +48,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     expect(results(await replayed(agent, [capped(0)], { limit: 1 }))).toEqual([limited(next)]);
   });
 
-  it('keeps what other agents used of a shared limit', async () => {
+  it('includes the usage of a shared limit by other agents', async () => {
     const root = await t.agent(owner, { permissions: [capped(3)] });
     const child = await t.agent(owner, { permissions: [{ resource: 'files:*', actions: ['read'] }] });
     await t.call('POST', '/delegations', {
@@ -87,7 +87,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     );
   });
 
-  it('keeps refusals by a budget, and records nothing', async () => {
+  it('repeats refusals by a budget, and records nothing', async () => {
     const agent = await t.agent(owner, { permissions: [read] });
     await t.call('POST', '/budgets', {
       as: owner,

@@ -137,7 +137,7 @@ describe('conditions on the arguments', () => {
     matches.mockRestore();
   });
 
-  it('are those of the policy at the time of the decision, whatever was evaluated earlier', async () => {
+  it('are those of the policy at the time of the decision, independent of earlier evaluations', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const may = (pattern: string) => [

@@ -170,7 +170,7 @@ describe('POST /authorize', () => {
     expect(await records(t)).toEqual([]);
   });
 
-  it('200 for a gateway agent about agents of its owner, and no others', async () => {
+  it('200 for a gateway agent, only about agents of its owner', async () => {
     const { t, owner, agent } = await world();
     const gateway = await t.agent(owner, { permissions: [{ resource: 'legate:authorize', actions: ['check'] }] });
     const capped = await t.agent(owner, {

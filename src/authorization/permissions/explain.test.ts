@@ -43,7 +43,7 @@ describe('POST /authorize with explain', () => {
     });
   });
 
-  it('shows the closest permission and what it lacks', async () => {
+  it('shows the closest permission and its missing parts', async () => {
     const { ask } = await setup();
     expect((await ask('write', 'mcp:gh:x')).trace.nearest).toMatchObject({ index: 0, lacks: 'action' });
     expect((await ask('read', 'mcp:slack:x')).trace.nearest).toMatchObject({ lacks: 'resource' });
@@ -52,7 +52,7 @@ describe('POST /authorize with explain', () => {
     expect((await ask('read', 'mcp:gh:x')).trace.nearest).toBeUndefined();
   });
 
-  it('shows the chain of a received entry, and that its source no longer holds the permission', async () => {
+  it('shows the chain of a received entry, and that its source no longer has the permission', async () => {
     const { t, owner, agent } = await setup();
     const child = await t.agent(owner);
     const d = await t.call('POST', '/delegations', {

@@ -202,7 +202,7 @@ describe('preview=true', () => {
     expect([all.body.loses.length, all.body.hidden]).toEqual([2, 0]);
   });
 
-  it('is 400 where there is none, and for other values', async () => {
+  it('is 400 if there is no such member, and for other values', async () => {
     const agent = await t.agent(alice);
     for (const [method, path, body] of [
       ['GET', '/agents?preview=true'],
@@ -235,7 +235,7 @@ describe('preview=true', () => {
     expect((await strict.call('DELETE', `/agents/${mine.id}`, { as: carol })).status).toBe(204);
   });
 
-  it('is 503 when it takes too long, while decisions continue', async () => {
+  it('is 503 if it takes too long, while decisions continue', async () => {
     const agent = await t.agent(alice, { permissions: [read('files:*')] });
     const before = await dump();
     const now = performance.now.bind(performance);

@@ -5,7 +5,7 @@ import { createTestService } from '../../../test/support/service.ts';
 
 const url = redisUrl();
 
-it.skipIf(!url)('a lost Redis shows in the next metrics, although nothing is counted meanwhile', async () => {
+it.skipIf(!url)('the next metrics show a lost Redis, even if nothing was counted in between', async () => {
   const redis = await wireTo(url as string);
   onTestFinished(() => redis.close());
   const t = await createTestService({ config: { rateLimit: { store: 'redis', redisUrl: redis.url } } });

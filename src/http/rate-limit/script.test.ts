@@ -45,7 +45,7 @@ describe.skipIf(!url)('the script in Redis', () => {
     );
   });
 
-  it('leaves no keys after their windows', async () => {
+  it('removes keys after their windows', async () => {
     for (const [limit, suffix, most] of [
       [5, 'log', 60_000],
       [100, 'sum', 120_000],

@@ -41,7 +41,7 @@ describe('a window of up to 64 requests', () => {
     );
   });
 
-  it('a clock that is set back neither opens nor lengthens it', () => {
+  it('a clock that is set back neither reopens nor extends the window', () => {
     const window = newWindow(2);
     expect(window.take(2, WINDOW, START).allowed).toBe(true);
     expect(window.take(2, WINDOW, START - 3_600_000).allowed).toBe(true);

@@ -199,7 +199,7 @@ describe('a server that asks during a call', () => {
     expect(textOf(result)).toMatchObject({ error: { code: -32600 } });
   });
 
-  it('asks nobody if another client has a call running on the same process, and one client at most ten things', async () => {
+  it('asks no one if another client has a call in progress on the same process, and asks one client at most ten questions', async () => {
     const person = await t.user();
     const [a, b] = [await rawClient(await newAgent(person)).open(), await rawClient(await newAgent(person)).open()];
     const asked = await a.call('ask', ELICIT);

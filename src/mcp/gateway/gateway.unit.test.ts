@@ -72,7 +72,7 @@ describe('the mcpServers object', () => {
     expect(() => parseServers({ mcpServers: { a: { command: 'x' }, A: { command: 'x' } } }, {})).toThrow(/this name/);
   });
 
-  it('leaves out disabled servers', () => {
+  it('omits disabled servers', () => {
     expect(parseServers({ mcpServers: { a: { command: 'x', disabled: true } } }, {})).toEqual([]);
   });
 });

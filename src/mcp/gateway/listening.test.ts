@@ -115,7 +115,7 @@ async function connect(server: string, as = agent): Promise<v2.Client> {
   return client;
 }
 
-it('announces what it supports', async () => {
+it('announces its capabilities', async () => {
   const client = await connect('old');
   expect(client.getServerCapabilities()).toMatchObject({
     tools: { listChanged: true },
@@ -129,7 +129,7 @@ it('announces what it supports', async () => {
   expect([capabilities.resources, capabilities.logging]).toEqual([{ subscribe: true, listChanged: true }, undefined]);
 });
 
-it('passes on only notifications for which a client of 2026-07-28 listens', async () => {
+it('forwards only notifications to which a client of 2026-07-28 listens', async () => {
   const [one, two] = [await connect('old'), await connect('old')];
   const seen: Json[] = [];
   for (const [name, client] of [
@@ -163,7 +163,7 @@ it('passes on only notifications for which a client of 2026-07-28 listens', asyn
   await vi.waitUntil(() => received.at(-1) === 'unsubscribe file:///a');
 });
 
-it('decides about each resource, and listens to none if one is refused', async () => {
+it('decides about each resource, and subscribes to none if one is refused', async () => {
   const client = await connect('old', narrow);
   await expect(client.listen({ resourceSubscriptions: ['file:///mine', 'file:///yours'] })).rejects.toThrow();
   expect(received).toEqual([]);

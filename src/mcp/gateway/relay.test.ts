@@ -315,7 +315,7 @@ describe('processes', () => {
     expect((await rpc(agent, 'tools/list', {}, 'away')).error.code).toBe(1503);
   });
 
-  it('are limited in number, and one that is not in use makes room', async () => {
+  it('are limited in number; an unused one is closed for a new one', async () => {
     const agent = await agentOf(alice, [{ resource: 'mcp:own:*', actions: ['execute'] }]);
     const open = async () => {
       const client = new v2.Client({ name: 'v2', version: '1' });

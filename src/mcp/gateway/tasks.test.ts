@@ -214,7 +214,7 @@ describe('tasks of 2025-11-25', () => {
     await stream.close();
   });
 
-  it('that nobody asks for are recorded when they end, or when their connection does', async () => {
+  it('that are never fetched are recorded when they end or their connection ends', async () => {
     const agent = await newAgent(await t.user());
     const client = await open(agent, 'own');
     const { tasks } = sessions.at(-1) as Session;

@@ -88,7 +88,7 @@ describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
     // Read on the way, because it may name a task.
     ['tools/call', 'application/json', { task: {} }],
     ['tools/call', 'text/event-stream', { task: {} }],
-  ])('to %s as %s reaches the client as it comes', async (method, type, params) => {
+  ])('to %s as %s reaches the client as it arrives', async (method, type, params) => {
     let goOn = (): void => {};
     const read = new Promise<void>((resolve) => {
       goOn = resolve;

@@ -204,7 +204,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     );
   });
 
-  it('a long body in pieces reaches the handler whole', async () => {
+  it('a long body in pieces reaches the handler complete', async () => {
     const query = 'ü'.repeat(40_000);
     const response = await post(server.endpoint, call('search', 1, { query }), as('all'));
     expect((await response.text()).includes(query)).toBe(true);
@@ -342,7 +342,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     }
   });
 
-  it('leaves other paths alone', async () => {
+  it('does not affect other paths', async () => {
     if (_name === 'a web handler') return;
     const response = await fetch(`${server.url}/open`);
     expect([response.status, await response.text()]).toEqual([200, 'open']);

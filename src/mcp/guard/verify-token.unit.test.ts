@@ -194,7 +194,7 @@ describe('[RFC 9068 4] by the keys of the issuer', () => {
     },
   );
 
-  it('believes no metadata of another issuer, and none without keys', async () => {
+  it('rejects metadata of another issuer and without keys', async () => {
     metadata = { ...metadata, issuer: `${issuer}/` };
     await expect(verify(await sign())).rejects.toThrow('has the issuer');
     metadata = { issuer };

@@ -304,7 +304,7 @@ describe('an agent with a key', () => {
     expect((await t.call('PUT', path, { as: owner, body: other })).status).toBe(409);
   });
 
-  it('has keys that only those see and set who may change the agent', async () => {
+  it('has keys that only callers who may change the agent can see and set', async () => {
     const agent = await keyAgent();
     const path = `/agents/${agent.id}/keys`;
     const [stranger, body] = [await t.user(), { jwks: { keys: [jwk] } }];

@@ -240,7 +240,7 @@ describe('a remembered consent', () => {
     expect(await held()).toEqual([{ resource: 'mcp:*', actions: ['read', 'execute'] }]);
   });
 
-  it('ends with its agent', async () => {
+  it('ends when its agent ends', async () => {
     const someone = await signUp(t);
     const own = await register(t);
     const { sub } = claimsOf((await tokens(t, someone, own)).access_token);

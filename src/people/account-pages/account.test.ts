@@ -222,7 +222,7 @@ describe('/account/sign-up', () => {
     });
   });
 
-  it('400: each field has its error and keeps its input', async () => {
+  it('400: each field shows its error and keeps its input', async () => {
     const r = await new FormClient(t).post('/account/sign-up', {
       name: 'Ada "Countess"',
       email: 'no address',

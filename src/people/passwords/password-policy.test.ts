@@ -55,7 +55,7 @@ describe('breach.enabled', () => {
     expect((await signUp(t, 'ﬁnancial password')).body.error.code).toBe('PASSWORD_BREACHED');
   });
 
-  it('makes no look-up if it is off, which is the default', async () => {
+  it('sends no request if the check is off, which is the default', async () => {
     const { t, server } = await serve({ enabled: false });
     expect((await signUp(t, BREACHED)).status).toBe(200);
     expect(server.asked).toEqual([]);
@@ -63,7 +63,7 @@ describe('breach.enabled', () => {
     await expect(t.legate.breach.enforce(BREACHED)).rejects.toBeInstanceOf(LegateError);
   });
 
-  it('makes no look-up for an invalid request', async () => {
+  it('sends no request for an invalid request body', async () => {
     const { t, server } = await serve({});
     expect((await signUp(t, 'short')).status).toBe(400);
     expect(server.asked).toEqual([]);

@@ -32,7 +32,7 @@ describe.each(['off', 'adminsOnly'] as const)('users.passwords = %s', (passwords
   });
   const forAdmins = passwords === 'off' ? 'PASSWORDS_OFF' : '200';
 
-  it('refuses sign-ins with a password, and tells nobody whether a guess is right', async () => {
+  it('refuses sign-ins with a password, without revealing whether a guess is right', async () => {
     const { t } = scene;
     const signIn = async (email: string, password: string) => codeOf(await post(t, '/sign-in', { email, password }));
     expect(await signIn('boss@example.com', PASSWORD)).toBe(forAdmins);

@@ -148,7 +148,7 @@ describe('POST /password/forgot', () => {
 });
 
 describe('GET /password/reset', () => {
-  it('keeps ten links valid: the newest replaces the oldest', async () => {
+  it('at most ten links are valid: a new one replaces the oldest', async () => {
     const p = await person();
     const tokens: string[] = [];
     for (let i = 0; i < 11; i++) {
@@ -199,7 +199,7 @@ describe('POST /password/reset', () => {
     expect((await p.t.call('POST', '/magic-link/verify', { body: { token: link } })).status).toBe(401);
   });
 
-  it('leaves the second factor on', async () => {
+  it('does not turn off the second factor', async () => {
     const p = await verified(await person());
     const { secret } = (await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })).body;
     await p.t.call('POST', '/totp/verify', {
@@ -210,7 +210,7 @@ describe('POST /password/reset', () => {
     expect((await signIn(p, NEW)).body.twoFactorRequired).toBe(true);
   });
 
-  it('400 for an invalid password, which leaves the link valid', async () => {
+  it('400 for an invalid password; the link stays valid', async () => {
     const p = await person();
     const token = await askForReset(p);
     for (const newPassword of BAD)
@@ -240,7 +240,7 @@ describe('POST /password/reset', () => {
     expect((await signIn(p, `${NEW} ${winner}`)).status).toBe(200);
   });
 
-  it('calls users.validatePassword, and a refusal leaves the link valid', async () => {
+  it('calls users.validatePassword; the link stays valid after a refusal', async () => {
     const asked: unknown[] = [];
     const { box } = await shared();
     const t = await createTestService({

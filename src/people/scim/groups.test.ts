@@ -78,7 +78,7 @@ it('takes a group of 10,000 members, and records only those who come and go', as
 });
 
 describe('a token of a tenant', () => {
-  it('sees nobody of another tenant, and creates users in its own', async () => {
+  it('sees no users of another tenant, and creates users in its own', async () => {
     const a = await tenantToken();
     const b = await tenantToken();
     const mine = await created({}, a.as);

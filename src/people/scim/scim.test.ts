@@ -79,7 +79,7 @@ describe('SCIM users', () => {
     expect((await scim('DELETE', path)).status).toBe(204);
   });
 
-  it('keeps displayName and name.formatted apart', async () => {
+  it('stores displayName and name.formatted separately', async () => {
     const formatted = `Ms. Barbara J ${mark('Jensen')}, III`;
     const user = await created({ displayName: 'Babs', name: { formatted, givenName: 'Barbara' } });
     expect([user.displayName, user.name]).toEqual(['Babs', { formatted, givenName: 'Barbara' }]);
@@ -260,7 +260,7 @@ describe('SCIM users', () => {
     expect(r.body.emails).toEqual([{ value: next, type: 'work', primary: true }]);
   });
 
-  it('takes the requests of Okta and Entra ID, and active: false suspends', async () => {
+  it('accepts the requests of Okta and Entra ID; active: false suspends', async () => {
     const email = name();
     // Okta: looks the user up, then creates and deactivates it.
     expect(await listed(`userName eq "${email}"`)).toMatchObject({ totalResults: 0, Resources: [] });

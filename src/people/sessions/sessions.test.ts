@@ -58,7 +58,7 @@ describe('GET /auth/sessions', () => {
     expect((await list(t, ada)).body.sessions).toEqual([expect.objectContaining({ id: session.id, current: false })]);
   });
 
-  it('leaves out what has expired and what belongs to another', async () => {
+  it('omits expired sessions and sessions of others', async () => {
     await person();
     await signIn(t, ada.id);
     t.clock.advance(7 * DAY);
@@ -102,7 +102,7 @@ describe('the data of the sign-in that a session shows', () => {
     expect(cpu()).toBeLessThan(5000);
   });
 
-  it('nothing of it where it is not tracked, nor in events', async () => {
+  it('is absent where it is not tracked, and in events', async () => {
     const quiet = await createTestService({ config: { multiSession: { trackDevice: false, trackIp: false } } });
     const r = await quiet.call('POST', '/sign-up', {
       body: { email: 'ada@example.com', password },

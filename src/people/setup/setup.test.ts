@@ -28,7 +28,7 @@ describe('ensureFirstAdmin', () => {
     expect([r.status, r.body.user.role]).toEqual([200, 'admin']);
   });
 
-  it('creates none if only one of the two options is set', async () => {
+  it('is not created if only one of the two options is set', async () => {
     for (const admin of [{ email: root.email }, { password: root.password }]) {
       const t = await createTestService({ config: { admin } });
       expect(t.legate.firstAdmin).toBeUndefined();

@@ -161,7 +161,7 @@ describe('where addresses must be verified', () => {
     ).toHaveLength(1);
   });
 
-  it('takes the same time for an address in use as for a free one', async () => {
+  it('takes the same time for a used and an unused address', async () => {
     const { t } = await strict();
     const taken = address();
     await signUp(taken);
@@ -190,7 +190,7 @@ describe('where addresses must be verified', () => {
     ).rejects.toThrow('LEGATE_MAIL_URL');
   });
 
-  it('tells the owner of the address that somebody tried', async () => {
+  it('informs the owner of the address about the attempt', async () => {
     const p = await signedUp(await plain());
     await signIn(p, 'wrong horse battery');
     expect((await eventsAbout(p, 'auth.failed')).at(-1)?.data).toMatchObject({

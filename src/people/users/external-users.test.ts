@@ -31,7 +31,7 @@ describe('a user of the embedding application', () => {
     expect((await t.call('GET', '/agents', { as: hers.token })).body).toHaveLength(1);
   });
 
-  it('is an administrator if the application says so', async () => {
+  it('is an administrator if the application assigns the role', async () => {
     const t = await embedded();
     const hers = (await create(t, 'alice')).body;
     expect((await t.call('GET', `/agents/${hers.id}`, as('root'))).status).toBe(200);

@@ -309,7 +309,7 @@ describe('where addresses must be verified', () => {
     expect(await both(email)).toEqual([401, 200]);
   });
 
-  it('keeps ten requested links valid: the newest replaces the oldest', async () => {
+  it('at most ten requested links are valid: a new one replaces the oldest', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email, PASSWORD);

@@ -148,7 +148,7 @@ describe('POST /audit/erasures', () => {
     await t.call('DELETE', `/webhooks/${webhook.body.id}`, { as: owner });
   });
 
-  it('selects by user, agent and time, all of which must fit', async () => {
+  it('selects by user, agent and time, which must all match', async () => {
     const { t, owner } = scene;
     const other = { t, agent: await t.agent(owner, { permissions }) };
     const [first, second] = [await decide(other), await decide(scene)];
@@ -207,7 +207,7 @@ describe('POST /audit/erasures', () => {
   });
 });
 
-it('whole entries are erased where that is allowed; that they were there stays provable', async () => {
+it('entries are erased completely where that is allowed, and their former existence stays provable', async () => {
   const scene = await createScene({ audit: { eraseEntries: true } });
   const { t, admin } = scene;
   const ids = [await decide(scene), await decide(scene), await decide(scene)];
@@ -236,7 +236,7 @@ it('whole entries are erased where that is allowed; that they were there stays p
   expect(await isWhole(t)).toBe(`row ${last} differs from what was sealed`);
 });
 
-it('a row that is not the one that was sealed is evidence, and nothing of it is erased', async () => {
+it('a row that differs from the sealed one is evidence and is not erased', async () => {
   const scene = await createScene();
   const { t, admin } = scene;
   const id = await decide(scene);
@@ -273,7 +273,7 @@ it('a ledger that is not sealed erases as well, and can be sealed afterwards', a
 });
 
 describe('DELETE /users/:id?erase=true', () => {
-  it('leaves nothing of the person in the database, and all proofs valid', async () => {
+  it('removes all data of the person from the database, and all proofs stay valid', async () => {
     const scene = await createScene();
     const { t, admin } = scene;
     const person = await signUp(t);
@@ -315,7 +315,7 @@ describe('DELETE /users/:id?erase=true', () => {
     expect((await t.call('DELETE', `/users/${person.id}?erase=yes`, { as: admin })).status).toBe(400);
   });
 
-  it('is for administrators, who may erase themselves but for the last', async () => {
+  it('requires an administrator; all except the last one can erase themselves', async () => {
     const t = await createTestService();
     const [admin, other, user] = [await t.admin(), await t.admin(), await t.user()];
     expect((await t.call('DELETE', `/users/${other.id}?erase=true`, { as: user })).status).toBe(403);

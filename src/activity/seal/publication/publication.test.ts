@@ -57,7 +57,7 @@ const opened = async (t: TestService, note: string) =>
 const status = async (t: TestService) => (await t.call('GET', '/ledger/status', { as: await t.admin() })).body;
 
 describe('ledger.publish', () => {
-  it('writes the newest checkpoint into a folder, and keeps one of each hour', async () => {
+  it('writes the latest checkpoint to a folder, and keeps one per hour', async () => {
     const folder = scratchFolder();
     const { t, decide, run } = await createScene({ publish: `dir:${folder}` });
     await decide();
@@ -163,7 +163,7 @@ describe('ledger.tsaUrl', () => {
     expect(got).toHaveLength(2);
   });
 
-  it('keeps nothing that is not a granted stamp of the checkpoint', async () => {
+  it('stores only a granted stamp of the checkpoint', async () => {
     const { stamp } = authority();
     let answer = (_: Buffer): Buffer => Buffer.from('3003020102', 'hex');
     const { url } = await receiver(({ body }) => ({ status: 200, body: answer(body) }));

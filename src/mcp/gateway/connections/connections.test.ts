@@ -148,7 +148,7 @@ describe('a server that needs secrets of a person', () => {
     expect(answers[0].args.at(-1)).toBe('a b');
   });
 
-  it('is started again with changed secrets only, and ends with the connection', async () => {
+  it('is restarted only for changed secrets, and stopped when the connection is removed', async () => {
     await put(bob, { token: 'one', team: 'b' });
     const agent = await agentOf(bob);
     const { pid } = await who(agent);
@@ -217,7 +217,7 @@ describe('a server that needs secrets of a person', () => {
 });
 
 describe('the connect page', () => {
-  it('takes the secrets, never shows them, and disconnects', async () => {
+  it('accepts the secrets, never shows them, and disconnects', async () => {
     const person = await t.user();
     const page = await t.call('GET', '/gateway/issues/connect', { as: person, headers: html });
     expect(page.status).toBe(200);

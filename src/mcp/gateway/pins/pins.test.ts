@@ -167,7 +167,7 @@ describe('with pin: enforce', () => {
 });
 
 describe('with other modes', () => {
-  it('alarm reports and lets pass, except for blocked tools', async () => {
+  it('alarm: reports but allows calls, except of blocked tools', async () => {
     serve('watched', tool('a'));
     await list('watched');
     serve('watched', tool('a', { description: 'changed' }), tool('b'));

@@ -77,7 +77,7 @@ describe('the preset github', () => {
     expect((await as(true))[1]).toMatchObject({ role: 'admin' });
   });
 
-  it('admits nobody new who does not let the addresses be read', async () => {
+  it('refuses new people who do not permit reading their addresses', async () => {
     github.granted = '';
     expect(await signIn(account())).toEqual([403, undefined]);
     github.granted = 'user:email';

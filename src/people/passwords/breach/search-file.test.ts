@@ -68,7 +68,7 @@ describe('createBreachCheck with a file', () => {
     });
   });
 
-  it('sees a file that was replaced', async () => {
+  it('notices a replaced file', async () => {
     const path = write(lines(3).join('\n'));
     const breach = createBreachCheck({ offlineFile: path });
     expect(await breach.check('new one')).toEqual({ breached: false, count: 0 });

@@ -44,7 +44,7 @@ describe('POST /email-otp', () => {
     expect(JSON.stringify(rows)).not.toContain(`"${code}"`);
   });
 
-  it('others cannot use up the codes of a known browser, whose codes they cannot guess', async () => {
+  it('others can neither use up nor guess the codes of a known browser', async () => {
     const p = await verified(await person());
     const browser = await knownBrowser(p);
     const ask = async (cookie = '') => {

@@ -58,7 +58,7 @@ describe('POST /magic-link', () => {
     expect((await p.box.next(p.email)).to).toEqual([p.email]);
   });
 
-  it('keeps ten links valid: the newest replaces the oldest', async () => {
+  it('at most ten links are valid: a new one replaces the oldest', async () => {
     const p = await person();
     const tokens: string[] = [];
     for (let i = 0; i < 12; i++) {
