@@ -186,7 +186,7 @@ it('processes commits during a slice from memory', async () => {
   await grow(t, 1);
   expect(await follower.catchUp()).toBe(3);
   expect([read, direct]).toEqual([[1], [2, 3]]);
-  // Held rows are bounded: what is beyond is read.
+  // The number of rows in memory is limited. Further rows are read from the database.
   follower.reset();
   [read.length, direct.length] = [0, 0];
   between = async () => grow(t, 12);

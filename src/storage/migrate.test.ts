@@ -46,7 +46,7 @@ it('a migration that fails leaves nothing behind, and its database can be migrat
 
 it('a database from before the first release is refused, unchanged, with a way out', async () => {
   const database = await open();
-  // As the migrations before the baseline made it.
+  // The schema of the migrations before the baseline.
   const { prefix, write } = database;
   for (const statement of [
     `create table "${prefix}migrations" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null)`,
@@ -67,7 +67,7 @@ it('a database from before the first release is refused, unchanged, with a way o
   await database.close();
 });
 
-/** A database whose schema these migrations made, each of which the baseline replaced. */
+/** A database with the schema of these migrations, which the baseline replaced. */
 const madeBy = async (names: readonly string[]) => {
   const database = await open();
   await migrateAsFarAs(database, [BASELINE]);

@@ -26,7 +26,7 @@ type Command =
   | { do: 'expire'; agent: number; minutes: number | null }
   | { do: 'wait'; minutes: number };
 
-/** The last two are recorded with redacted values, one of which a pattern allows. */
+/** The last two are recorded with redacted values. A pattern allows one of them. */
 const ARGUMENTS: readonly (Record<string, unknown> | undefined)[] = [
   undefined,
   { path: '/data/a' },
@@ -100,7 +100,7 @@ const history = fc.record({
   commands: fc.array(command, { minLength: 12, maxLength: 24 }),
 });
 
-/** A call that asks again what was approved, so that approvals are used. */
+/** A call that repeats the approved one, so that approvals are used. */
 interface Waiting {
   readonly approvalId: string;
   readonly ask: () => Promise<unknown>;
@@ -177,7 +177,7 @@ async function play(t: TestService, owner: TestUser, h: { held: Json[][]; comman
           break;
       }
     } catch (error) {
-      // The history asked for what the rules refuse.
+      // The history contains calls that the rules refuse.
       if (!(error instanceof LegateError)) throw error;
     }
 }

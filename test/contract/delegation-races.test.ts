@@ -149,7 +149,7 @@ describe('caps under 200 parallel calls', () => {
     expect(answers.filter((x) => x.allowed)).toHaveLength(50);
     expect(answers.filter((x) => x.allowed && (x.caller === c || x.caller === e)).length).toBeLessThanOrEqual(10);
     expect(new Set(answers.filter((x) => !x.allowed).map((x) => x.reason))).toEqual(new Set(['RATE_LIMITED']));
-    // Refused calls leave no count behind: the next hour starts with the full limit.
+    // Refused calls are not counted: the next hour starts with the full limit.
     t.clock.set('2030-01-15T11:00:00.000Z');
     expect((await t.authorize(e, ask)).body.allowed).toBe(true);
   });

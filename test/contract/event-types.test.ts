@@ -20,7 +20,7 @@ const SEALING: ReadonlySet<string> = new Set([
   'ledger.stopped',
 ]);
 
-/** Events of administration, which concern nobody or somebody other than the watchers below. */
+/** Events of administration, which do not concern the watchers below. */
 const ADMINISTRATION: ReadonlySet<string> = new Set(
   Object.keys(EVENT_TYPES).filter(
     (type) =>
@@ -246,7 +246,7 @@ describe('every type of event', () => {
         expect(record.actor, type).toEqual(
           expect.objectContaining({ kind: text, id: type === 'client.created' ? null : text }),
         );
-        // An erasure does not keep what it erased.
+        // The record of an erasure does not contain the erased data.
         if (type === 'audit.erased') expect(record).not.toHaveProperty('before');
         else expect(record, type).toHaveProperty(/created$/.test(type) ? 'after' : 'before');
         expect(JSON.stringify(record)).not.toContain('a-secret');

@@ -74,7 +74,7 @@ const onSqlite = (): void => {
     });
     await expect.poll(() => waiting.length).toBeGreaterThan(0);
     expect((await w.t.call('GET', '/agents', { as: w.owner })).status).toBe(200);
-    // Decisions and changes are made one after the other, so these wait too.
+    // Decisions and changes are serialised, so these wait too.
     const later = [ask(w), w.t.call('POST', `/agents/${w.agent.id}/rotate`, { as: w.owner })];
     expect((await w.t.call('GET', '/audit', { as: w.owner })).status).toBe(200);
     expect(answers).toBe(0);

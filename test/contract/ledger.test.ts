@@ -208,7 +208,7 @@ describe('two instances on one database', () => {
       expect(answers.filter((x) => x.allowed)).toHaveLength(20);
       expect(answers.filter((x) => x.reason === 'RATE_LIMITED')).toHaveLength(180);
     }
-    // Anomalies that are found meanwhile have rows of their own.
+    // Anomalies found in between have rows of their own.
     const all = await rows(a);
     expect(all.filter((r) => r.type === 'audit')).toHaveLength(600);
     expect(all.map((r) => r.seq)).toEqual(all.map((_, i) => i + 1));

@@ -9,7 +9,7 @@ describe.skipIf(chromiumPath === undefined)('identity providers and workloads in
 
   beforeAll(async () => void (await service.legate.users.create({ email, password, role: 'admin' })));
 
-  /** Signs in and returns what the API needs. */
+  /** Signs in and returns the headers for the API. */
   const signedIn = async () => {
     const response = await fetch(`${service.url}/sign-in`, {
       method: 'POST',

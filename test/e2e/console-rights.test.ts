@@ -11,7 +11,7 @@ const CALLER = { admin: 'admin', auditor: 'auditor', user: 'ownerByCookie' } as 
   keyof Statuses
 >;
 
-/** Buttons that only change what is seen or typed. */
+/** Buttons that only change the view or the input. */
 const VIEW =
   /^(Copy|Open$|Close$|Cancel$|Only|Without|Next page|First page|Apply$|Whole range|Pause$|Show this period|Print$|Save as test$|Check$|What .* passes|Add permission$|Add an action|Remove (action|read|write|send|execute|permission)|Clear selection|\d+ (new|permission)|Current permissions|Load)/;
 

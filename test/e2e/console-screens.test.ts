@@ -21,7 +21,7 @@ describe.skipIf(chromiumPath === undefined)('each screen of the console in Chrom
       expect(Object.keys(addresses).sort()).toEqual((await routesOf(page)).sort());
       for (const path of Object.values(addresses).flat()) {
         visited.add(`/console${path}`.replace(/\?.*/, ''));
-        // One language opens each address anew, the other within the page, as links do.
+        // One language loads each address, the other navigates within the page, as links do.
         await (language === 'en' ? go : visit)(page, path);
         problems.push(...(await checker.check(`console${path}`, language)));
         for (const tab of await page.locator('nav a').all())

@@ -201,7 +201,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     const json = page.getByLabel('All permissions as JSON');
     await page.getByText('Add permission').click();
     const entry = page.getByRole('group', { name: 'Permission 2' });
-    // A colon begins the next segment, which offers what the agent has asked for.
+    // A colon begins the next segment, with suggestions from the agent's requests.
     await entry.getByLabel('Segment 1').fill('db:orders:');
     await expect.poll(() => entry.getByLabel('Segment 3').evaluate((e) => e === document.activeElement)).toBe(true);
     const offered = (label: string) =>
@@ -292,7 +292,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     const ask = (resource: string) => send('POST', '/authorize', { action: 'read', resource }, agent.token);
     const { page, context } = await openAs('admin');
     await go(page, `/audit?follow=on&q=agent:${agent.id}`);
-    // A stream that has just been opened may miss what was recorded before.
+    // A stream that has just been opened may miss earlier entries.
     await expect
       .poll(
         async () => {

@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await go(page, `/agents/${scene.of.admin.agent}`);
     await page.getByRole('button', { name: 'Remove write' }).click();
     await send('admin', 'PATCH', `/agents/${scene.of.admin.agent}`, { metadata: { changed: true } });
-    // The screen hears of it, and keeps what was not saved.
+    // The screen is notified, and keeps unsaved input.
     await page.getByRole('main').getByText('Someone else has changed this agent').waitFor();
     expect(await page.getByRole('button', { name: 'Remove write' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Review changes' }).click();
@@ -190,7 +190,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.getByRole('button', { name: 'Add permission' }).click();
     await page.getByLabel('Segment 1').last().fill('kept');
     await send('admin', 'DELETE', `/users/${scene.of.user.user}/sessions`);
-    // Nobody touches the screen: what it showed must not stay.
+    // Without any input, the screen must not keep its old content.
     await page.waitForURL('**/account/sign-in?*');
     await page.fill('#email', 'user@example.com');
     await page.fill('#password', 'correct horse battery');

@@ -39,7 +39,7 @@ async function visit(page: Page, address: string): Promise<void> {
   await page.waitForURL((url) => !url.pathname.endsWith('/sign-in'));
 }
 
-/** A person who decides in a browser what the sign-in page of an MCP client asks. */
+/** A person who answers the consent page of an MCP client in a browser. */
 const inBrowser = (context: BrowserContext): Pick<WebPerson, 'decide'> => ({
   decide: async (address) => {
     const page = await context.newPage();
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
     const write = { path: written, content: 'Rest' };
     const [{ text }] = (await client.call('write_file', write)) as [{ text: string }];
     expect(() => readFileSync(written)).toThrow('ENOENT');
-    // The phone knows no session of the desk: its owner signs in there, and the page needs no script.
+    // The phone has no session, so the owner signs in there. The page needs no script.
     const phone = await browser.newContext({
       viewport: PHONE,
       isMobile: true,

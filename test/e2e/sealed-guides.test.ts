@@ -83,7 +83,7 @@ async function createScene() {
     NODE_OPTIONS: OFFLINE,
     PATH: `${bin}:${process.env['PATH']}`,
   };
-  /** Runs a block of a guide as it stands there. */
+  /** Runs a block of a guide unchanged. */
   const sh = async (text: string): Promise<string> => {
     const { code, stdout, stderr } = await run(['bash', '--norc', '-ec', text], { cwd, env });
     expect([code, stderr], text).toEqual([text.includes('changed') ? 1 : 0, '']);

@@ -119,7 +119,7 @@ it('a stranger without network reads the decision, its time range and its keys f
     `  Seen by the witness witness.example/w1 at ${LATEST}.`,
   ]);
 
-  // With the key of the ledger alone nobody but the ledger says when.
+  // With only the key of the ledger, the time is confirmed by the ledger alone.
   const alone = await askVerifier(files, [key]);
   expect([alone.code, alone.lines.slice(-4)]).toEqual([
     0,

@@ -36,7 +36,7 @@ it('legate witness keeps its checkpoints over kill -9, and legate verify require
   const [folder, cwd] = [scratchFolder(), scratchFolder()];
   const dataDir = join(folder, '.legate');
   const port = await freePort();
-  // The key of the ledger comes first: a witness is told which ledger it is for.
+  // The key of the ledger is needed first, because a witness is configured with it.
   const before = await createLegate({ dataDir }, { env: {}, log });
   const [key = ''] = (await before.ledger.keys()).keys;
   await before.close();

@@ -32,7 +32,7 @@ const TABLE: readonly (readonly [places: readonly string[], allowed: readonly st
   [['operations/mail', 'operations/outbound', 'mcp/guard'], ['kernel']],
   // The client runs anywhere, the verifier runs alone, and the doctor uses any server over HTTP.
   [['client', 'verify', 'agents-sdk', 'cli/doctor'], []],
-  // A witness is another party than the ledger: it shares the verifier's code, and none of the seal's.
+  // A witness is a different party than the ledger, so it shares the code of the verifier but not of the seal.
   [['witness'], ['storage', 'verify']],
   // The tour uses a service over HTTP, like any client.
   [['cli/tour', 'client.ts'], ['client']],

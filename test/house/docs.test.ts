@@ -118,7 +118,7 @@ describe('docs/decisions/0007-dependencies.md', () => {
 });
 
 describe('docs/security.md', () => {
-  /** The rows of its tables: what is required or attacked, its state, and the tests with the title that follows. */
+  /** The rows of its tables: the requirement or attack, its state, and the tests with their titles. */
   const rows = readFileSync(docs('security.md'), 'utf8')
     .split('\n')
     .filter((line) => /^\| (?!Requirement|Attack)/.test(line))

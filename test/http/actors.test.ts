@@ -252,7 +252,7 @@ interface Left {
   readonly actor: Json;
 }
 
-/** The events behind `mark` in the ledger. */
+/** The events after `mark` in the ledger. */
 async function eventsAfter(t: TestService, mark: number): Promise<Left[]> {
   const rows = await t.legate.platform.database.read
     .selectFrom('stream_events')

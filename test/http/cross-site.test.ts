@@ -312,7 +312,7 @@ describe('the cookie on https', () => {
         headers: { cookie: `__Host-${https.database.name}_session=${r.body.token}`, origin },
       });
     expect([(await from('http://id.example')).status, (await from('https://id.example')).status]).toEqual([403, 200]);
-    // For as long as the browser is open, where nobody is to be remembered.
+    // Until the browser is closed, if the person is not to be remembered.
     const brief = await https.call('POST', '/sign-in', { body: { email, password, rememberMe: false } });
     expect(brief.headers.getSetCookie()).toEqual([
       `__Host-${https.database.name}_session=${brief.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure`,

@@ -6,7 +6,7 @@ import { createTestService, type TestService, type TestUser } from '../support/s
 import { matrix, type Row } from './matrix.cases.ts';
 import { newScene } from './matrix.scene.ts';
 
-/** Endpoints that do not wait for the ledger: they answer a question, or send again what was sent. */
+/** Endpoints that do not wait for the ledger: they answer a question, or repeat a delivery. */
 const WITHOUT_CHANGE: ReadonlySet<string> = new Set([
   'POST /api/legate/oauth/introspect',
   'POST /agents/:id/permissions/replay',

@@ -2,7 +2,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import { PAGE_SCOPES, scopeField } from '../../src/people/account-pages/tokens-page.ts';
 import type { Scene } from './matrix.scene.ts';
 
-/** A body or query that is right and names every field that the schema knows: what the mutants are made from. */
+/** A valid body or query with every field of the schema, from which the mutants are derived. */
 type Sample = (scene: Scene) => unknown;
 
 const registration = {

@@ -24,7 +24,7 @@ export interface HostileWorld extends Scene {
 }
 
 export const { values: config } = readConfig({ code: {}, env: {}, production: false, readFile: () => '' });
-/** A stream has no end to wait for: src/activity/stream/stream.test.ts sends it what is wrong. */
+/** A stream does not end, so src/activity/stream/stream.test.ts tests its invalid requests. */
 const endsByItself = ({ route }: Mounted): boolean =>
   !Object.values(route.responses).some((a) => a && 'mediaTypes' in a && a.mediaTypes.includes('text/event-stream'));
 export const endpoints = distinctRoutes(config)
@@ -57,7 +57,7 @@ export const withQuery = endpoints.filter(
   ([, m]) =>
     m.route.query !== undefined &&
     !isReasonOnly(m.route.query) &&
-    // SCIM answers attribute lists with what is known of them: src/people/scim/scim.test.ts sends what is wrong.
+    // SCIM ignores unknown attributes in lists, so src/people/scim/scim.test.ts tests invalid requests.
     m.route.mediaType === undefined,
 );
 const WHY = 'a ticket asked for it';
@@ -159,9 +159,7 @@ export function hostileScene() {
     return shared();
   }
 
-  /**
-   * Things for an endpoint to work on, and an admin, who may do everything: what is refused is refused for its form.
-   */
+  /** Objects for the endpoints, and an admin with all rights, so that refusals are due to the format only. */
   async function world(endpoint: string): Promise<HostileWorld> {
     const t = await serviceWithRoom();
     const s = await newScene(t);

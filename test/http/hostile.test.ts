@@ -141,7 +141,7 @@ describe('an id', () => {
           body === undefined || route.body === undefined ? {} : { body },
           path.replace(':id', id),
         );
-        // Two dots may lead to another path, which knows other methods.
+        // Two dots can result in another path, with other methods.
         expectRefused(id.slice(0, 50), r, id.toLowerCase() === '%2e%2e' ? [404, 400, 405] : [404, 400]);
       }
     });

@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 
 const idOf = (userId: string): string => (agents.get(userId) as TestAgent).id;
-/** Of what an endpoint lists, whose it is. */
+/** The owners of the listed objects. */
 const LISTS: Record<string, (row: Json) => string> = {
   '/agents': (a) => a.ownerId,
   '/delegations': (d) => ownerOf(d.fromAgent),

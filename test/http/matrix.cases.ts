@@ -30,7 +30,10 @@ import {
   workload,
 } from './matrix.scene.ts';
 
-/** What the row addresses: always the owner's, and made anew after each request that may have changed something. */
+/**
+ * The objects that the row addresses. They belong to the owner, and are created again after each request that may have
+ * changed one.
+ */
 export interface Target {
   readonly path: string;
   /** URLSearchParams are sent as a form. */
@@ -241,7 +244,8 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/passkeys/sign-in/verify', usedPasskey),
     want: { everyone: 401 },
   },
-  // An API token has the sessions of its user, and none of them is its own. Those of others are for administrators.
+  // An API token can list the sessions of its user, none of which is its own. Sessions of others require an
+  // administrator.
   'GET /auth/sessions': {
     target: fixed('/auth/sessions'),
     want: { owner: 200, anotherUser: 200, admin: 200 },
@@ -597,7 +601,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/scim/v2/Schemas/urn:ietf:params:scim:schemas:core:2.0:User'),
     want: { everyone: 200 },
   },
-  // The authorization server: public endpoints judge clients, not callers. Of its paths the first stands for all.
+  // The authorization server: public endpoints authenticate clients, not callers. The first path is tested for all.
   'GET /.well-known/oauth-authorization-server': {
     target: fixed('/.well-known/oauth-authorization-server'),
     want: { everyone: 200 },
@@ -692,7 +696,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: '/account/apps', body: new URLSearchParams({ grant: await grant(s) }) }),
     want: { nobody: 303, owner: 303, anotherUser: 404, admin: 404 },
   },
-  // An agent that the caller cannot see is a false decision, or not among what is found.
+  // For an agent that the caller cannot see, the decision is false and searches find nothing.
   'POST /access/v1/evaluation': {
     scope: 'authorize',
     target: ({ agent }) => ({

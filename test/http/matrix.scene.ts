@@ -56,7 +56,7 @@ export const CALLERS = {
 
 export type Scene = World<'agent' | 'other'>;
 
-/** An owner with two agents, the first of which holds something. */
+/** An owner with two agents. The first has permissions. */
 export async function newScene(t: TestService): Promise<Scene> {
   const owner = await t.user();
   const permissions = [

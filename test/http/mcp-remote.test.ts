@@ -6,7 +6,7 @@ import { createTestService, type TestOptions } from '../support/service.ts';
 const ISSUER = 'http://localhost:3000';
 const ENDPOINT = 'https://notes.example.com/mcp';
 
-/** A guard in another place, that knows the service by HTTP alone, and an agent with a token for what it guards. */
+/** A remote guard that reaches the service only over HTTP, and an agent with a token for the guarded server. */
 async function scene(config: NonNullable<TestOptions['config']>, options: (admin: string) => Partial<RemoteOptions>) {
   const t = await createTestService({ config });
   // The keys' verifier goes by the machine's clock.

@@ -39,7 +39,7 @@ async function dump(): Promise<Record<string, string[]>> {
 
 const eventsOf = async (): Promise<Json[]> => (await t.call('GET', '/events?limit=1000', { as: admin })).body;
 
-/** Without what a preview cannot know: ids and times. */
+/** Without ids and times, which a preview cannot predict. */
 const comparable = (event: Json): Json =>
   JSON.parse(
     JSON.stringify({ ...event, id: undefined, timestamp: undefined }, (name, value) =>

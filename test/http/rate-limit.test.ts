@@ -340,7 +340,8 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       await redis.mend();
       await expect.poll(() => t.legate.platform.limits.store?.up, { timeout: 10_000 }).toBe(true);
       expect(said.at(-1)).toContain('Redis answers again');
-      // Redis knows of seven and, of the stranger, of nothing: what was counted here meanwhile holds for its window.
+      // Redis has counted seven, and nothing of the stranger. Counts made in this process apply for the rest of their
+      // window.
       expect(refused([await knock(t, '/sign-in', { ip }), await knock(t, '/sign-in', { ip: stranger })])).toEqual([
         true,
         true,
@@ -374,7 +375,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     await knocks(t, '/sign-up', 3, { ip });
     await rights('-rpush');
     expect(refused(await knocks(t, '/sign-up', 3, { ip }))).toEqual(times(2, 1));
-    // Whether it is back has been asked meanwhile, and Redis has refused that.
+    // In between, the process has checked whether Redis is back, and Redis has refused.
     const refusals = async (): Promise<number> =>
       ((await redis.acl('LOG')) as unknown[][])
         .filter((entry) => entry.includes(user))

@@ -157,7 +157,7 @@ describe('POST /authorize on a bare socket', () => {
   it('decides nothing if the client closes or resets the connection before its body is complete', async () => {
     const w = await world();
     const body = question('db:half');
-    // What has come may look whole, a valid question: it is not before the stated length is there.
+    // The received part may be valid by itself, but the request is incomplete until the stated length has arrived.
     const whole = w.request(body, `content-length: ${body.length + 1}\r\n`);
     for (let i = 0; i < 40; i++) {
       const { socket } = await w.open();
@@ -214,7 +214,7 @@ describe('POST /authorize on a bare socket', () => {
     smuggled.socket.write(
       w.request(`${body}{"action":"read","resource":"db:tail"}`, `content-length: ${body.length}\r\n`),
     );
-    // Node answers a broken connection at once, and may so be ahead of the decision that was under way.
+    // Node responds to a broken connection immediately, possibly before the decision in progress.
     expect(parse(await smuggled.ended).map((a) => a.status)).toContain(400);
     const behind = await w.open();
     behind.socket.write(w.request(body, `content-length: ${body.length}\r\n`) + w.request(question('db:second')));

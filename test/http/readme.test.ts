@@ -11,7 +11,7 @@ import { createTestService } from '../support/service.ts';
 import { WebPerson } from '../support/web-person.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-/** What stands between the two marks of a name, by copy and paste. */
+/** The text between the two marks of a name, as a reader would copy it. */
 const block = (name: string): string =>
   new RegExp(`<!-- ${name}:begin -->\\s*\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(
     readFileSync(join(root, 'README.md'), 'utf8'),
@@ -21,7 +21,7 @@ const children: ChildProcess[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
-/** Starts a program; gives what it has printed so far. */
+/** Starts a program. Returns its output so far. */
 function start(program: string, args: readonly string[], env: Record<string, string> = {}): () => string {
   const child = spawn(program, args, { cwd: root, env: { ...process.env, ...env } });
   children.push(child);
@@ -43,7 +43,7 @@ it("the README's four requests, by copy and paste: two devices are listed, and o
   expect(stderr).toBe('');
   const [signedUp, signedIn, listed, ended] = stdout.trim().split('\n') as [string, string, string, string];
   expect(JSON.parse(signedUp).user.email).toBe('ada@example.com');
-  // The clock stands still, so which of the two is newer is anybody's guess.
+  // The clock is stopped, so the order of the two is undefined.
   const byCurrent = (a: { current: boolean }, b: { current: boolean }): number => Number(a.current) - Number(b.current);
   expect(JSON.parse(listed).sessions.sort(byCurrent)).toEqual([
     expect.objectContaining({
@@ -69,7 +69,7 @@ it("the README's stream and its webhook: a decision arrives at both, and an unsi
   const owner = await t.user();
   const agent = await t.agent(owner);
   const curl = `npx() { echo "$DEVELOPER_TOKEN"; }\n${block('watch').replace('http://localhost:3000', `http://127.0.0.1:${server.port}`)}`;
-  // Bash becomes curl, which is what is to be killed.
+  // exec replaces Bash with curl, so that the signal reaches curl.
   const watched = start('bash', ['-c', curl.replace('\ncurl ', '\nexec curl ')], { DEVELOPER_TOKEN: owner.token });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/`;

@@ -44,7 +44,7 @@ describe('a text is returned unchanged', () => {
     ).toContain(text);
     expect((await t.call('PATCH', `/users/${alice.id}`, { as: admin, body: { name: text } })).body.name).toBe(text);
 
-    // A key that speaks of tokens or passwords would have its value redacted.
+    // Values of keys that name tokens or passwords would be redacted.
     const args = { path: text, [/token|passw/.test(text) ? 'k' : `k${text}`]: [text] };
     const asked = await t.authorize(alice, { agentId: agent.id, action: text, resource: text, arguments: args });
     expect(asked.status).toBe(200);

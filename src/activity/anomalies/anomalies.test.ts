@@ -241,7 +241,7 @@ describe('GET /anomalies, GET /anomalies/:id, POST /anomalies/:id/acknowledge', 
     expect((await t.call('GET', path, { as: stranger })).status).toBe(404);
     expect((await t.call('POST', `${path}/acknowledge`, { as: stranger })).body.error.code).toBe('ANOMALY_NOT_FOUND');
     expect((await t.call('GET', '/anomalies', { as: agent })).status).toBe(403);
-    // The agent itself does not acknowledge what it did, and neither does one with the right to read it.
+    // An anomaly cannot be acknowledged by its own agent, nor by an agent with only the right to read it.
     const reader = await t.agent(owner, { permissions: [{ resource: 'legate:audit', actions: ['read', 'write'] }] });
     expect((await t.call('GET', path, { as: reader })).body).toEqual(list[0]);
     for (const as of [agent, reader]) expect((await t.call('POST', `${path}/acknowledge`, { as })).status).toBe(403);

@@ -285,7 +285,7 @@ describe('filters over many segments', () => {
       ),
       { numRuns: 40 },
     );
-    // A second instance begins from what was written down, in the middle of a segment.
+    // A second instance begins from the stored state, in the middle of a segment.
     const again = await createTestService({ sameDatabaseAs: w.t });
     expect((await again.call('GET', '/audit?agentId=agt_rare0000000000000000000000', { as: admin })).body).toHaveLength(
       1,

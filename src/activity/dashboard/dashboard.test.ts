@@ -152,7 +152,7 @@ describe('GET /dashboard/stats', () => {
     await t.legate.platform.database.write.deleteFrom('agent_hours').execute();
     await t.legate.platform.database.write.deleteFrom('projections').where('name', 'like', 'agent_hours/%').execute();
     expect(await stats(await createTestService({ sameDatabaseAs: t }))).toEqual(want);
-    // Beyond the last whole hour it is counted in the ledger each time.
+    // After the last complete hour, it is counted in the ledger each time.
     t.clock.advance(86_400_000 - 300_000 - 1);
     expect((await stats()).denialRateLast24h).toBe(75);
   });

@@ -94,7 +94,7 @@ describe('GET /dashboard/series', () => {
     const other = await createTestService({ sameDatabaseAs: t });
     expect(await seen(other)).toEqual([[2, 0, 0], 2]);
     await ask(other, 'no');
-    // Both write what they know; the instance with the older position writes nothing.
+    // Both write their state; the instance with the older position writes nothing.
     await Promise.all([checkpoint(t), checkpoint(other)]);
     t.clock.advance(40 * MINUTE);
     await ask(t, 'db:b');

@@ -25,11 +25,11 @@ const TABLE = readFileSync(join(import.meta.dirname, '../../../docs/sealed-ledge
     return attack && name ? [{ attack, name, found: found === 'nothing' ? [] : found.split(', ') }] : [];
   });
 
-/** The server signs only what it is asked for, so that it does not sign one attack during the next. */
+/** The server signs only on request, so that it does not sign one attack during the next. */
 const SEALED = { ledger: { seal: 'on', sealIntervalMs: 60_000 }, audit: { eraseEntries: true } } as const;
 const TABLES = ['stream_events', 'seal', 'seal_tiles', 'seal_remains'] as const;
 
-/** What the operator answers with, made of what the service would answer. */
+/** The response of the operator, derived from the response of the service. */
 interface Lies {
   readonly proof?: (seq: number, proof: string) => string;
   readonly export?: (text: string) => string;
@@ -48,7 +48,7 @@ const keptLeaves = new Map<number, string>();
 let now: Copy;
 let earlier: Copy;
 let earlierAnchor: string;
-/** Sequences of the decisions. The private fields of the second were erased, and the whole third. */
+/** Sequences of the decisions. The private fields of the second and the complete third were erased. */
 let decisions: number[];
 
 type Copy = Map<(typeof TABLES)[number], Record<string, unknown>[]>;

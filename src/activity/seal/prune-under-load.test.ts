@@ -8,7 +8,7 @@ const config = { ledger: { seal: 'on' }, audit: { retentionDays: 90 } } as const
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
 /** Rows that retention deletes: more than a tile. */
 const OLD = 300;
-/** Decisions of each instance meanwhile. */
+/** Decisions of each instance during the deletion. */
 const DECISIONS = 15;
 
 it('decisions, proofs and exports on two instances continue while retention deletes old rows', async () => {

@@ -83,7 +83,7 @@ async function committed(): Promise<Received[]> {
   const { body } = await t.call('GET', `/events?limit=1000&since=${since}`, { as: owner });
   return body.map((record: Json) => ({ id: record.id, type: record.type, data: JSON.stringify(record) })).reverse();
 }
-/** Ids, types and data; the data as it is written anew, since the order of keys is all the same. */
+/** Ids, types and data. The data is serialised again, because the order of its keys does not matter. */
 const read = (all: readonly Received[]): Received[] =>
   all.map(({ id, type, data }) => ({ id, type, data: JSON.stringify(JSON.parse(data)) }));
 
@@ -194,7 +194,7 @@ it.skipIf(chromiumPath === undefined)(
     expect(whole).toEqual(seenByLibrary);
     for (let i = 0; i < 20; i++)
       expect(parse(sizes(() => 1 + below(20_000))), `LEGATE_TEST_SEED=${seed}`).toEqual(whole);
-    // Every size of chunk, of what has every hard text in it.
+    // Every chunk size, for a text with every difficult character.
     const upto = bytes.indexOf(`id: ${all[HARD.length]?.id}\n`);
     for (let size = 1; size <= upto; size++)
       expect(

@@ -56,7 +56,7 @@ it('a reader that accepts nothing for 5 s is disconnected and frees its slot', a
     }
   };
   await until(async () => t.legate.events.connectionCount() === 0);
-  // Not counted: what an EventSource of before leaves and opens is none of this.
+  // Not counted, because an earlier EventSource may close and open connections.
   const accepted: Socket[] = [];
   listening.server.on('connection', (one: Socket) => accepted.push(one));
   const socket = connect(listening.port, '127.0.0.1').on('error', () => {});

@@ -52,7 +52,7 @@ function follow(token: string): Promise<Reader> {
         rest = rest.subarray(at + 4);
         resolve({ socket, texts });
       }
-      // Chunks (RFC 9112, section 7.1), as far as they are whole.
+      // The complete chunks (RFC 9112, section 7.1).
       for (let end = rest.indexOf('\r\n'); end >= 0; end = rest.indexOf('\r\n')) {
         const size = Number.parseInt(rest.toString('latin1', 0, end), 16);
         if (rest.length < end + 2 + size + 2) return;
@@ -64,7 +64,7 @@ function follow(token: string): Promise<Reader> {
 }
 
 it('readers that pause receive every byte of every event, like the others', async () => {
-  // Time stands still: a reader that is blocked for too long is disconnected.
+  // The clock is stopped, because a reader that is blocked for too long is disconnected.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
   onTestFinished(() => clock.mockRestore());
   const { below } = random(7);

@@ -66,7 +66,7 @@ describe('the audit log of an approval', () => {
 
   it('records an expired approval once with two instances', async () => {
     const w = await world();
-    // Two processes may share a SQLite file; two services in one process may not write it at once.
+    // Two processes can share a SQLite file, but two services in one process cannot write to it concurrently.
     const other = dialect === 'postgres' ? await createTestService({ sameDatabaseAs: w.t }) : w.t;
     const waiting = (await request(w)).approvalId;
     const given = (await request(w, { ...ask, resource: 'bank:b' })).approvalId;

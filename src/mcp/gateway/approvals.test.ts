@@ -165,7 +165,7 @@ describe('a call through the gateway that needs approval', () => {
     const repeated = asking(accepted).finally(() => {
       isHeld = false;
     });
-    // The answers to other requests show that this one is held meanwhile.
+    // Responses to other requests show that this one is waiting.
     for (let n = 0; n < 3; n++) await send(pay({}, {}), { as: a });
     expect(isHeld).toBe(true);
     vi.advanceTimersByTime(20_000);

@@ -91,7 +91,7 @@ it('progress reaches the client that made the call, although all use the same id
     const { method, params } = await call.next();
     expect([method, params]).toEqual(['notifications/progress', { progressToken: 'same', progress: n }]);
   }
-  // A token of a client, and one that nobody has, are nobody's.
+  // A client's progress token and an unknown one are dropped.
   for (const progressToken of ['same', 12345]) notify('notifications/progress', { progressToken, progress: 9 });
   for (const [n, call] of calls.entries()) {
     const { token, event } = held.get(`call ${n}`) as { token: number; event: (message: Json) => void };

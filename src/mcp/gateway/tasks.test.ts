@@ -287,7 +287,7 @@ describe('tasks of 2026-07-28', () => {
     const elicit = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } };
     const sample = { method: 'sampling/createMessage', params: {} };
     Object.assign(task, { status: 'input_required', inputRequests: { name: elicit, model: sample } });
-    // It is asked only what it has declared and the server may ask.
+    // It is asked only questions that it has declared and that the server may ask.
     expect((await send(agent, 'tasks/get', { taskId }, declared)).result).toMatchObject({
       ...{ resultType: 'complete', taskId, status: 'input_required' },
       inputRequests: { name: elicit },

@@ -21,7 +21,7 @@ const legate: GuardingLegate = {
     resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true },
 };
 
-/** Writes an answer piece by piece; what it does between two pieces is up to the test. */
+/** Writes a response in pieces. The test controls the steps between two pieces. */
 type Answer = (write: (piece: string | Uint8Array) => void) => Promise<void>;
 
 const faces: Readonly<

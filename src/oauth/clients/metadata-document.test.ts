@@ -237,7 +237,7 @@ describe('a client ID metadata document', () => {
     expect([await ask2(), requestedPaths.length]).toEqual([200, 1]);
     t.clock.advance(1);
     expect([await ask2(), requestedPaths.length]).toEqual([200, 2]);
-    // What one instance fetched anew counts for the other one, too.
+    // A document that one instance has fetched again also counts for the other one.
     await open(client);
     expect(requestedPaths).toHaveLength(2);
   });

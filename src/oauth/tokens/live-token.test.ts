@@ -3,7 +3,7 @@ import { createTestService, type TestAgent, type TestService, type TestUser } fr
 
 const ENDPOINT = 'http://localhost:3000/notes';
 
-/** Two instances on one database, on both of which a token is verified and so cached. */
+/** Two instances on one database. Both have verified, and so cached, a token. */
 let one: TestService;
 let two: TestService;
 let owner: TestUser;

@@ -59,7 +59,7 @@ beforeAll(async () => {
   answered = [];
   for (let i = 0; i < 20; i++) answered.push((await ask(`file:${i} "\u2028 ß`)).auditId);
   dir = join((await newTestDatabase({ url: '', name: '' }, [])).dir, 'backup');
-  // Decisions go on while the backup is made.
+  // Decisions continue during the backup.
   let busy = true;
   const load = (async () => {
     while (busy) await ask('load:x');

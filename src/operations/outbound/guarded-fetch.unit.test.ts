@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch, GuardedFetchError, type GuardedFetchOptions, type GuardedRequest } from './index.ts';
 
-/** Answers each connection as the path of its request says, and keeps what it was sent. */
+/** Responds to each connection according to the path of its request, and stores the requests. */
 const answers: Record<string, (socket: Socket) => void> = {
   '/ok': (s) => void s.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}'),
   '/continue': (s) => void s.end('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'),
@@ -69,7 +69,7 @@ const problemOf = (work: Promise<unknown>): Promise<string> =>
   );
 
 describe('the address of a connection', () => {
-  /** A guarded fetch that tells what it would connect to, and connects to nothing. */
+  /** A guarded fetch that reports the addresses it would connect to, without connecting. */
   const guarded = (...answered: string[][]) => {
     const targets: unknown[] = [];
     let asked = 0;

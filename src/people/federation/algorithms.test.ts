@@ -17,7 +17,7 @@ const claims = (subject: string): Json => {
   return { sub: subject, aud: t.legate.baseUrl, iat, exp: iat + 300, jti: crypto.randomUUID() };
 };
 
-/** An agent that trusts what an issuer signs for a subject. */
+/** An agent that trusts tokens of an issuer for a subject. */
 async function trusting({ address }: TestIssuer, algorithms: readonly string[], subject = 'job:1') {
   const [admin, owner] = [await t.admin(), await t.user()];
   const issuer = { name: `issuer-${++issuers}`, issuer: address, uses: ['workload'], algorithms };

@@ -193,7 +193,7 @@ describe('POST /audit/erasures', () => {
     const id = await decide(scene);
     await t.legate.platform.background.idle();
     await t.legate.ledger.proof(id);
-    // What upkeep and the sealer write meanwhile.
+    // Rows that upkeep and the sealer write in between.
     const moving = ['instances', 'projections', 'seal', 'seal_checkpoints', 'agent_activity', 'decision_slots'];
     const before = await tables(t, moving);
     const r = await t.call('POST', '/audit/erasures?preview=true', { as: admin, body: { auditIds: [id] } });
@@ -308,7 +308,7 @@ describe('DELETE /users/:id?erase=true', () => {
     expect(verifyExport(await exported(t), policy)).toMatchObject({ complete: true, unexplained: [] });
     expect(await isWhole(t)).toBeUndefined();
 
-    // A repetition finds only what an earlier one has left.
+    // A repetition finds only entries that an earlier run has left.
     const again = await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin });
     expect([again.status, again.body.erased]).toEqual([200, 0]);
     expect((await t.call('DELETE', '/users/usr_nobody?erase=true', { as: admin })).status).toBe(404);

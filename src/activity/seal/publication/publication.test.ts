@@ -24,7 +24,7 @@ interface Got {
   readonly body: Buffer;
 }
 
-/** A server that keeps what it gets. */
+/** A server that stores the requests it receives. */
 async function receiver(answer: (got: Got) => { status: number; body?: Buffer }) {
   const got: Got[] = [];
   const server = createServer((req, res) => {

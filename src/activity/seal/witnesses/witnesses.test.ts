@@ -257,7 +257,7 @@ describe('a witness that has cosigned more rows than the database has', () => {
       await Promise.all(halted.witnesses.map((each) => each.stop()));
     });
     const { t, witnesses } = halted;
-    // The key has signed a larger tree, of which this database knows nothing.
+    // The key has signed a larger tree, which this database does not contain.
     const root = createHash('sha256').update('rows that were lost').digest();
     const note = signCheckpoint({ origin: ORIGIN, size: 1_000_000, root }, t.legate.platform.stateOf(sealer).signers);
     expect(witnesses[0]?.witness.addCheckpoint(`old 0\n\n${note}`).status).toBe(200);

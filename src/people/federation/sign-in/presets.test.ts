@@ -180,7 +180,7 @@ describe('presets', () => {
   it('microsoft: an address counts if the domain is a verified one of the tenant', async () => {
     const entra = await openPretendedProvider();
     expect((await register({ name: 'entra', issuer: entra.address })).status).toBe(201);
-    // The tests cannot be Microsoft: the preset is what the address of a tenant would have chosen.
+    // The tests cannot use addresses of Microsoft, so they set the preset that the address of a tenant selects.
     const { write } = t.legate.platform.database;
     await write.updateTable('issuers').set({ preset: 'microsoft' }).where('name', '=', 'entra').execute();
     const seconds = Math.floor(t.clock.now() / 1000);

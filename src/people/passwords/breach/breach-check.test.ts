@@ -191,7 +191,7 @@ describe('the cost of a look-up', () => {
     for (const password of passwords) await breach.check(password);
     expect(asked).toBe(60);
     for (const password of passwords) await breach.check(password);
-    // 8 MB hold 40 ranges of 200 KB; read in turns, none of them is still there when it is wanted again.
+    // 8 MB hold 40 ranges of 200 KB. Read in turn, each has been evicted before it is read again.
     expect(asked).toBe(120);
     await breach.check(passwords.at(-1) as string);
     expect(asked).toBe(120);

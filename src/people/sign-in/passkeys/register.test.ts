@@ -129,7 +129,7 @@ describe('adding a passkey', () => {
     const known = p.device.credentials[0];
     const options = await registrationOptions(q.t, q.session);
     const answer = new Authenticator().create(options);
-    // The id stands in the signed data as well, so it is replaced in both.
+    // The signed data also contains the id, so it is replaced in both.
     const bytes = (text: string): string => Buffer.from(text, 'base64url').toString('hex');
     const attestationObject = Buffer.from(
       bytes(answer.response.attestationObject).replace(bytes(answer.id), bytes(known?.id ?? '')),
