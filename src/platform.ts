@@ -19,7 +19,7 @@ import type { Histogram } from './kernel/histogram.ts';
 import type { Id } from './kernel/ids.ts';
 import type { LabelCounter } from './kernel/label-counter.ts';
 import type { RefusalReason } from './kernel/refusals.ts';
-import type { SecretKind } from './kernel/secrets.ts';
+import type { SecretHash, SecretKind } from './kernel/secrets.ts';
 import type {
   BatchContext,
   Change,
@@ -178,7 +178,7 @@ export interface Credential {
   readonly verify: (
     platform: Platform,
     db: Db,
-    tokenHash: string,
+    tokenHash: SecretHash,
     now: number,
     credential: string,
   ) => Promise<Principal | RefusalReason>;

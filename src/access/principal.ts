@@ -1,5 +1,6 @@
 import { CommonErrors } from '../kernel/errors.ts';
 import type { Id } from '../kernel/ids.ts';
+import type { SecretHash } from '../kernel/secrets.ts';
 import type { SlotHolder } from '../kernel/slots.ts';
 
 /** A program that its platform identifies (contract 23.4): issuer and subject of its token. */
@@ -41,7 +42,7 @@ export type Principal =
       readonly agentId: Id<'agent'>;
       readonly ownerId: Id<'user'>;
       readonly tenantId: Id<'tenant'> | null;
-      readonly tokenHash: string;
+      readonly tokenHash: SecretHash;
     }
   | {
       /** An access token of our authorization server: an agent acting for a user within scopes. */

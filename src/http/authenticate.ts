@@ -4,7 +4,7 @@ import { SECOND_MS } from '../kernel/clock.ts';
 import { invalidCredential } from '../kernel/errors.ts';
 import { asId } from '../kernel/ids.ts';
 import { text } from '../kernel/json.ts';
-import { secretHash, secretKind, secretKindByPrefix } from '../kernel/secrets.ts';
+import { type SecretHash, secretHash, secretKind, secretKindByPrefix } from '../kernel/secrets.ts';
 import type { Credential, CredentialKind, Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 
@@ -45,7 +45,7 @@ interface KnownHeader {
   readonly token: string;
   /** undefined: not a secret of this service, or its checksum is wrong. */
   readonly kind: CredentialKind | undefined;
-  readonly tokenHash: string;
+  readonly tokenHash: SecretHash | undefined;
 }
 
 /** Turns the credential of a request into a principal. Modules declare the kinds of credentials. */
@@ -118,7 +118,7 @@ export class Authenticator {
     const { policy } = this.#platform;
     const known = this.#known(header, connection, bearerToken);
     const { token, kind, tokenHash } = known;
-    if (kind === 'agentToken') {
+    if (tokenHash && kind === 'agentToken') {
       const agent = policy.peekByTokenHash(tokenHash);
       if (agent) {
         const principal: Principal = {
@@ -135,7 +135,7 @@ export class Authenticator {
           byCookie: false,
         };
       }
-    } else if (kind) {
+    } else if (tokenHash && kind) {
       const hit = this.#cache.get(tokenHash);
       if (hit && hit.epoch === policy.epoch && this.#platform.clock.now() - hit.provedAt < PROVE_AGAIN_MS)
         return {
@@ -178,7 +178,7 @@ export class Authenticator {
 
   #look(header: string, token: string): KnownHeader {
     const kind = token.length > MAX_CREDENTIAL_CHARS ? undefined : (secretKind(token) ?? this.#recognised(token));
-    return { header, token, kind, tokenHash: kind ? secretHash(token) : '' };
+    return { header, token, kind, tokenHash: kind && secretHash(token) };
   }
 
   async #bySecret(secret: string, byCookie: boolean): Promise<Proof> {
@@ -186,7 +186,7 @@ export class Authenticator {
   }
 
   async #byKnown({ token, kind, tokenHash }: KnownHeader, byCookie: boolean): Promise<Proof> {
-    if (!kind) throw invalidCredential('credential-unrecognised');
+    if (!kind || !tokenHash) throw invalidCredential('credential-unrecognised');
     const { policy, database } = this.#platform;
     const epoch = policy.epoch;
     const principal = await this.#prove(kind, tokenHash, token, database.read);
@@ -199,7 +199,7 @@ export class Authenticator {
     };
   }
 
-  async #prove(kind: CredentialKind, tokenHash: string, credential: string, db: Db): Promise<Principal> {
+  async #prove(kind: CredentialKind, tokenHash: SecretHash, credential: string, db: Db): Promise<Principal> {
     const { policy, clock } = this.#platform;
     const epoch = policy.epoch;
     const principal =

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dispatcherOf } from '../../src/activity/webhooks/dispatcher.ts';
 import { newId } from '../../src/kernel/ids.ts';
+import { secretHash } from '../../src/kernel/secrets.ts';
 import { deleteStale } from '../../src/oauth/clients/delete-client.ts';
 import { register } from '../support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../support/service.ts';
@@ -206,7 +207,7 @@ describe('session.ended', () => {
     const rows = Array.from({ length: 103 }, (_, i) => ({
       id: newId('session', now),
       user_id: owner.id,
-      token_hash: `hash ${owner.id} ${i}`,
+      token_hash: secretHash(`${owner.id} ${i}`),
       created_at: now,
       last_used_at: now,
       expires_at: now + 3_600_000,

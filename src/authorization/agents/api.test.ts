@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService } from '../../../test/support/service.ts';
 import { asId } from '../../kernel/ids.ts';
+import { secretHash } from '../../kernel/secrets.ts';
 
 describe('legate.agents', () => {
   it('behaves like the endpoints, with the same shapes', async () => {
@@ -79,7 +80,7 @@ describe('legate.agents', () => {
     const copies = Array.from({ length: 1000 }, (_, i) => ({
       ...row,
       id: asId('agent', `agt_${String(i).padStart(26, '0')}`),
-      token_hash: `h${i}`,
+      token_hash: secretHash(`h${i}`),
     }));
     for (let at = 0; at < copies.length; at += 100)
       await db

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { asId, type Id } from '../../kernel/ids.ts';
+import type { SecretHash } from '../../kernel/secrets.ts';
 import type { AgentRow, DelegationRow } from '../../storage/index.ts';
 import type { AgentState } from '../agents/agent-state.ts';
 import { bytesOfConditions, type Conditions, compileConditions } from './conditions.ts';
@@ -42,7 +43,7 @@ export interface CompiledAgent extends AgentState {
   readonly id: Id<'agent'>;
   readonly ownerId: Id<'user'>;
   readonly tenantId: Id<'tenant'> | null;
-  readonly tokenHash: string;
+  readonly tokenHash: SecretHash;
   /** 1 while the owner is suspended. */
   readonly owner_suspended: number;
   readonly entries: readonly CompiledEntry[];
@@ -220,7 +221,7 @@ export const UNREAD: CompiledAgent = {
   id: asId('agent', ''),
   ownerId: asId('user', ''),
   tenantId: null,
-  tokenHash: '',
+  tokenHash: '' as SecretHash,
   revoked_at: 0,
   expires_at: null,
   owner_suspended: 0,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createTestService } from '../../../test/support/service.ts';
 import { clockHour } from '../../kernel/clock.ts';
 import { asId } from '../../kernel/ids.ts';
+import { secretHash } from '../../kernel/secrets.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { CallFacts } from './call-facts.ts';
 import { compileAgent } from './compile.ts';
@@ -23,7 +24,7 @@ const row = (permissions: readonly Permission[]): AgentRow => ({
   tenant_id: null,
   name: 'a',
   type: 'autonomous',
-  token_hash: 'h',
+  token_hash: secretHash('h'),
   revoked_at: null,
   expires_at: null,
   owner_suspended: 0,

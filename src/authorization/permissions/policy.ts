@@ -4,6 +4,7 @@ import type { KnownAgents } from '../../access/known-agents.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { type Clock, HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
+import type { SecretHash } from '../../kernel/secrets.ts';
 import { defineState } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import { type CompiledAgent, compileAgent, type Received, SharedEntries, UNREAD } from './compile.ts';
@@ -83,7 +84,7 @@ export class PolicyCache implements KnownAgents {
     return this.#agents.get(agentId) ?? this.#held?.get(agentId);
   }
 
-  peekByTokenHash(tokenHash: string): CompiledAgent | undefined {
+  peekByTokenHash(tokenHash: SecretHash): CompiledAgent | undefined {
     const id = this.#byToken.get(tokenHash);
     const agent = id === undefined ? undefined : this.#agents.get(id);
     return agent?.tokenHash === tokenHash ? agent : undefined;
@@ -105,7 +106,7 @@ export class PolicyCache implements KnownAgents {
     }
   }
 
-  async loadByTokenHash(db: Db, tokenHash: string): Promise<CompiledAgent | undefined> {
+  async loadByTokenHash(db: Db, tokenHash: SecretHash): Promise<CompiledAgent | undefined> {
     return (
       this.peekByTokenHash(tokenHash) ??
       (await this.#read(db, () => db.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash).execute()))[0]

@@ -3,6 +3,7 @@ import { createTestService, type Json, type TestService, type TestUser } from '.
 import { SYSTEM } from '../../access/actor.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
+import { secretHash } from '../../kernel/secrets.ts';
 
 /** More agents than are read for one answer. Each delegates a resource of its own. */
 const SOURCES = 1100;
@@ -22,7 +23,7 @@ beforeAll(async () => {
     const agents = Array.from({ length: SOURCES }, (_, i) => ({
       ...base,
       id: newId('agent', now),
-      token_hash: `hash ${i}`,
+      token_hash: secretHash(`${i}`),
       permissions: JSON.stringify([{ resource: `db:${i}`, actions: ['read'] }]),
     }));
     const link = (from: Id<'agent'>, to: Id<'agent'>, resource: string) => ({

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { keyedHash, keyedHashes, seal, unseal } from '../../kernel/encryption.ts';
-import { secretHash, secretsEqual } from '../../kernel/secrets.ts';
+import { type SecretHash, secretHash, secretsEqual } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -18,7 +18,7 @@ export const CONSENT_TOKEN = 'consentToken';
 
 /** A consent form with a valid token. It can be submitted once. */
 export interface ConsentForm {
-  readonly tokenHash: string;
+  readonly tokenHash: SecretHash;
   readonly expiresAt: number;
 }
 
@@ -61,7 +61,7 @@ export function readConsentToken(
 /** The result of a consent form: the URL to redirect to, and the hash of the code that it contains, if any. */
 export interface ConsentAnswer {
   readonly location: string;
-  readonly codeHash: string | null;
+  readonly codeHash: SecretHash | null;
   readonly validUntil: number;
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { UserPrincipal } from '../../access/principal.ts';
+import type { SecretHash } from '../../kernel/secrets.ts';
 import type { Credential } from '../../platform.ts';
 import { type Db, prepared, type SessionRow, type UserRow } from '../../storage/index.ts';
 import { TOUCH_EVERY_MS } from './lifetime.ts';
@@ -103,7 +104,7 @@ export function signedIn(principal: UserPrincipal): { session: SessionRow; user:
   };
 }
 
-const query = (db: Db, tokenHash: string) =>
+const query = (db: Db, tokenHash: SecretHash) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -119,11 +120,11 @@ const query = (db: Db, tokenHash: string) =>
     .select(['users.created_at as user_created_at', 'users.updated_at as user_updated_at'])
     .where('sessions.token_hash', '=', tokenHash);
 
-const find = prepared<[string], Found>((db, tokenHash) =>
+const find = prepared<[SecretHash], Found>((db, tokenHash) =>
   query(db, tokenHash).select(sql<number>`0`.as('overtaken')).compile(),
 );
 
-const findInOrder = prepared<[string], Found>((db, tokenHash) =>
+const findInOrder = prepared<[SecretHash], Found>((db, tokenHash) =>
   query(db, tokenHash)
     .select((eb) =>
       eb

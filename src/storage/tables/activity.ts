@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Id } from '../../kernel/ids.ts';
+import type { SecretHash } from '../../kernel/secrets.ts';
 
 /** Tables of event delivery, costs and anomalies. */
 export interface ActivityTables {
@@ -15,7 +16,7 @@ export interface ActivityTables {
 
 /** Tickets that open one event stream each. */
 export interface StreamTicketsTable {
-  token_hash: string;
+  token_hash: SecretHash;
   /** JSON of the credential that it replaces, encrypted with the `cookie` key of secrets.json. */
   sealed: string;
   expires_at: number;

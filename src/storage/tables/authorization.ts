@@ -1,5 +1,6 @@
 import type { Generated, Selectable } from 'kysely';
 import type { Id } from '../../kernel/ids.ts';
+import type { SecretHash } from '../../kernel/secrets.ts';
 
 /** Tables of agents, delegations, approvals and MCP servers. */
 export interface AuthorizationTables {
@@ -24,7 +25,7 @@ export interface AgentsTable {
   /** Words of the name, for searching and sorting (kernel/search-words.ts). */
   name_key: Generated<string>;
   type: 'autonomous' | 'delegated' | 'service';
-  token_hash: string;
+  token_hash: SecretHash;
   revoked_at: number | null;
   expires_at: number | null;
   /** 1 while the owner is suspended. Follows `users.suspended_at`, so that a decision reads one row. */

@@ -1,5 +1,6 @@
 import type { Generated, Selectable } from 'kysely';
 import type { Id } from '../../kernel/ids.ts';
+import type { SecretHash } from '../../kernel/secrets.ts';
 
 /** Tables of the authorization server. */
 export interface OAuthTables {
@@ -64,7 +65,7 @@ export interface OAuthConsentsTable {
 
 /** Answered consent forms. Each form can be answered once. */
 export interface OAuthConsentAnswersTable {
-  token_hash: string;
+  token_hash: SecretHash;
   /** Encrypted: the URL of the redirect. null after its code has expired. */
   answer: string | null;
   /** null: the person denied. */
@@ -111,7 +112,7 @@ export type OAuthGrantRow = Selectable<OAuthGrantsTable>;
 
 /** Authorization codes. A used one is kept until it expires, to detect a second use. */
 export interface OAuthCodesTable {
-  code_hash: string;
+  code_hash: SecretHash;
   client_id: Id<'client'>;
   user_id: Id<'user'>;
   agent_id: Id<'agent'>;
@@ -129,7 +130,7 @@ export type OAuthCodeRow = Selectable<OAuthCodesTable>;
 
 /** Refresh tokens. Used ones are kept for the lifetime of their grant, to detect a second use. */
 export interface OAuthRefreshTokensTable {
-  token_hash: string;
+  token_hash: SecretHash;
   grant_id: Id<'grant'>;
   created_at: number;
   expires_at: number;
@@ -146,7 +147,7 @@ export interface OAuthRevokedTokensTable {
 
 /** Requests of the device authorization grant (RFC 8628). */
 export interface OAuthDeviceRequestsTable {
-  device_code_hash: string;
+  device_code_hash: SecretHash;
   /** Keyed hash, because the code is too short for a plain one. */
   user_code_hash: string;
   client_id: Id<'client'>;

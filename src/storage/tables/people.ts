@@ -1,5 +1,6 @@
 import type { Generated, Selectable } from 'kysely';
 import type { Id } from '../../kernel/ids.ts';
+import type { SecretHash } from '../../kernel/secrets.ts';
 
 /** Tables of users, their sign-in and their credentials. */
 export interface PeopleTables {
@@ -87,7 +88,7 @@ export type TenantRow = Selectable<TenantsTable>;
 export interface SessionsTable {
   id: Id<'session'>;
   user_id: Id<'user'>;
-  token_hash: string;
+  token_hash: SecretHash;
   created_at: number;
   last_used_at: number;
   expires_at: number;
@@ -110,7 +111,7 @@ export interface ApiTokensTable {
   id: Id<'apiToken'>;
   user_id: Id<'user'>;
   name: string;
-  token_hash: string;
+  token_hash: SecretHash;
   /** JSON array, or null for all rights of the user. */
   scopes: string | null;
   created_at: number;
@@ -120,14 +121,14 @@ export type ApiTokenRow = Selectable<ApiTokensTable>;
 
 /** Single-use links that create the first administrator. */
 export interface SetupLinksTable {
-  token_hash: string;
+  token_hash: SecretHash;
   created_at: number;
   expires_at: number;
 }
 
 /** Secrets of links, and of sign-ins that wait for their second step. */
 export interface OneTimeTokensTable {
-  token_hash: string;
+  token_hash: SecretHash;
   purpose: 'two-factor' | 'magic-link' | 'password-reset' | 'verify-email';
   user_id: Id<'user'>;
   /** JSON object. */
@@ -142,7 +143,7 @@ export type OneTimeTokenRow = Selectable<OneTimeTokensTable>;
 /** Codes sent within the last hour. */
 export interface EmailCodesTable {
   /** Hash of the secret that the request for the code received. */
-  request_hash: string;
+  request_hash: SecretHash;
   user_id: Id<'user'>;
   code_hash: string;
   /** Attempts left for holders of that secret; 0 after the code was used. */
@@ -217,7 +218,7 @@ export type AttemptRow = Selectable<AttemptsTable>;
 
 /** Browsers that skip the second factor. */
 export interface TrustedDevicesTable {
-  token_hash: string;
+  token_hash: SecretHash;
   user_id: Id<'user'>;
   /** Recorded when the browser became trusted, with `multiSession.trackDevice`. */
   user_agent: string | null;
@@ -228,7 +229,7 @@ export interface TrustedDevicesTable {
 /** Accounts offered by an administrator. */
 export interface InvitesTable {
   id: Id<'invite'>;
-  token_hash: string;
+  token_hash: SecretHash;
   email: string;
   email_key: string;
   role: 'user' | 'admin' | 'auditor';

@@ -59,32 +59,28 @@ async function needsRedirectUri(database: Database, db: Db, client: Client, hash
   return code !== undefined && code.redirect_uri !== null;
 }
 
-const findRedirectUri = prepared((db, hash: string, clientId: string) =>
+const findRedirectUri = prepared((db, hash: SecretHash, clientId: Id<'client'>) =>
   db
     .selectFrom('oauth_codes')
     .select('redirect_uri')
     .where('code_hash', '=', hash)
-    .where('client_id', '=', clientId as Id<'client'>)
+    .where('client_id', '=', clientId)
     .compile(),
 );
 
-const consumeCode = prepared<[number, string, string], OAuthCodeRow>((db, now, hash, clientId) =>
+const consumeCode = prepared<[number, SecretHash, Id<'client'>], OAuthCodeRow>((db, now, hash, clientId) =>
   db
     .updateTable('oauth_codes')
     .set({ used_at: now })
     .where('code_hash', '=', hash)
-    .where('client_id', '=', clientId as Id<'client'>)
+    .where('client_id', '=', clientId)
     .where('used_at', 'is', null)
     .returningAll()
     .compile(),
 );
 
-const linkGrant = prepared((db, grantId: string, hash: string) =>
-  db
-    .updateTable('oauth_codes')
-    .set({ grant_id: grantId as Id<'grant'> })
-    .where('code_hash', '=', hash)
-    .compile(),
+const linkGrant = prepared((db, grantId: Id<'grant'>, hash: SecretHash) =>
+  db.updateTable('oauth_codes').set({ grant_id: grantId }).where('code_hash', '=', hash).compile(),
 );
 
 /** Returns why a code cannot be used. A second use by its client ends the grant (RFC 9700, section 4.5). */

@@ -4,7 +4,7 @@ import { SECOND_MS } from '../../../kernel/clock.ts';
 import { LegateError } from '../../../kernel/errors.ts';
 import type { Id } from '../../../kernel/ids.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
-import { secretHash } from '../../../kernel/secrets.ts';
+import { type SecretHash, secretHash } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { type OAuthGrantRow, prepared } from '../../../storage/index.ts';
@@ -78,7 +78,7 @@ const refused = (reason: RefusalReason) => OAuthErrors.OAUTH_INVALID_GRANT({ rea
 
 /** A refresh token row with its grant, agent and server. */
 type StoredToken = OAuthGrantRow & {
-  readonly token_hash: string;
+  readonly token_hash: SecretHash;
   readonly used_at: number | null;
   readonly token_expires_at: number;
   readonly found_agent_id: string | null;
@@ -87,7 +87,7 @@ type StoredToken = OAuthGrantRow & {
   readonly server_id: string | null;
 };
 
-const readToken = prepared<[string], StoredToken>((db, hash) =>
+const readToken = prepared<[SecretHash], StoredToken>((db, hash) =>
   db
     .selectFrom('oauth_refresh_tokens')
     .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
@@ -107,7 +107,7 @@ const readToken = prepared<[string], StoredToken>((db, hash) =>
     .compile(),
 );
 
-const markTokenUsed = prepared<[number, string], { token_hash: string }>((db, now, hash) =>
+const markTokenUsed = prepared<[number, SecretHash], { token_hash: SecretHash }>((db, now, hash) =>
   db
     .updateTable('oauth_refresh_tokens')
     .set({ used_at: now })

@@ -3,7 +3,7 @@ import { SYSTEM } from '../../../access/actor.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../kernel/clock.ts';
 import { keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
 import type { Id } from '../../../kernel/ids.ts';
-import { newSecret, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
+import { newSecret, type SecretHash, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
 import { brandOf, type Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
@@ -77,7 +77,7 @@ export async function sendEmailCode(
 }
 
 interface NewCode {
-  readonly requestHash: string;
+  readonly requestHash: SecretHash;
   readonly codeHash: string;
   readonly earlier: string | undefined;
   /** The known browser that requests it. */
