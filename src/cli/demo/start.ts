@@ -15,7 +15,7 @@ import { applyPlan, planSeed, type SeededToken } from '../seed/plan.ts';
 import { localTarget } from '../seed/targets.ts';
 import { type LetIn, letIn } from './consent.ts';
 import { PEOPLE, SEED, TENANTS } from './data.ts';
-import { DemoClock, makeHistory } from './history.ts';
+import { DemoClock, deferSync, makeHistory, restoreSync } from './history.ts';
 import { type DemoServers, startServers } from './servers.ts';
 
 export interface DemoOptions {
@@ -79,6 +79,7 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
       { env: {}, log, clock, production: false, printMail: () => {} },
     );
     closers.push(() => legate.close());
+    await deferSync(legate);
     const ids = await addPeople(legate);
     const adminId = ids.get('ada@example.com') as Id<'user'>;
     const { token } = await legate.apiTokens.create(adminId, { name: 'demo' });
@@ -101,6 +102,7 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
       return letIn({ url, fetch: overFetch, admin, person: person.token, application, resource, scope });
     };
     await makeHistory(legate, clock, new Map([...agents].map(([name, { id }]) => [name, id])), rows);
+    await restoreSync(legate);
     const listening: Listening = await listen(legate, { port, host: '127.0.0.1' });
     closers.push(() => listening.stop(0));
     const assistant = await consent('sam', 'Desk assistant', servers.wiki, 'mcp:read mcp:execute');
