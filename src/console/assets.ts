@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { findBuiltAssets } from '../kernel/built-assets.ts';
 
 /** The files that the page of the console loads, below `/console/`. */
 export interface Entry {
@@ -31,14 +31,9 @@ let assets: Assets | undefined;
 /** Returns the built console; undefined if it has not been built. */
 export function findAssets(): Assets | undefined {
   if (assets) return assets;
-  const folder = ['../console-assets', '../../dist/console-assets']
-    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
-    .find((path) => existsSync(join(path, 'manifest.json')));
-  if (folder === undefined) return undefined;
-  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<
-    string,
-    { file: string; css?: string[]; isEntry?: boolean }
-  >;
+  const built = findBuiltAssets();
+  if (!built) return undefined;
+  const { folder, manifest } = built;
   const entry = Object.values(manifest).find((chunk) => chunk.isEntry);
   if (!entry) return undefined;
   const styles = Object.values(manifest).flatMap(({ file, css }) => [

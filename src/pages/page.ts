@@ -3,7 +3,7 @@ import { attributes, type Html, html, Html as Markup } from './html.ts';
 import { chosenLanguageCookie, LANGUAGES, languageOf, textsFor } from './language.ts';
 import type { PageScript } from './script.ts';
 import { bannerOf, pathOf, type Site } from './site.ts';
-import { STYLE, STYLE_SOURCE } from './style.ts';
+import { styleOf } from './style.ts';
 
 export interface Page {
   /** The heading and, with the name of the service, the window title. */
@@ -44,7 +44,7 @@ export function page(site: Site, request: Request, content: Page): Response {
   const banner = bannerOf(site, language);
   const title = `${content.failed ? `${t.common.errorPrefix}: ` : ''}${content.title} – ${brand}`;
   const document = html`<!doctype html>
-<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(STYLE)}</style></head>
+<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(styleOf(site).text)}</style></head>
 <body${attributes({ class: content.wide ? 'wide' : undefined })}>
 ${banner && html`<p class="banner" role="note">${banner}</p>`}<header><a class="brand" href="${pathOf(site, '/')}">${MARK}${brand}</a>${content.person && personInHeader(site, t, content.person)}</header>
 ${content.inAccount && accountNav(site, t, new URL(request.url).pathname, content.person)}<main><h1>${content.title}</h1>
@@ -63,7 +63,7 @@ ${content.script?.element}</body></html>
     'cross-origin-opener-policy': 'same-origin',
     // Under no-referrer browsers send `Origin: null` with a form, so pages without a secret address allow the origin.
     'referrer-policy': content.secretAddress ? 'no-referrer' : 'same-origin',
-    'content-security-policy': policy(content.formTargets ?? [], content.script),
+    'content-security-policy': policy(styleOf(site).source, content.formTargets ?? [], content.script),
     ...content.headers,
   });
   for (const cookie of content.cookies ?? []) headers.append('set-cookie', cookie);
@@ -93,8 +93,8 @@ function inLanguage(request: Request, code: string): string {
   return url.search;
 }
 
-const policy = (targets: readonly string[], script: PageScript | undefined): string =>
-  `default-src 'none'; ${script ? `script-src ${script.source}; connect-src 'self'; ` : ''}style-src ${STYLE_SOURCE}; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
+const policy = (style: string, targets: readonly string[], script: PageScript | undefined): string =>
+  `default-src 'none'; ${script ? `script-src ${script.source}; connect-src 'self'; ` : ''}style-src ${style}; font-src 'self'; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
 
 /**
  * Returns the narrowest source expression for an address: its origin, or its scheme if CSP supports no other (IPv6

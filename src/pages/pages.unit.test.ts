@@ -84,7 +84,7 @@ describe('page', () => {
       'content-language': 'en',
     });
     expect(r.headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
     );
     const text = await r.text();
     expect(text).toContain(`<title>${ESCAPED} – Legate</title>`);

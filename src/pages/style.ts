@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto';
+import { fontFaces } from './fonts.ts';
+import { pathOf, type Site } from './site.ts';
 
 /**
  * The style sheet of all pages. Text has a contrast of at least 4.5:1 in both colour schemes; targets are 44 px high.
  */
-export const STYLE = `:root{color-scheme:light dark;--ground:#f7f6f3;--card:#fff;--text:#1a1c21;--quiet:#565a64;--line:#dedbd3;--edge:#7e818a;--accent:#7a2a68;--on-accent:#fff;--danger:#a8201a;--on-danger:#fff;--soft:#efede8;--soft-danger:#fbe9e7;--soft-good:#e7f3eb;--good:#1f6b42;--soft-warn:#fbf0d9;--warn:#7a4e00}
+const STYLE = `:root{color-scheme:light dark;--ground:#f7f6f3;--card:#fff;--text:#1a1c21;--quiet:#565a64;--line:#dedbd3;--edge:#7e818a;--accent:#7a2a68;--on-accent:#fff;--danger:#a8201a;--on-danger:#fff;--soft:#efede8;--soft-danger:#fbe9e7;--soft-good:#e7f3eb;--good:#1f6b42;--soft-warn:#fbf0d9;--warn:#7a4e00}
 @media(prefers-color-scheme:dark){:root{--ground:#121317;--card:#191b20;--text:#ecedef;--quiet:#a9aeb8;--line:#30343d;--edge:#7b818d;--accent:#e2a5d4;--on-accent:#3b0a31;--danger:#f4a59e;--on-danger:#3b1714;--soft:#22252c;--soft-danger:#3b1714;--soft-good:#12301f;--good:#8cd3a8;--soft-warn:#352706;--warn:#f0c36a}}
 *,*::before,*::after{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:flex;flex-direction:column;align-items:center;padding:2rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
+body{margin:0;min-height:100vh;display:flex;flex-direction:column;align-items:center;padding:2rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.5 Plex,system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 header,main,footer{width:100%;max-width:27rem}
 form+p,form+p.quiet{margin-top:1rem}
 .wide .actions{grid-template-columns:repeat(auto-fit,minmax(9rem,16rem))}
 .wide header,.wide main,.wide footer{max-width:44rem}
-.banner{width:100%;max-width:44rem;margin:-1rem 0 1rem;padding:.5rem .75rem;border:1px solid var(--line);border-radius:.5rem;font-size:.875rem;text-align:center}
+.banner{width:100%;max-width:44rem;margin:-1rem 0 1rem;padding:.5rem .75rem;border:1px solid var(--warn);border-radius:.25rem;background:var(--soft-warn);color:var(--warn);font-size:.875rem}
 header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.25rem 1rem;padding:0 .25rem .75rem}
-.brand{display:inline-flex;align-items:center;gap:.5rem;min-height:2.75rem;font-size:1.125rem;font-weight:700;color:inherit;text-decoration:none}
+.brand{display:inline-flex;align-items:center;gap:.5rem;min-height:2.75rem;font:600 1.125rem/1.5 Source,Georgia,serif;color:inherit;text-decoration:none}
 .brand:hover{text-decoration:underline}
 .mark{flex:none;color:var(--accent)}
 .cut{stroke:var(--on-accent)}
@@ -35,11 +37,11 @@ nav.pages [aria-current]{border-color:var(--accent);font-weight:600}
 .tile{display:block;color:inherit;text-decoration:none}
 .tile strong{display:block;color:var(--accent);text-decoration:underline}
 .tile span{display:block;margin-top:.125rem;color:var(--quiet);font-size:.875rem}
-main{background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.5rem}
+main{background:var(--card);border:1px solid var(--line);border-radius:.375rem;padding:1.5rem}
 footer{padding:1rem .25rem 0;font-size:.875rem;color:var(--quiet)}
 footer ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;margin:0;padding:0}
 footer li>*{display:inline-block;padding:.3rem 0}
-h1{font-size:1.5rem;line-height:1.25;margin:0 0 1rem}
+h1{font:600 1.5rem/1.35 Source,Georgia,serif;margin:0 0 1rem}
 h2{font-size:1.125rem;line-height:1.35;margin:1.5rem 0 .5rem}
 p{margin:.75rem 0}
 a{color:var(--accent)}
@@ -49,7 +51,7 @@ a{color:var(--accent)}
 .field>label,legend{display:block;font-weight:600;padding:0}
 fieldset{border:0;margin:1rem 0;padding:0;min-width:0}
 input:not([type=checkbox]):not([type=radio]),select{display:block;width:100%;margin-top:.25rem;min-height:2.75rem;padding:.5rem .75rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:.375rem}
-input.code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:.15em}
+input.code{font-family:Mono,ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:.15em}
 [aria-invalid=true]{border:2px solid var(--danger)!important}
 .wrong{color:var(--danger);font-weight:600;font-size:.875rem;margin:.125rem 0 .375rem}
 .choice{display:flex;gap:.75rem;align-items:flex-start;padding:.625rem 0}
@@ -77,7 +79,8 @@ button:hover,.button:hover{text-decoration:underline}
 .card .actions{margin-top:.75rem}
 .card button,.card>.button{min-height:2.5rem}
 .card>.button{width:fit-content;margin-top:.75rem}
-.cards>:last-child{margin-bottom:0}
+.cards>.card{margin:0;padding:1rem 0;border-width:1px 0 0;border-radius:0}
+.cards>:last-child{padding-bottom:0}
 .cards+*{margin-top:1.5rem}
 .badge{display:inline-block;font-size:.8125rem;font-weight:600;padding:0 .5rem;border-radius:1rem;background:var(--soft-good);color:var(--good)}
 .badge.warning{background:var(--soft-warn);color:var(--warn)}
@@ -101,12 +104,28 @@ body:has(.sticky)>*{max-width:34rem}
 dl{margin:.75rem 0}
 dt{color:var(--quiet);font-size:.875rem}
 dd{margin:0 0 .5rem}
-code,.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em}
+code,.mono{font-family:Mono,ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em}
 hr{border:0;border-top:1px solid var(--line);margin:1.5rem 0}
 @media(min-width:40rem) and (min-height:44rem){body:not(.wide){padding-top:6vh}}
 @media(min-width:36rem){.wide .card:has(>form,>.button){display:grid;grid-template-columns:1fr auto;column-gap:1rem}.wide .card>*{grid-column:1}.wide .card>form,.wide .card>.button{grid-column:2;grid-row:1/span 6;align-self:center;margin:0}.wide .card .actions{margin:0}}
-@media(max-width:24rem){body{padding:1rem .5rem}main{padding:1rem}}
+@media(max-width:24rem){body{padding:1rem .5rem}.banner{margin-top:0}main{padding:1rem}}
 @media print{body{display:block;background:none}main{border:0}button,footer,nav{display:none}}`;
 
-/** Source expression of the style sheet for `style-src` (CSP Level 3, section 2.3.1). */
-export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
+interface Sheet {
+  readonly text: string;
+  /** Source expression for `style-src` (CSP Level 3, section 2.3.1). */
+  readonly source: string;
+}
+
+const sheets = new Map<string, Sheet>();
+
+/** Returns the style sheet of the pages of a service, whose fonts are below its path. */
+export function styleOf(site: Site): Sheet {
+  const key = pathOf(site, '/');
+  const known = sheets.get(key);
+  if (known) return known;
+  const text = `${fontFaces(site)}${STYLE}`;
+  const made = { text, source: `'sha256-${createHash('sha256').update(text).digest('base64')}'` };
+  sheets.set(key, made);
+  return made;
+}
