@@ -19,7 +19,7 @@ describe('the data of the demo', () => {
     const { items: users } = await demo.admin.users.list().page();
     expect(users.map(({ role }) => role).sort()).toEqual(PEOPLE.map(({ role }) => role).sort());
     expect((await demo.admin.tenants.list().page()).items.map(({ name }) => name)).toEqual(TENANTS);
-    expect((await demo.admin.agents.list().page()).items).toHaveLength(25);
+    expect((await demo.admin.agents.list().page()).items).toHaveLength(26);
     expect(demo.agents.size).toBe(24);
     const { items } = await demo.admin.delegations.list().page();
     expect(items).toHaveLength(SEED.delegations.length);
@@ -51,10 +51,11 @@ describe('the scenes of the demo', () => {
   it('let applications act for people, one of which calls a real MCP server', async () => {
     const { items: before } = await demo.admin.oauth.grants.list().page();
     expect(before.map(({ clientName, resource }) => [clientName, resource])).toEqual([
+      ['Report builder', demo.url],
       ['Desk assistant', demo.servers.wiki],
     ]);
     await play('reads the wiki');
-    const agentId = before[0]?.agentId as string;
+    const agentId = before[1]?.agentId as string;
     const { items: calls } = await demo.admin.audit.list({ agentId: [agentId] }).page();
     expect(calls.map(({ resource, result }) => [resource, result])).toEqual([
       ['mcp:wiki:read', 'allowed'],
@@ -62,7 +63,7 @@ describe('the scenes of the demo', () => {
     ]);
     await play('lets an application read');
     const { items } = await demo.admin.oauth.grants.list().page();
-    expect(items.map(({ clientName }) => clientName)).toEqual(['Report builder', 'Desk assistant']);
+    expect(items.map(({ clientName }) => clientName)).toEqual(['Month-end helper', 'Report builder', 'Desk assistant']);
   });
 
   it('probe, which is an anomaly', async () => {

@@ -63,7 +63,7 @@ export const SCENES: readonly Scene[] = [
     what: 'Finn lets an application read what his agents did',
     play: async (demo) => {
       const { url } = demo;
-      const { accessToken } = await demo.consent('finn', 'Report builder', url, 'agents:read audit:read');
+      const { accessToken } = await demo.consent('finn', 'Month-end helper', url, 'agents:read audit:read');
       await fetch(`${url}/audit?limit=10`, { headers: { authorization: `Bearer ${accessToken}` } });
     },
   },

@@ -106,6 +106,7 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
     const listening: Listening = await listen(legate, { port, host: '127.0.0.1' });
     closers.push(() => listening.stop(0));
     const assistant = await consent('sam', 'Desk assistant', servers.wiki, 'mcp:read mcp:execute');
+    await consent('ada', 'Report builder', url, 'agents:read audit:read');
     const signInUrl = await signInLink(legate, adminId, url);
     return { legate, url, signInUrl, admin, agents, receiver, servers, assistant, consent, close };
   } catch (error) {
