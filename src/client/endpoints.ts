@@ -253,6 +253,7 @@ export const ENDPOINTS: EndpointTable = {
     },
     grants: {
       list: 'LIST /oauth/grants',
+      get: 'GET /oauth/grants/{id}',
       revoke: 'DELETE /oauth/grants/{id}',
       delete: 'DELETE /oauth/grants/{id}',
     },

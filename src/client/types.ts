@@ -3334,6 +3334,8 @@ export interface Resources {
         /** From the Link header of the page before. */
         readonly cursor?: string | undefined;
       }, options?: RequestOptions): List<Grant>;
+      /** Get a grant. `GET /oauth/grants/{id}` */
+      get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<Grant>;
       /** End a grant: what it would do (contract 17.8). */
       revoke(id: string, query: {
         /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */

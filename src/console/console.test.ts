@@ -36,8 +36,13 @@ describe('GET /console', () => {
       expect((await t.call('GET', path, { ...HTML, as: token })).text, path).toContain('href="/console"');
     const off = await createTestService({ config: { console: { enabled: false } } });
     const other = await off.user();
-    for (const path of ['/', '/account'])
-      expect((await off.call('GET', path, { ...HTML, as: other.token })).text, path).not.toContain('/console');
+    for (const path of ['/', '/account']) {
+      const { text } = await off.call('GET', path, { ...HTML, as: other.token });
+      expect(text, path).not.toContain('href="/console');
+      // The pages have the fonts of the console, built or not.
+      for (const [, font] of text.matchAll(/url\((\/console\/assets\/[^)]+\.woff2)\)/g))
+        expect((await off.call('GET', font as string)).status, font).toBe(200);
+    }
   });
 
   it('refuses agents', async () => {

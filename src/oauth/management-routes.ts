@@ -18,7 +18,7 @@ import {
   decideByApi,
   getConsentDetails,
 } from './consent/consent-api.ts';
-import { endGrant, findGrants, toGrant } from './consent/grants.ts';
+import { endGrant, findGrants, getGrant, toGrant } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
 
 const HTML = { mediaTypes: ['text/html'] } as const;
@@ -41,6 +41,23 @@ const toRefusedRequest = async (platform: Platform, call: AuthorizeCall, { to, l
   redirectHost: redirectHost(to.redirectUri),
   confirm: !(await mayRedirect(platform, call, to)),
 });
+
+const Grant = z
+  .object({
+    id: z.string(),
+    clientId: z.string(),
+    clientName: z.string().nullable(),
+    userId: z.string(),
+    agentId: z.string(),
+    agentName: z.string().nullable(),
+    kind: z.enum(['authorization_code', 'client_credentials', 'token_exchange', 'device_code']),
+    scopes: z.array(z.string()),
+    resource: z.string(),
+    createdAt: isoTimestamp,
+    lastUsedAt: isoTimestamp,
+    expiresAt: isoTimestamp,
+  })
+  .meta({ id: 'Grant' });
 
 /** Consent API, grants, clients, and the page of connected applications (contract 12.7 and 12.10). */
 export const managementRoutes = [
@@ -116,24 +133,7 @@ export const managementRoutes = [
     access: 'user',
     query: PageQuery,
     responses: {
-      200: z.array(
-        z
-          .object({
-            id: z.string(),
-            clientId: z.string(),
-            clientName: z.string().nullable(),
-            userId: z.string(),
-            agentId: z.string(),
-            agentName: z.string().nullable(),
-            kind: z.enum(['authorization_code', 'client_credentials', 'token_exchange', 'device_code']),
-            scopes: z.array(z.string()),
-            resource: z.string(),
-            createdAt: isoTimestamp,
-            lastUsedAt: isoTimestamp,
-            expiresAt: isoTimestamp,
-          })
-          .meta({ id: 'Grant' }),
-      ),
+      200: z.array(Grant),
     },
     handle: async (call, platform) => {
       const { limit, cursor } = call.query;
@@ -145,6 +145,22 @@ export const managementRoutes = [
         limit,
       );
       return { status: 200, body: rows.map(toGrant), ...nextPage(call.url, next) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/oauth/grants/:id',
+    summary: 'Get a grant',
+    access: 'user',
+    params: idParams('grant'),
+    responses: { 200: Grant },
+    errors: [ClientErrors.GRANT_NOT_FOUND],
+    handle: async (call, platform) => {
+      const { database, clock } = platform;
+      return {
+        status: 200,
+        body: toGrant(await getGrant(database.read, call.visibility, clock.now(), call.params.id)),
+      };
     },
   }),
   defineRoute({

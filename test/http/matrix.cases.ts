@@ -668,6 +668,10 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/oauth/grants'),
     want: { owner: 200, anotherUser: 200, admin: 200 },
   },
+  'GET /oauth/grants/:id': {
+    target: async (s) => ({ path: `/oauth/grants/${await grant(s)}` }),
+    want: { owner: 200, anotherUser: 404, admin: 200 },
+  },
   'DELETE /oauth/grants/:id': {
     target: async (s) => ({ path: `/oauth/grants/${await grant(s)}` }),
     want: { owner: 204, anotherUser: 404, admin: 204 },

@@ -1,5 +1,4 @@
 import { Link } from '@tanstack/react-router';
-import type { Grant } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { AgentLink, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
@@ -184,59 +183,49 @@ export function ClientScreen() {
   );
 }
 
-/** Grants have no address of their own in the API: the list is searched. */
-async function findGrant(id: string): Promise<Grant | undefined> {
-  for await (const grant of legate.oauth.grants.list({ limit: 200 })) if (grant.id === id) return grant;
-  return undefined;
-}
-
 /** One grant: its client, its agent, its servers and its expiry. */
 export function GrantScreen() {
   const id = useParam('id');
-  const grant = useKept(['grants', 'one', id], async () => (await findGrant(id)) ?? null);
+  const grant = useKept(['grants', 'one', id], () => legate.oauth.grants.get(id));
   return (
-    <Screen title={grant.data?.clientName ?? t.grant} curl="/oauth/grants">
+    <Screen title={grant.data?.clientName ?? t.grant} curl={`/oauth/grants/${id}`}>
       <Result of={grant}>
-        {(g) =>
-          g === null ? (
-            <Empty>{t.errors.NOT_FOUND}</Empty>
-          ) : (
-            <dl className="facts">
-              <dt>{t.client}</dt>
-              <dd>
-                <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
-              </dd>
-              <dt>{t.agent}</dt>
-              <dd>
-                <AgentLink id={g.agentId} name={g.agentName} />
-              </dd>
-              <dt>{t.resource}</dt>
-              <dd>
-                <Untrusted mono>{g.resource}</Untrusted>
-              </dd>
-              <dt>{t.scopes}</dt>
-              <dd>
-                <Untrusted mono>{g.scopes.join(' ')}</Untrusted>
-              </dd>
-              <dt>{t.created}</dt>
-              <dd>
-                <Time at={g.createdAt} />
-              </dd>
-              <dt>{t.lastUsed}</dt>
-              <dd>
-                <Time at={g.lastUsedAt} />
-              </dd>
-              <dt>{t.expires}</dt>
-              <dd>
-                <Time at={g.expiresAt} />
-              </dd>
-              <dt>{t.id}</dt>
-              <dd>
-                <Id>{g.id}</Id>
-              </dd>
-            </dl>
-          )
-        }
+        {(g) => (
+          <dl className="facts">
+            <dt>{t.client}</dt>
+            <dd>
+              <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
+            </dd>
+            <dt>{t.agent}</dt>
+            <dd>
+              <AgentLink id={g.agentId} name={g.agentName} />
+            </dd>
+            <dt>{t.resource}</dt>
+            <dd>
+              <Untrusted mono>{g.resource}</Untrusted>
+            </dd>
+            <dt>{t.scopes}</dt>
+            <dd>
+              <Untrusted mono>{g.scopes.join(' ')}</Untrusted>
+            </dd>
+            <dt>{t.created}</dt>
+            <dd>
+              <Time at={g.createdAt} />
+            </dd>
+            <dt>{t.lastUsed}</dt>
+            <dd>
+              <Time at={g.lastUsedAt} />
+            </dd>
+            <dt>{t.expires}</dt>
+            <dd>
+              <Time at={g.expiresAt} />
+            </dd>
+            <dt>{t.id}</dt>
+            <dd>
+              <Id>{g.id}</Id>
+            </dd>
+          </dl>
+        )}
       </Result>
     </Screen>
   );

@@ -172,3 +172,23 @@ describe('the agent of a consent', () => {
     expect((await t.call('GET', '/agents', { as: someone })).body).toHaveLength(1);
   });
 });
+
+describe('GET /oauth/grants/:id', () => {
+  it('200 for the person and an admin, as in the list; 404 for others, for what has ended and for no id', async () => {
+    const person = await signUp(t);
+    const stranger = await signUp(t);
+    const client = await register(t);
+    await tokens(t, person, client);
+    const [grant] = await grantsOf(person);
+    const read = async (as: Person, id = grant?.['id'] as string) => {
+      const { status, body } = await t.call('GET', `/oauth/grants/${id}`, { as });
+      return status === 200 ? body : [status, body.error.code];
+    };
+    expect(await read(person)).toEqual(grant);
+    expect(await read(admin)).toEqual(grant);
+    expect(await read(stranger)).toEqual([404, 'GRANT_NOT_FOUND']);
+    expect(await read(person, 'nonsense')).toEqual([404, 'GRANT_NOT_FOUND']);
+    await t.call('DELETE', `/oauth/grants/${grant?.['id']}`, { as: person });
+    expect(await read(person)).toEqual([404, 'GRANT_NOT_FOUND']);
+  });
+});

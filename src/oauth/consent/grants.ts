@@ -111,6 +111,18 @@ export function findGrants(
   return query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute();
 }
 
+/** Returns a live grant. Throws 404 GRANT_NOT_FOUND. */
+export async function getGrant(db: Db, visibility: Visibility, now: number, id: Id<'grant'>): Promise<GrantWithNames> {
+  const row = isId('grant', id)
+    ? await whereVisible(db, visibility)
+        .where('oauth_grants.expires_at', '>', now)
+        .where('oauth_grants.id', '=', id)
+        .executeTakeFirst()
+    : undefined;
+  if (!row) throw ClientErrors.GRANT_NOT_FOUND();
+  return row;
+}
+
 /** Ends a grant; the client has to ask the person again. Throws 404 GRANT_NOT_FOUND. */
 export async function endGrant(platform: Platform, caller: Changer, id: string): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
