@@ -4,7 +4,7 @@ import type { Change } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
 
 /** Builds a batcher over a ledger that counts the events of each commit. */
-const recordingBatcher = () => {
+const recordingBatcher = (maxWaitMs = Number.POSITIVE_INFINITY) => {
   const commits: number[] = [];
   const batcher = new ChangeBatcher(async (work) => {
     let changes = 0;
@@ -12,7 +12,7 @@ const recordingBatcher = () => {
     await new Promise((resolve) => setImmediate(resolve));
     commits.push(changes);
     return result;
-  });
+  }, maxWaitMs);
   const add = <T>(answer: () => T) =>
     batcher.add(async (change) => {
       change.emit({ type: 'grant.created', data: {} });
@@ -44,4 +44,23 @@ it('rejects one caller if its change returns an error, and the whole batch if a 
   expect(await settled([() => 1, fails])).toEqual(['all', 'all']);
   expect(await settled([() => 3])).toEqual([3]);
   expect(commits).toEqual([3, 1]);
+});
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+it('waits a few turns for further changes, and no longer than its limit', async () => {
+  for (const [maxWaitMs, expected] of [
+    [Number.POSITIVE_INFINITY, [3]],
+    [0, [1, 1, 1]],
+  ] as const) {
+    const { add, commits } = recordingBatcher(maxWaitMs);
+    const answers = [add(() => 1)];
+    for (const n of [2, 3]) {
+      await turn();
+      await turn();
+      answers.push(add(() => n));
+    }
+    expect(await Promise.all(answers)).toEqual([1, 2, 3]);
+    expect(commits).toEqual(expected);
+  }
 });
