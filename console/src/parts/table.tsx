@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { t } from '../texts/index.ts';
+import { Untrusted, visible } from './text.tsx';
 
 export interface Column<T> {
   readonly label: string;
@@ -36,9 +37,11 @@ interface TableProps<T> {
 /** A table of at most one page of rows, with links to the pages around it. On a phone each row is a block. */
 export function Table<T>({ caption, rows, columns, rowKey }: TableProps<T>) {
   return (
-    <Scrolled label={caption}>
+    <Scrolled label={visible(caption)}>
       <table className="stack">
-        <caption className="sr">{caption}</caption>
+        <caption className="sr">
+          <Untrusted>{caption}</Untrusted>
+        </caption>
         <thead>
           <tr>
             {columns.map(({ label, num }) => (
