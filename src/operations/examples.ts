@@ -41,6 +41,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     action: 'read',
   },
   'POST /tenants': { name: 'Acme', slug: 'acme' },
+  'PATCH /tenants/:id': { name: 'Acme Europe' },
   'POST /sign-up': { email: EMAIL, password: PASSWORD, name: 'Ada' },
   'POST /sign-in': { email: EMAIL, password: PASSWORD },
   'POST /sign-out': { reason: 'end of the shift' },
