@@ -38,7 +38,7 @@ export { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
 export { isPlainQuestion } from './plain-question.ts';
 export { evaluateWithAgents, PolicyCache, policyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
-export { REASONS, type Reason } from './reasons.ts';
+export type { Reason } from './reasons.ts';
 export { replay } from './replay.ts';
 export { ReplayAnswer, ReplayBody } from './replay-schema.ts';
 export { askerOf, DecisionTrace, mayCheck } from './routes.ts';
