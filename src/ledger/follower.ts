@@ -126,6 +126,8 @@ export class LedgerFollower {
     for (;;) {
       this.#position ??= await this.#o.readStart();
       const end = await readEnd();
+      // Followers process only what cannot be lost.
+      if (database.dialect === 'sqlite') await database.deferredSync.settled();
       if (this.#position >= end || this.#stopped) return this.#position;
       while (this.#position !== undefined && this.#position < end && !this.#stopped) {
         const from: number = this.#position + 1;

@@ -23,6 +23,7 @@ export class DeferredSync {
   readonly #path: string;
   #log: number | undefined;
   #lastMs = 0;
+  #pending: Promise<void> | undefined;
 
   /** @param path of the database file. */
   constructor(writer: SqliteHandle, path: string) {
@@ -51,13 +52,14 @@ export class DeferredSync {
       if (error) this.#writer.close();
     };
     if (!alone || this.#lastMs > QUICK_MS)
-      return new Promise((resolve, reject) => {
+      return (this.#pending = new Promise((resolve, reject) => {
         fdatasync(file, (error) => {
+          this.#pending = undefined;
           ended(error);
           if (error) reject(failed(error));
           else resolve();
         });
-      });
+      }));
     try {
       fdatasyncSync(file);
       ended(undefined);
@@ -66,6 +68,13 @@ export class DeferredSync {
       ended(error);
       throw failed(error);
     }
+  }
+
+  /** Resolves when a commit that is being synced is on the disk, and its caller knows. Rejects if the sync fails. */
+  async settled(): Promise<void> {
+    if (!this.#pending) return;
+    await this.#pending;
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   close(): void {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { LedgerFollower } from '../../src/ledger/index.ts';
 import { openSqlite } from '../../src/storage/sqlite-handle.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres-server.ts';
 import { createTestService, dialect } from '../support/service.ts';
@@ -73,15 +74,24 @@ const onSqlite = (): void => {
       answers++;
     });
     await expect.poll(() => waiting.length).toBeGreaterThan(0);
+    const { database } = w.t.legate.platform;
+    let followed = 0;
+    const onSlice = async (_: number, upto: number): Promise<number> => (followed = upto);
+    const follower = new LedgerFollower({ database, sliceSize: 500, readStart: async () => 0, onSlice });
+    const following = follower.catchUp();
     expect((await w.t.call('GET', '/agents', { as: w.owner })).status).toBe(200);
     // Decisions and changes are serialised, so these wait too.
     const later = [ask(w), w.t.call('POST', `/agents/${w.agent.id}/rotate`, { as: w.owner })];
-    expect((await w.t.call('GET', '/audit', { as: w.owner })).status).toBe(200);
-    expect(answers).toBe(0);
+    // The audit log has only what cannot be lost.
+    const page = w.t.call('GET', '/audit', { as: w.owner });
+    expect((await w.t.call('GET', '/agents', { as: w.owner })).status).toBe(200);
+    expect([answers, followed]).toEqual([0, 0]);
     isHeld = false;
     for (const write of waiting) write();
-    await Promise.all([...asked, ...later]);
+    await Promise.all([...asked, ...later, following]);
+    expect((await page).body.length).toBeGreaterThanOrEqual(3);
     expect(answers).toBe(2);
+    expect(followed).toBeGreaterThan(0);
   });
 
   it('503 for a change that the disk fails to write, and for everything after it', async () => {
