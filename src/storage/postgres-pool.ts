@@ -103,7 +103,7 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
   /** Examines the server if the connection is in use for long. */
   function watched(client: PostgresClient): PostgresClient {
     const release = client.release;
-    const doubt = setTimeout(examineServer, DOUBT_MS).unref();
+    const doubt = setTimeout(() => void examineServer(), DOUBT_MS).unref();
     client.release = (error) => {
       clearTimeout(doubt);
       release(error);
