@@ -5,7 +5,7 @@ import type { Change } from './change.ts';
 const MAX_BATCH = 32;
 /** A batch starts after as many turns of the event loop without another change. */
 const QUIET_TURNS = 3;
-/** Longest time that a change waits for others, in milliseconds. A turn takes microseconds unless there is other work. */
+/** Longest time that a change waits for others. A turn takes microseconds unless there is other work. */
 const MAX_WAIT_MS = 1;
 
 interface Waiting {

@@ -243,7 +243,7 @@ describe('a configuration that does not fit', () => {
     for (const command of [['serve'], ['migrate'], ['migrate', '--dry-run']]) {
       const { code, stderr } = await legate(command, { cwd });
       expect([command, code]).toEqual([command, 1]);
-      expect(stderr).toMatch(/made by a version of Legate from before 0\.1\.0.*Export the audit log with that version/);
+      expect(stderr).toMatch(/created by a version of Legate before 0\.1\.0.*Export the audit log with that version/);
       expect(stderr).not.toMatch(/\n\s+at /);
     }
   });

@@ -131,6 +131,7 @@ export const bodies: Readonly<Record<string, Sample>> = {
   'POST /totp/verify': () => ({ code: '123456', twoFactorToken: 'lgo_x', trustDevice: true }),
   'POST /totp/disable': () => ({ password: 'long enough', code: '123456' }),
   'PATCH /users/:id': () => ({ role: 'user', tenantId: null, name: 'x', status: 'active' }),
+  'PATCH /tenants/:id': () => ({ name: 'x', slug: 'a-slug' }),
   'POST /setup': () => ({ token: 'lgu_x', email: 'a@example.com', password: 'long enough' }),
   'POST /account/sign-in': () => ({ email: 'nobody@example.com', password: 'long enough', rememberMe: 'on' }),
   'POST /account/sign-up': () => ({ name: 'New', email: 'new@example.com', password: 'long enough' }),
