@@ -8,13 +8,16 @@ export interface Page {
   readonly chunks: Map<string, FrameChunk>;
 }
 
+/** Streams wake up in turns, so a page is kept for those that come a moment later. */
+const KEPT_MS = 20;
+
 /**
  * Reads rows for streams. After a commit of another instance, all streams continue from the same row at the same time.
  * They share one query, and streams with the same view share one chunk.
  */
 export class SharedReads {
   readonly #database: Database;
-  readonly #underWay = new Map<string, Promise<Page>>();
+  readonly #pages = new Map<string, Promise<Page>>();
 
   constructor(database: Database) {
     this.#database = database;
@@ -26,10 +29,10 @@ export class SharedReads {
    */
   page(after: number, size: number, end: number): Promise<Page> {
     const key = `${after} ${size} ${end}`;
-    let page = this.#underWay.get(key);
+    let page = this.#pages.get(key);
     if (!page) {
-      page = this.#read(after, size).finally(() => this.#underWay.delete(key));
-      this.#underWay.set(key, page);
+      page = this.#read(after, size).finally(() => setTimeout(() => this.#pages.delete(key), KEPT_MS).unref());
+      this.#pages.set(key, page);
     }
     return page;
   }
