@@ -101,7 +101,7 @@ export class SqliteBatchStore implements BatchStore {
     writer.prepare(this.#sql.advance).run([batch.lastSeq, timestamp, batch.writer]);
     writer.prepare(this.#sql.commit).run([]);
     deferredSync.restore();
-    return deferredSync.durable(records.length === 1);
+    return deferredSync.durable();
   }
 
   #keep(rows: readonly IdempotencyKeyRow[]): void {

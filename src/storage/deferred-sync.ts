@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs';
 import type { SqliteHandle } from './sqlite-handle.ts';
 
-/** A disk that syncs as fast is waited for on this thread, which is cheaper than a thread of the pool. */
+/** A disk that syncs this fast is waited for on this thread, which is cheaper than a thread of the pool. */
 const QUICK_MS = 0.5;
 
 const failed = (cause: unknown): Error =>
@@ -41,8 +41,8 @@ export class DeferredSync {
     this.#writer.exec('pragma synchronous = full');
   }
 
-  /** Resolves when every commit is on the disk. @param alone whether nothing else waits for it. */
-  durable(alone: boolean): Promise<void> | undefined {
+  /** Resolves when every commit is on the disk. Returns undefined if that is so on return. */
+  durable(): Promise<void> | undefined {
     // The log keeps its file as long as the writer is open. A descriptor of it has no locks that closing it would drop.
     this.#log ??= openSync(`${this.#path}-wal`, 'r+');
     const file = this.#log;
@@ -51,7 +51,7 @@ export class DeferredSync {
       this.#lastMs = performance.now() - start;
       if (error) this.#writer.close();
     };
-    if (!alone || this.#lastMs > QUICK_MS)
+    if (this.#lastMs > QUICK_MS)
       return (this.#pending = new Promise((resolve, reject) => {
         fdatasync(file, (error) => {
           this.#pending = undefined;

@@ -86,7 +86,7 @@ class HandleDriver implements Driver {
   async commitTransaction(): Promise<void> {
     this.#handle.exec('commit');
     this.#sync?.restore();
-    await this.#sync?.durable(true);
+    await this.#sync?.durable();
   }
   async rollbackTransaction(): Promise<void> {
     // After an I/O error or on a full disk SQLite may already have rolled back; the second rollback then fails.
