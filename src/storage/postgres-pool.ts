@@ -54,8 +54,6 @@ const INT8 = 20;
 const NUMERIC = 1700;
 const CONNECT_MS = 3000;
 const LISTENER_QUERY_MS = 3000;
-/** After a connection was in use for this time, a new one tests whether the server still answers. */
-const DOUBT_MS = 1000;
 /** Message of pg-pool if all connections are in use, as opposed to a server that does not answer. */
 const POOL_IS_FULL = 'timeout exceeded when trying to connect';
 
@@ -76,41 +74,6 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     }
   }
 
-  /** Connections of both pools. */
-  const connected = new Set<HostClient>();
-  let examining = false;
-
-  /** Closes the connections to the current server if it does not answer a new one. Nothing waits for it any longer. */
-  async function examineServer(): Promise<void> {
-    if (examining) return;
-    examining = true;
-    const client = new HostClient({ connectionTimeoutMillis: CONNECT_MS, application_name: 'legate' });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      // Not awaited: the server may fall silent now.
-      void client.end().catch(() => {});
-    } catch (error) {
-      // A refusal is an answer.
-      if (error instanceof pg.DatabaseError) return;
-      hosts.leave(client.hostIndex);
-      for (const one of connected) if (one.hostIndex === client.hostIndex) one.connection.stream.destroy();
-    } finally {
-      examining = false;
-    }
-  }
-
-  /** Examines the server if the connection is in use for long. */
-  function watched(client: PostgresClient): PostgresClient {
-    const release = client.release;
-    const doubt = setTimeout(() => void examineServer(), DOUBT_MS).unref();
-    client.release = (error) => {
-      clearTimeout(doubt);
-      release(error);
-    };
-    return client;
-  }
-
   /** A pool that switches to the next server when the current one fails. */
   class HostPool extends pg.Pool {
     // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg-pool, one of which takes a callback.
@@ -128,7 +91,7 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
         const host = hosts.current;
         try {
           const client = (await super.connect()) as unknown as PostgresClient & HostClient;
-          if (client.hostIndex === hosts.current) return watched(client);
+          if (client.hostIndex === hosts.current) return client;
           client.release(true);
         } catch (error) {
           const full = error instanceof Error && error.message === POOL_IS_FULL;
@@ -166,9 +129,7 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     pool.on('error', (error) => options.onError?.(error));
     pool.on('connect', (client) => {
       client.on('error', () => {});
-      connected.add(client as unknown as HostClient);
     });
-    pool.on('remove', (client) => connected.delete(client as unknown as HostClient));
     return pool as unknown as PostgresPool;
   };
 
