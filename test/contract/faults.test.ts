@@ -56,6 +56,23 @@ function syncWith(sync: Sync, syncNow: () => void): void {
   onTestFinished(() => use(fdatasync, fdatasyncSync));
 }
 
+/** Has the disk fail to write until it is repaired. */
+function failingDisk(): { repair(): void } {
+  let fails = true;
+  const error = new Error('EIO: i/o error, fdatasync');
+  syncWith(
+    (_, done) => setImmediate(done, fails ? error : null),
+    () => {
+      if (fails) throw error;
+    },
+  );
+  return {
+    repair: () => {
+      fails = false;
+    },
+  };
+}
+
 const onSqlite = (): void => {
   it('responds after the disk has written, and serves other requests in between', async () => {
     const w = await world();
@@ -98,34 +115,20 @@ const onSqlite = (): void => {
 
   it('503 for a change that the disk fails to write, and for everything after it', async () => {
     const w = await world();
-    let fails = true;
-    const error = new Error('EIO: i/o error, fdatasync');
-    syncWith(
-      (_, done) => setImmediate(done, fails ? error : null),
-      () => {
-        if (fails) throw error;
-      },
-    );
+    const disk = failingDisk();
     const body = { ownerId: w.owner.id, name: 'n', type: 'service' };
     const r = await w.t.call('POST', '/agents', { as: w.owner, body });
     expect([r.status, r.body.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
-    fails = false;
+    disk.repair();
     await refusesEverything(w);
   });
 
   it('503 permanently after a failed write to disk, because its content is unknown', async () => {
     const w = await world();
-    let fails = true;
-    const error = new Error('EIO: i/o error, fdatasync');
-    syncWith(
-      (_, done) => setImmediate(done, fails ? error : null),
-      () => {
-        if (fails) throw error;
-      },
-    );
+    const disk = failingDisk();
     for (const r of await Promise.all([ask(w), ask(w)]))
       expect([r.status, r.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
-    fails = false;
+    disk.repair();
     await refusesEverything(w);
     const ready = await w.t.call('GET', '/health/ready');
     expect(ready.status, ready.text).toBe(503);
