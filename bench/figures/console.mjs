@@ -3,6 +3,7 @@
 import { newId } from '../../dist/kernel/ids.js';
 import { newSecret, secretHash } from '../../dist/kernel/secrets.js';
 import { openDatabase } from '../../dist/storage/index.js';
+import { insertDelegations } from '../support/data.mjs';
 import { ms, quantile, sleep, thousands } from '../support/numbers.mjs';
 import { atRest, startService } from '../support/service.mjs';
 import { fromTests } from '../support/typescript.mjs';
@@ -148,32 +149,12 @@ async function prepare({ databaseUrl, people }) {
       user_agent: null,
     })
     .execute();
-  const rows = Array.from({ length: DELEGATIONS }, (_, i) => {
-    const id = newId('delegation', now);
-    return {
-      id,
-      from_agent: people.many[i],
-      to_agent: people.many[i + 1 + Math.floor(i / 50) * 2] ?? people.many[0],
-      from_owner: people.ownerId,
-      to_owner: people.ownerId,
-      permissions: JSON.stringify([{ resource: 'mcp:server1:*', actions: ['read'] }]),
-      depth: 1,
-      max_depth: 1,
-      expires_at: null,
-      ends_at: null,
-      created_at: now,
-      revoked_at: null,
-      self_supplied: 1,
-      policy_epoch: 1,
-    };
-  });
-  await database.write.transaction().execute(async (db) => {
-    for (let at = 0; at < rows.length; at += 50)
-      await db
-        .insertInto('delegations')
-        .values(rows.slice(at, at + 50))
-        .execute();
-  });
+  const pairs = Array.from({ length: DELEGATIONS }, (_, i) => [
+    people.many[i],
+    people.many[i + 1 + Math.floor(i / 50) * 2] ?? people.many[0],
+  ]);
+  const permissions = [{ resource: 'mcp:server1:*', actions: ['read'] }];
+  await insertDelegations(database, people, pairs, { permissions, maxDepth: 1 });
   await database.close();
   return token;
 }

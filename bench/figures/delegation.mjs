@@ -1,8 +1,7 @@
 // Delegations: what a chain costs a decision, and what a hundred thousand of them cost a change.
 import { join } from 'node:path';
-import { newId } from '../../dist/kernel/ids.js';
 import { migrate, openDatabase } from '../../dist/storage/index.js';
-import { fillPeople, permissionsOf } from '../support/data.mjs';
+import { fillPeople, insertDelegations, permissionsOf } from '../support/data.mjs';
 import { compare, load, run } from '../support/load.mjs';
 import { pinned } from '../support/machine.mjs';
 import { median, ms, quantile, ratio, sleep, thousands } from '../support/numbers.mjs';
@@ -10,7 +9,6 @@ import { startService, writeBodies } from '../support/service.mjs';
 
 const AGENTS = 10_000;
 const DELEGATIONS = 100_000;
-const ROWS_AT_ONCE = 1000;
 const DESCENDANTS = 1000;
 const CHANGES = 1000;
 const PREVIEWS = 5;
@@ -165,34 +163,12 @@ const sender = (url, token) => async (method, path, body) => {
 async function fillDelegations(databaseUrl, people) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   await migrate(database);
-  const now = Date.now();
-  const permissions = JSON.stringify([{ resource: 'mcp:server5:*', actions: ['read'] }]);
-  const rows = Array.from({ length: DELEGATIONS }, (_, i) => {
+  const pairs = Array.from({ length: DELEGATIONS }, (_, i) => {
     // A hundred groups of a hundred agents; within a group from the first half to the second.
     const group = Math.floor(i / 1000) * 100;
-    return {
-      id: newId('delegation', now),
-      from_agent: people.many[group + (i % 50)],
-      to_agent: people.many[group + 50 + (Math.floor(i / 20) % 50)],
-      from_owner: people.ownerId,
-      to_owner: people.ownerId,
-      permissions,
-      depth: 1,
-      max_depth: 3,
-      expires_at: null,
-      ends_at: null,
-      created_at: now,
-      revoked_at: null,
-      self_supplied: 1,
-      policy_epoch: 1,
-    };
+    return [people.many[group + (i % 50)], people.many[group + 50 + (Math.floor(i / 20) % 50)]];
   });
-  await database.write.transaction().execute(async (db) => {
-    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
-      await db
-        .insertInto('delegations')
-        .values(rows.slice(at, at + ROWS_AT_ONCE))
-        .execute();
-  });
+  const permissions = [{ resource: 'mcp:server5:*', actions: ['read'] }];
+  await insertDelegations(database, people, pairs, { permissions, maxDepth: 3 });
   await database.close();
 }

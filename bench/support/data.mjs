@@ -189,3 +189,34 @@ export async function countAudit(databaseUrl) {
   await database.close();
   return { rows: Number(rows), allowed: Number(rows) - Number(refused) };
 }
+
+/** Delegations inserted at once. */
+const DELEGATIONS_AT_ONCE = 1000;
+
+/** Inserts active delegations of the owner's agents: the agents of each pair, and what all of them have in common. */
+export async function insertDelegations(database, people, pairs, { permissions, maxDepth }) {
+  const now = Date.now();
+  const rows = pairs.map(([from_agent, to_agent]) => ({
+    id: newId('delegation', now),
+    from_agent,
+    to_agent,
+    from_owner: people.ownerId,
+    to_owner: people.ownerId,
+    permissions: JSON.stringify(permissions),
+    depth: 1,
+    max_depth: maxDepth,
+    expires_at: null,
+    ends_at: null,
+    created_at: now,
+    revoked_at: null,
+    self_supplied: 1,
+    policy_epoch: 1,
+  }));
+  await database.write.transaction().execute(async (db) => {
+    for (let at = 0; at < rows.length; at += DELEGATIONS_AT_ONCE)
+      await db
+        .insertInto('delegations')
+        .values(rows.slice(at, at + DELEGATIONS_AT_ONCE))
+        .execute();
+  });
+}
