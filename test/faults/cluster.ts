@@ -16,6 +16,7 @@ export class Instance {
   readonly #env: Record<string, string>;
   readonly proxies: readonly FaultyProxy[];
   #running: Running | undefined;
+  #earlierOutput = '';
   #isClosed = false;
 
   constructor(number: number, cwd: string, env: Record<string, string>, proxies: readonly FaultyProxy[]) {
@@ -28,6 +29,11 @@ export class Instance {
   /** Undefined while it is down. */
   get url(): string | undefined {
     return this.#running?.url;
+  }
+
+  /** Output of all its processes so far. */
+  get output(): string {
+    return this.#earlierOutput + (this.#running?.output() ?? '');
   }
 
   /** Starts it, again and again while the database is away. */
@@ -54,6 +60,7 @@ export class Instance {
     const exit = new Promise((resolve) => running.process.once('exit', resolve));
     running.process.kill('SIGKILL');
     await exit;
+    this.#earlierOutput += running.output();
   }
 
   async close(): Promise<void> {

@@ -63,7 +63,7 @@ export async function runFaults(options: RunOptions): Promise<Report> {
     const { operations, caps } = recorder;
     const decided = operations.filter(({ what, status }) => what.kind === 'asked' && what.agentId && status === 200);
     return {
-      violations: checkHistory({ operations, ledger, caps }),
+      violations: [...checkHistory({ operations, ledger, caps }), ...unexpectedErrors(cluster)],
       faults: happened,
       scenarios: runs.reduce(added, {}),
       requests: operations.filter(({ instance }) => instance >= 0).length,
@@ -133,6 +133,15 @@ async function assertRecovered({ instances }: Cluster): Promise<void> {
     }
   }
 }
+
+/** Returns what the instances logged for each answer of 500: the cause, which the answer does not say. */
+const unexpectedErrors = ({ instances }: Cluster): Violation[] =>
+  instances.flatMap(({ number, output }) =>
+    output
+      .split('\n')
+      .filter((line) => line.includes('"unexpected error"'))
+      .map((line) => ({ rule: 'no error is unexpected', detail: `instance ${number}: ${line}` })),
+  );
 
 async function readLedger({ postgres }: Cluster): Promise<LedgerRow[]> {
   const database = await openDatabase(postgres.url, { serviceName: 'legate' });
