@@ -8,6 +8,7 @@ const GREETING_MS = 5 * SECOND_MS;
 const WATCHERS_MS = 3 * GREETING_MS;
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5 * SECOND_MS;
+const REQUEST = 'request:';
 /** Delay before connecting, because a service that is closed soon does not need this connection. */
 const START_MS = SECOND_MS;
 
@@ -29,6 +30,7 @@ export class CommitNotices {
   readonly #o: CommitNoticesOptions;
   readonly #channel: string;
   readonly #listeners = new Set<() => void>();
+  readonly #requestListeners = new Map<string, () => void>();
   #client: PostgresListener | undefined;
   #started = false;
   #stopped = false;
@@ -70,6 +72,16 @@ export class CommitNotices {
   /** Calls `listener` when another instance may have committed. */
   onNotice(listener: () => void): void {
     this.#listeners.add(listener);
+  }
+
+  /** Calls `listener` when another instance requests `what`. */
+  onRequest(what: string, listener: () => void): void {
+    this.#requestListeners.set(what, listener);
+  }
+
+  /** Requests something of the other instances. Like a notice, a request may be lost. */
+  request(what: string): void {
+    this.#send(`${REQUEST}${what}`);
   }
 
   /** Connects immediately instead of a second after the start of the service. */
@@ -147,7 +159,7 @@ export class CommitNotices {
     if (this.#watching) this.#send('hello');
   }
 
-  #send(what: 'ask' | 'hello' | 'commit'): void {
+  #send(what: 'ask' | 'hello' | 'commit' | `${typeof REQUEST}${string}`): void {
     const client = this.#client;
     client
       ?.query('select pg_notify($1, $2)', [this.#channel, `${what} ${this.#o.instance}`])
@@ -162,7 +174,8 @@ export class CommitNotices {
     if (instance === this.#o.instance) return;
     if (what === 'commit') this.#notify();
     else if (what === 'hello') this.#greetedAt = performance.now();
-    else this.#greet();
+    else if (what === 'ask') this.#greet();
+    else if (what?.startsWith(REQUEST)) this.#requestListeners.get(what.slice(REQUEST.length))?.();
   }
 
   #notify(): void {

@@ -111,7 +111,10 @@ export class LedgerFollower {
     this.#position = position;
   }
 
-  /** Processes the missing rows up to the end, or until the deadline. Returns the position. */
+  /**
+   * Processes the rows up to the newest one at the time of the call, or until the deadline. Returns the position. Rows
+   * that other instances commit meanwhile wait for the next catch-up, because reading a few at a time is expensive.
+   */
   async catchUp(deadline = Number.POSITIVE_INFINITY): Promise<number> {
     this.#catchUps++;
     try {
@@ -123,11 +126,14 @@ export class LedgerFollower {
 
   async #catchUp(deadline: number): Promise<number> {
     const { database, sliceSize, onSlice, afterSlice, readEnd = () => readHead(database.read) } = this.#o;
+    let end: number | undefined;
     for (;;) {
       this.#position ??= await this.#o.readStart();
-      const end = await readEnd();
-      // Followers process only what cannot be lost.
-      if (database.dialect === 'sqlite') await database.deferredSync.settled();
+      if (end === undefined) {
+        end = await readEnd();
+        // Followers process only what cannot be lost.
+        if (database.dialect === 'sqlite') await database.deferredSync.settled();
+      }
       if (this.#position >= end || this.#stopped) return this.#position;
       while (this.#position !== undefined && this.#position < end && !this.#stopped) {
         const from: number = this.#position + 1;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTestService, dialect } from '../../../test/support/service.ts';
 import { detect, newState } from './detect.ts';
-import { AnomalyDetector } from './detector.ts';
+import { AnomalyDetector, detectorOf } from './detector.ts';
 
 const HISTORIES = dialect === 'sqlite' ? 40 : 8;
 const AGENTS = 3;
@@ -40,7 +40,7 @@ describe('several detectors that look, stop and die', () => {
             t.agent(owner, { permissions: [{ resource: 'ok:*', actions: ['read'] }] }),
           ),
         );
-        const detectors = Array.from({ length: 3 }, () => new AnomalyDetector(platform));
+        const detectors = Array.from({ length: 3 }, () => new AnomalyDetector(platform, 20));
         for (const s of steps) {
           if (s.do === 'decide') {
             const asked = Array.from({ length: s.calls }, () =>
@@ -56,7 +56,7 @@ describe('several detectors that look, stop and die', () => {
             ]);
           else {
             if (s.do === 'stop') await (detectors[s.detector] as AnomalyDetector).stop();
-            detectors[s.detector] = new AnomalyDetector(platform);
+            detectors[s.detector] = new AnomalyDetector(platform, 20);
           }
         }
         await (detectors[0] as AnomalyDetector).look();
@@ -94,4 +94,39 @@ describe('several detectors that look, stop and die', () => {
     // The histories were not all quiet.
     expect((await read.selectFrom('anomalies').select('id').execute()).length).toBeGreaterThan(5);
   });
+});
+
+it.runIf(dialect === 'postgres')('one detector looks while the others wait, and another takes over', async () => {
+  const t = await createTestService({
+    config: { anomalies: { denialBurst: { count: 4 }, newNamespace: { warmUpCalls: 100 } } },
+  });
+  const { platform } = t.legate;
+  await detectorOf(platform).stop();
+  const owner = await t.user();
+  const deny = async (): Promise<string> => {
+    const agent = await t.agent(owner);
+    for (let i = 0; i < 4; i++) await t.authorize(agent, { action: 'read', resource: 'no:1' });
+    return agent.id;
+  };
+  const reported = async (): Promise<string[]> => {
+    const rows = await platform.database.read.selectFrom('anomalies').select('agent_id').orderBy('id').execute();
+    return rows.map(({ agent_id }) => agent_id);
+  };
+  const [looks, waits] = [new AnomalyDetector(platform, 20), new AnomalyDetector(platform, 20)];
+  const first = await deny();
+  await looks.look();
+  await waits.lookInTurn();
+  const second = await deny();
+  await looks.lookInTurn();
+  const third = await deny();
+  await waits.lookInTurn();
+  expect(await reported()).toEqual([first, second]);
+  await waits.lookInTurn();
+  expect(await reported()).toEqual([first, second, third]);
+  const fourth = await deny();
+  await looks.lookInTurn();
+  expect(await reported()).toEqual([first, second, third]);
+  await looks.look();
+  expect(await reported()).toEqual([first, second, third, fourth]);
+  for (const detector of [looks, waits]) await detector.stop();
 });

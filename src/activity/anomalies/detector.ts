@@ -9,6 +9,7 @@ import {
   type NewEvent,
   type RecentCommit,
   RecentRows,
+  readHead,
   readPosition,
   Superseded,
 } from '../../ledger/index.ts';
@@ -25,6 +26,18 @@ const SLICE = 500;
 const MAX_RECENT = 50_000;
 /** Maximum delay between a decision and its examination. */
 const LOOK_AFTER_MS = 1000;
+/**
+ * Interval at which an instance checks whether another one still looks. Several times LOOK_AFTER_MS, so that a busy
+ * instance does not lose its turn.
+ */
+const LOOK_AGAIN_MS = 3000;
+/** A read waits this long for the instance that looks, before its own instance takes over. */
+const PATIENCE_MS = 500;
+const POLL_MS = 10;
+/** Without progress of another instance for this time, no other instance looks. */
+const ALIVE_MS = 3 * LOOK_AGAIN_MS;
+/** Asks the instance that looks to do so now. */
+const LOOK_NOW = 'look';
 
 /** A class rather than a literal, because V8 would allocate the literals in the old space. */
 class Row implements Seen {
@@ -62,11 +75,13 @@ interface Detected extends Found {
 }
 
 /**
- * Follows the ledger in its order, across processes and restarts. Every process keeps the state of all agents. An
- * anomaly is reported once, by the process that first advances the stored position past it.
+ * Follows the ledger in its order, across processes and restarts. One of several instances looks, and holds the states
+ * of the agents in memory; the others take over if its position stands still. If two look at the same time, an anomaly
+ * is reported once, by the one that first advances the stored position past it, and the other stops looking.
  */
 export class AnomalyDetector {
   readonly #platform: Platform;
+  readonly #patienceMs: number;
   readonly #states = new AgentStates();
   readonly #follower: LedgerFollower;
   /** Found but not yet reported. */
@@ -75,17 +90,29 @@ export class AnomalyDetector {
   readonly #recent = new RecentRows<Row>(MAX_RECENT);
   /** Commits wait during a run, so that what is reported and written reflects one moment. */
   #looking = false;
+  /** Stored position as this instance wrote it, or found it when its turn began. */
+  #told: number | undefined;
+  /** Stored position when this instance last read it without looking itself. */
+  #seen: number | undefined;
+  /** Time at which another instance was last known to look. */
+  #othersLookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(platform: Platform) {
+  constructor(platform: Platform, patienceMs: number = PATIENCE_MS) {
     this.#platform = platform;
-    if (platform.config.anomalies.enabled)
+    this.#patienceMs = patienceMs;
+    if (platform.config.anomalies.enabled) {
+      platform.ledger.history.onHead((seq) => {
+        if (seq > (this.#follower.position ?? this.#seen ?? 0)) this.#follower.runSoon();
+      });
+      platform.ledger.notices?.onRequest(LOOK_NOW, () => {
+        if (this.#looks) this.#follower.runSoon(0);
+      });
       platform.ledger.history.onLoss((seq) => {
-        this.#forget();
+        this.#follower.reset();
+        this.#recent.clear();
         this.#follower
           .exclusively(async () => {
             this.#forget();
-            this.#found = [];
-            this.#states.forget();
             // States that were written between the loss and its discovery.
             await platform.ledger.maintain((db) => db.deleteFrom('anomaly_states').where('seq', '>', seq).execute());
           })
@@ -93,20 +120,22 @@ export class AnomalyDetector {
             platform.log.warn({ err: error }, 'states of lost decisions could not be deleted'),
           );
       });
+    }
     this.#follower = new LedgerFollower({
       database: platform.database,
       sliceSize: SLICE,
       readStart: () => savedUpto(platform.database.read),
       onSlice: (from, upto) => this.#slice(from, upto),
       onCommit: (commit, joins) => {
+        this.#follower.runSoon();
+        if (!this.#looks && platform.database.dialect === 'postgres') return false;
         const decisions = decisionsOf(commit);
         const looked = joins && !this.#looking && this.#lookAtOnce(decisions);
         if (!looked) this.#recent.add(decisions);
-        this.#follower.runSoon();
         return looked;
       },
       background: {
-        run: () => this.look(),
+        run: () => this.lookInTurn(),
         delayMs: LOOK_AFTER_MS,
         onError: (error) => platform.log.warn({ err: error }, 'the look for anomalies failed and is tried again'),
       },
@@ -114,15 +143,61 @@ export class AnomalyDetector {
     if (platform.config.anomalies.enabled) platform.ledger.onCommit(this.#follower.commit);
   }
 
+  /** Whether this instance looks. */
+  get #looks(): boolean {
+    return this.#follower.position !== undefined;
+  }
+
   /** The next look begins at what is stored. */
   #forget(): void {
     this.#follower.reset();
     this.#recent.clear();
+    this.#found = [];
+    this.#states.forget();
+    this.#told = undefined;
+    this.#seen = undefined;
   }
 
-  /** Examines everything that is committed by now. */
+  /** Returns after everything that is committed by now is examined, by this instance or another one. */
   async look(): Promise<void> {
-    if (this.#platform.config.anomalies.enabled) await this.#follower.exclusively(() => this.#lookOn(false));
+    if (!this.#platform.config.anomalies.enabled) return;
+    do {
+      if (await this.#othersLook()) return;
+    } while (!(await this.#follower.exclusively(() => this.#lookOn(false))));
+  }
+
+  /** Examines everything that is committed by now, unless another instance does. */
+  async lookInTurn(): Promise<void> {
+    if (!this.#platform.config.anomalies.enabled) return;
+    const isFirst = this.#seen === undefined;
+    if (await this.#othersProgress()) this.#follower.runSoon(isFirst ? LOOK_AFTER_MS : LOOK_AGAIN_MS);
+    else await this.#follower.exclusively(() => this.#lookOn(false));
+  }
+
+  /** Returns whether another instance may have moved the stored position since the last call. */
+  async #othersProgress(): Promise<boolean> {
+    const { database } = this.#platform;
+    if (this.#looks || database.dialect === 'sqlite') return false;
+    const before = this.#seen;
+    const now = (await readPosition(database.read, TOLD)) ?? 0;
+    this.#seen = now;
+    if (before !== undefined && now <= before) return false;
+    if (before !== undefined) this.#othersLookedAt = performance.now();
+    return true;
+  }
+
+  /** Waits a moment for the instance that looks. Returns whether everything that is committed by now is examined. */
+  async #othersLook(): Promise<boolean> {
+    const { database, ledger } = this.#platform;
+    if (this.#looks || performance.now() - this.#othersLookedAt > ALIVE_MS) return false;
+    const head = await readHead(database.read);
+    const deadline = performance.now() + this.#patienceMs;
+    ledger.notices?.request(LOOK_NOW);
+    do {
+      if (((await readPosition(database.read, TOLD)) ?? 0) >= head) return true;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    } while (performance.now() < deadline);
+    return false;
   }
 
   /**
@@ -140,10 +215,11 @@ export class AnomalyDetector {
     await this.#follower.stop();
   }
 
-  async #lookOn(last: boolean): Promise<void> {
+  /** Returns false if another instance looks. */
+  async #lookOn(last: boolean): Promise<boolean> {
     this.#looking = true;
     try {
-      await this.#lookAndTell(last);
+      return await this.#lookAndTell(last);
     } finally {
       this.#looking = false;
       this.#recent.drain(this.#follower.position ?? -1, (commit) => {
@@ -154,12 +230,17 @@ export class AnomalyDetector {
     }
   }
 
-  async #lookAndTell(last: boolean): Promise<void> {
+  async #lookAndTell(last: boolean): Promise<boolean> {
     const { ledger, clock } = this.#platform;
     const end = await this.#follower.catchUp();
-    await this.#tell(end);
+    if (!(await this.#tell(end))) {
+      this.#othersLookedAt = performance.now();
+      this.#forget();
+      return false;
+    }
     // Only now, so that the state of a decision is never stored before its anomalies are reported.
     await this.#states.save((work) => ledger.maintain(work), clock.now(), end, last);
+    return true;
   }
 
   async #slice(from: number, upto: number): Promise<number> {
@@ -185,25 +266,29 @@ export class AnomalyDetector {
     this.#states.changed(agentId, remembered, seq, this.#platform.clock.now());
   }
 
-  /** Reports what was found up to `end`, except what another process has reported. */
-  async #tell(end: number): Promise<void> {
+  /** Reports what was found up to `end`. Returns false if another instance has reported something meanwhile. */
+  async #tell(end: number): Promise<boolean> {
     const { database, ledger } = this.#platform;
-    for (;;) {
-      const upto = (await readPosition(database.read, TOLD)) ?? 0;
-      this.#found = this.#found.filter((one) => one.seq > upto);
-      if (upto >= end) return;
-      try {
-        if (this.#found.length === 0) await ledger.maintain((db) => movePosition(db, [TOLD], upto, end));
-        else
-          await ledger.change(SYSTEM, async (change) => {
-            await movePosition(change.db, [TOLD], upto, end);
-            for (const one of this.#found) change.emit(await this.#keep(change.db, change.now, one));
-          });
-        this.#found = [];
-      } catch (error) {
-        if (!(error instanceof Superseded)) throw error;
-      }
+    const upto = (await readPosition(database.read, TOLD)) ?? 0;
+    this.#told ??= upto;
+    if (upto !== this.#told) return false;
+    if (upto >= end) return true;
+    // A new turn begins at the stored states, and finds again what was reported since.
+    const found = this.#found.filter((one) => one.seq > upto);
+    try {
+      if (found.length === 0) await ledger.maintain((db) => movePosition(db, [TOLD], upto, end));
+      else
+        await ledger.change(SYSTEM, async (change) => {
+          await movePosition(change.db, [TOLD], upto, end);
+          for (const one of found) change.emit(await this.#keep(change.db, change.now, one));
+        });
+    } catch (error) {
+      if (error instanceof Superseded) return false;
+      throw error;
     }
+    this.#told = end;
+    this.#found = [];
+    return true;
   }
 
   async #keep(db: Db, now: number, found: Detected): Promise<NewEvent> {

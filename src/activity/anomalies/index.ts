@@ -21,6 +21,6 @@ export const anomalies = defineModule({
   routes: anomalyRoutes,
   errors: AnomalyErrors,
   states: [anomalyDetector],
-  upkeep: (platform) => detectorOf(platform).look(),
+  upkeep: (platform) => detectorOf(platform).lookInTurn(),
   stop: (platform) => detectorOf(platform).stop(),
 });

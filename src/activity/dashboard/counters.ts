@@ -38,6 +38,8 @@ const PARTS = 16;
 const CELLS_AT_ONCE = 500;
 /** Rows of the ledger counted in one query when catching up. */
 const SLICE = 2000;
+/** Number of committed rows that are kept in memory while earlier ones are read. */
+const MAX_HELD_ROWS = 20_000;
 /** Pause between two slices while no read waits. */
 const PAUSE_MS = 25;
 /** Maximum time of catching up in one run of upkeep, because a stop waits for it. */
@@ -81,6 +83,7 @@ export class CallCounters {
     this.#follower = new LedgerFollower({
       database: platform.database,
       sliceSize: SLICE,
+      maxHeldRows: MAX_HELD_ROWS,
       readStart: async () => {
         this.#cells = emptyParts();
         this.#upto = await this.#firstProgress(platform.database.read);

@@ -25,8 +25,11 @@ const MAX_TILES = 64;
 const RETRY_MS = 5000;
 /** Shortest time between two checkpoints that are signed on request. */
 const ON_DEMAND_MS = 100;
-/** Interval at which an instance checks whether another one still seals. */
-const LOOK_AGAIN_MS = 1000;
+/**
+ * Interval at which an instance checks whether another one still seals. Several times STORE_MS, so that a busy instance
+ * does not lose its turn.
+ */
+const LOOK_AGAIN_MS = 3000;
 /** A background run ends after this time and continues in the next one, so that a stop does not wait for it. */
 const RUN_MS = 1000;
 /** A stop seals as many rows as it can in this time. Other instances, or the next start, seal the rest. */
