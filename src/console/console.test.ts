@@ -20,8 +20,9 @@ describe('GET /console', () => {
       await t.call('GET', '/console', { ...HTML, as: token }),
       await t.call('GET', '/console/agents/agt_x/history', { ...HTML, as: token }),
     ];
-    expect([start.status, screen.status]).toEqual([200, 200]);
-    expect(screen.text).toBe(start.text);
+    const slash = await t.call('GET', '/console/', { ...HTML, as: token });
+    expect([start.status, slash.status, screen.status]).toEqual([200, 200, 200]);
+    expect([slash.text, screen.text]).toEqual([start.text, start.text]);
     const policy = start.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
     expect(policy).toMatch(/script-src https?:\/\/\S+\/console\/assets\/[; ]/);

@@ -48,7 +48,7 @@ export const consoleRoutes = [
   }),
   defineRoute({
     ...page,
-    path: '/console/:path{.+}',
+    path: '/console/:path{.*}',
     summary: 'Screen of the web console',
     params: z.object({ path: z.string() }),
     handle: async (call, platform) => {

@@ -1527,7 +1527,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/console'),
     want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
   },
-  'GET /console/:path{.+}': {
+  'GET /console/:path{.*}': {
     target: fixed('/console/audit'),
     want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
   },

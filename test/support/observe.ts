@@ -181,8 +181,8 @@ function expressionOf(pattern: string): RegExp {
   let found = expressions.get(pattern);
   if (!found) {
     const source = pattern
-      .replace(/[.](?![+])/g, '\\.')
-      .replace(/:[a-z]+(\{[^}]*\})?/gi, (_, rest) => (rest ? '.+' : '[^/]+'));
+      .replace(/[.](?![+*])/g, '\\.')
+      .replace(/:[a-z]+(\{[^}]*\})?/gi, (_, rest) => rest?.slice(1, -1) ?? '[^/]+');
     found = new RegExp(`^${source}$`);
     expressions.set(pattern, found);
   }
