@@ -1,6 +1,6 @@
 import { QueryClient } from '@tanstack/react-query';
 import { LegateClient, LegateError, type User } from 'legate/client';
-import { keepDrafts, takeDrafts } from './drafts.ts';
+import { takeDrafts } from './drafts.ts';
 
 const { dataset } = document.documentElement;
 /** Path of the REST endpoints, without a trailing slash. */
@@ -29,12 +29,14 @@ export const legate = new LegateClient({
 
 const status = (error: unknown): number => (error instanceof LegateError ? error.status : 0);
 
+/** Address of the sign-in page that leads back to this screen. */
+export const signInAgain = (): string =>
+  `${REST}/account/sign-in?returnTo=${encodeURIComponent(location.pathname + location.search)}`;
+
 /** A session that has ended leads to the sign-in page and back; what was typed is there again afterwards. */
 export function onError(error: unknown): void {
   if (status(error) !== 401) return;
-  if (me) keepDrafts(me.id);
-  const here = location.pathname + location.search;
-  location.assign(`${REST}/account/sign-in?returnTo=${encodeURIComponent(here)}`);
+  location.assign(signInAgain());
 }
 
 export const queries = new QueryClient({

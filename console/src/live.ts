@@ -22,7 +22,7 @@ const STALE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^gateway\./, ['gateway', 'changes']],
   [/^(client|grant|consent)\./, ['clients', 'grants']],
   [/^trust\./, ['agents', 'changes']],
-  [/^(user|invite|tenant|issuer|group)\./, ['people']],
+  [/^(user|invite|tenant|issuer|group|session|passkey)\./, ['people']],
 ];
 /** Lists of decisions are not fetched again while they are read: `newDecisions` counts the missing ones. */
 const FOLLOWED = new Set([

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, expect, vi } from 'vitest';
 import { type PagesService, pagesService } from './pages-service.ts';
@@ -215,6 +216,11 @@ export function consoleScene(): ConsoleScene {
         subject: `repo:${role}/shop:*`,
         claims: { environment: HOSTILE },
       });
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    for (const role of ['admin', 'user'] as const)
+      await send(role, 'PUT', `/agents/${of[role]?.agent}/keys`, {
+        jwks: { keys: ['first', HOSTILE].map((kid) => ({ ...publicKey.export({ format: 'jwk' }), kid })) },
+      });
     const { token } = await send('admin', 'POST', `/agents/${of.admin?.agent}/rotate`);
     const rpc = (method: string, params = {}) =>
       send('admin', 'POST', '/gateway/pinned/mcp', { jsonrpc: '2.0', id: 1, method, params }, token);
@@ -261,7 +267,7 @@ export function addressesOf(
     '/agents': ['/agents'],
     '/agents/graph': ['/agents/graph', `/agents/graph?link=${delegation}`],
     '/agents/$id': [`/agents/${agent}`],
-    '/agents/$id/$tab': tabs(`/agents/${agent}`, 'could', 'delegations', 'activity', 'workloads', 'history'),
+    '/agents/$id/$tab': tabs(`/agents/${agent}`, 'could', 'delegations', 'activity', 'workloads', 'keys', 'history'),
     '/audit': ['/audit', '/audit?follow=on'],
     '/audit/$id': [`/audit/${entry}`],
     '/audit/$id/$tab': [`/audit/${entry}/proof`],

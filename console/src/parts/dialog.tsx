@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Preview } from 'legate/client';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { queries } from '../api.ts';
+import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { t } from '../texts/index.ts';
 import { ErrorNotice, Result } from './screen.tsx';
 import { CopyButton, Untrusted, visible } from './text.tsx';
@@ -102,8 +103,14 @@ export function Action(props: ActionProps) {
 }
 
 function ActionDialog(props: ActionProps & { close: () => void }) {
-  const { label, question, preview, run, stale, close, danger, secret, withReason = true } = props;
-  const [reason, setReason] = useState('');
+  const { label, question, preview, run, stale, danger, secret, withReason = true } = props;
+  const draft = `reason ${question}`;
+  const [reason, setReason] = useState(() => draftAt<string>(draft) ?? '');
+  useDraft(draft, reason || undefined);
+  const close = (): void => {
+    dropDraft(draft);
+    props.close();
+  };
   const [typed, setTyped] = useState('');
   const id = useId();
   const consequences = useQuery({

@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { LegateError, type Preview } from 'legate/client';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { queries } from '../api.ts';
+import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { t } from '../texts/index.ts';
 import { Conflict, isConflict } from './conflict.tsx';
 import { Consequences, Dialog, Secret } from './dialog.tsx';
@@ -38,17 +39,32 @@ interface FormProps<N extends string, T> {
 
 /** A button with a form for something new, or for changes to what exists, and what is shown only once. */
 export function FormButton<N extends string, T = undefined>(props: FormProps<N, T>) {
-  const [open, setOpen] = useState(false);
   const { label, primary = !props.edited } = props;
+  const name = draftName(props);
+  // A form that was left with unsent input is open again.
+  const [open, setOpen] = useState(() => draftAt(name) !== undefined);
+  const close = (): void => {
+    dropDraft(name);
+    setOpen(false);
+  };
   return (
     <>
       <button type="button" className={primary ? 'button primary' : 'button'} onClick={() => setOpen(true)}>
         {label}
       </button>
-      {open && <FormDialog {...props} close={() => setOpen(false)} />}
+      {open && <FormDialog {...props} close={close} />}
     </>
   );
 }
+
+/** What a person typed in a form. */
+interface Typed<N extends string> {
+  readonly values: Partial<Values<N>>;
+  readonly reason: string;
+}
+
+const draftName = ({ label, edited }: { label: string; edited?: { readonly id: string } }): string =>
+  `form ${label} ${edited?.id ?? ''}`;
 
 function FormDialog<N extends string, T>(props: FormProps<N, T> & { readonly close: () => void }) {
   const { label, title = label, edited, close } = props;
@@ -61,8 +77,11 @@ function FormDialog<N extends string, T>(props: FormProps<N, T> & { readonly clo
     gcTime: 0,
   });
   // After the change of somebody else, what was typed stays.
-  const [typed, setTyped] = useState<Partial<Values<N>>>({});
+  const name = draftName(props);
+  const [typed, setTyped] = useState((): Typed<N> => draftAt<Typed<N>>(name) ?? { values: {}, reason: '' });
   const [secret, setSecret] = useState<string>();
+  const isTyped = Object.keys(typed.values).length > 0 || typed.reason !== '';
+  useDraft(name, isTyped && secret === undefined ? typed : undefined);
   if (secret !== undefined) return <Secret value={secret} close={close} />;
   const fields = (of: T) => (
     <Fields
@@ -90,20 +109,19 @@ function Fields<N extends string, T>({
   stale,
   secret,
   of,
-  typed,
+  typed: { values: typed, reason },
   type,
   show,
   again,
   close,
 }: FormProps<N, T> & {
   readonly of: T;
-  readonly typed: Partial<Values<N>>;
-  readonly type: (values: Partial<Values<N>>) => void;
+  readonly typed: Typed<N>;
+  readonly type: (typed: Typed<N>) => void;
   readonly show: (secret: string) => void;
   readonly again: () => Promise<void>;
   readonly close: () => void;
 }) {
-  const [reason, setReason] = useState('');
   const form = useRef<HTMLFormElement>(null);
   const base = edited?.values(of);
   const currentOf = ({ name, options, initial = options?.[0]?.[0] ?? '' }: Input<N>): string =>
@@ -140,7 +158,7 @@ function Fields<N extends string, T>({
   };
   const set = ({ name, sets }: Input<N>, value: string): void => {
     setWrong(new Map());
-    type({ ...typed, ...sets?.(value, values), [name]: value } as Partial<Values<N>>);
+    type({ values: { ...typed, ...sets?.(value, values), [name]: value } as Partial<Values<N>>, reason });
     consequences.reset();
     send.reset();
   };
@@ -159,7 +177,7 @@ function Fields<N extends string, T>({
         <Control
           input={{ name: 'reason', label: t.reasonOptional, optional: true, maxLength: 500 }}
           value={reason}
-          onChange={setReason}
+          onChange={(value) => type({ values: typed, reason: value })}
         />
       )}
       {consequences.data && takes(consequences.data) && <Consequences of={consequences.data} />}

@@ -1,7 +1,7 @@
 import { Link, useRouterState } from '@tanstack/react-router';
 import { LegateError } from 'legate/client';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { asCurl, BRAND } from '../api.ts';
+import { asCurl, BRAND, signInAgain } from '../api.ts';
 import { t } from '../texts/index.ts';
 import { CopyText, Untrusted, visible } from './text.tsx';
 
@@ -140,6 +140,11 @@ export function ErrorNotice({ error, retry }: { error: Error; retry?: () => void
       <p>{(code && (t.errors as Record<string, string>)[code]) ?? error.message}</p>
       <div className="actions">
         {code && <code>{code}</code>}
+        {code === 'REAUTHENTICATION_REQUIRED' && (
+          <a className="button primary" href={signInAgain()}>
+            {t.signInAgain}
+          </a>
+        )}
         {retry && (
           <button type="button" className="button" onClick={retry}>
             {t.retry}

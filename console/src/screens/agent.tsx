@@ -12,6 +12,7 @@ import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { Versions } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
 import { EditAgent } from './agent-forms.tsx';
+import { Keys } from './agent-keys.tsx';
 import { Could } from './could.tsx';
 import { PermissionEditor } from './permission-editor.tsx';
 import { Workloads } from './workloads.tsx';
@@ -33,6 +34,7 @@ export function AgentScreen() {
     delegations: Delegated,
     activity: Activity,
     workloads: Workloads,
+    keys: Keys,
     history: Past,
   }[tab];
   if (!body) return <NotFound />;
@@ -48,6 +50,7 @@ export function AgentScreen() {
           [`/agents/${id}/delegations`, t.nav.delegations],
           [`/agents/${id}/activity`, t.activity],
           [`/agents/${id}/workloads`, t.workloads],
+          [`/agents/${id}/keys`, t.publicKeys],
           [`/agents/${id}/history`, t.history],
         ]}
       />

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type Approval, LegateError } from 'legate/client';
 import { useEffect, useRef, useState } from 'react';
 import { legate, queries, rights, serverNow } from '../api.ts';
-import { returnedDraft, useDraft } from '../drafts.ts';
+import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { AgentLink, Field, Select, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { pathsOf } from '../parts/paths.ts';
 import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
@@ -236,7 +236,7 @@ function Compared({ of }: { of: Comparison | undefined }) {
 function Decide({ approval, place, late }: { approval: Approval; place: number; late: () => void }) {
   const [armed, setArmed] = useState(false);
   const [seen, setSeen] = useState(false);
-  const [note, setNote] = useState(() => returnedDraft<string>(approval.id) ?? '');
+  const [note, setNote] = useState(() => draftAt<string>(approval.id) ?? '');
   useDraft(approval.id, note || undefined);
   const end = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
@@ -253,8 +253,11 @@ function Decide({ approval, place, late }: { approval: Approval; place: number; 
   const decide = useMutation({
     mutationFn: (verb: 'approve' | 'deny') =>
       legate.approvals[verb](approval.id, note.trim() === '' ? {} : { note: note.trim() }),
+    onSuccess: () => dropDraft(approval.id),
     onError: (error) => {
-      if (error instanceof LegateError && error.status === 409) late();
+      if (!(error instanceof LegateError) || error.status !== 409) return;
+      dropDraft(approval.id);
+      late();
     },
     onSettled: () => {
       for (const key of ['approvals', 'dashboard']) void queries.invalidateQueries({ queryKey: [key] });

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useId, useMemo, useState } from 'react';
 import { legate } from '../api.ts';
+import { draftAt, useDraft } from '../drafts.ts';
 import { download } from '../parts/fixture.ts';
 import { AgentLink } from '../parts/hooks.tsx';
 import { ErrorNotice, Section } from '../parts/screen.tsx';
@@ -23,11 +24,21 @@ interface Outcome {
 
 const BATCH = 100;
 
+interface Unsaved {
+  readonly file: FixtureFile;
+  readonly name: string;
+}
+
 /** Tests of a file for `legate test`, run as dry runs with the agents of this service. */
 export function FixtureTests({ asked }: { asked: Test | undefined }) {
   const id = useId();
-  const [file, setFile] = useState<FixtureFile>();
-  const [name, setName] = useState('permissions.test.json');
+  const [returned] = useState(() => draftAt<Unsaved>('tests'));
+  const [file, setFile] = useState(returned?.file);
+  const [name, setName] = useState(returned?.name ?? 'permissions.test.json');
+  useDraft(
+    'tests',
+    useMemo((): Unsaved | undefined => file && { file, name }, [file, name]),
+  );
   const [problems, setProblems] = useState<readonly string[]>([]);
   const run = useMutation({ mutationFn: runAll });
   const change = (next: FixtureFile | undefined): void => {

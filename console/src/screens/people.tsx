@@ -11,8 +11,8 @@ import { t } from '../texts/index.ts';
 import { Issuers } from './issuers.tsx';
 import { TenantForm, Tenants } from './tenants.tsx';
 
-const ROLES = ['user', 'auditor', 'admin'] as const;
-type Role = (typeof ROLES)[number];
+export const ROLES = ['user', 'auditor', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
 
 export function People() {
   const tab = useParam('tab');
@@ -96,18 +96,8 @@ function Users() {
 }
 
 export function UserActions({ user }: { user: User }) {
-  const other = user.role === 'user' ? 'auditor' : 'user';
   return (
     <div className="actions">
-      {user.id !== rights.me.id && (
-        <Action
-          label={t.makeRole[other]}
-          question={t.roleQuestion(nameOf(user), t.roles[other])}
-          preview={() => legate.users.update(user.id, { role: other }, { preview: true })}
-          run={(reason) => legate.users.update(user.id, { role: other, reason })}
-          stale={['people', 'changes']}
-        />
-      )}
       {user.id !== rights.me.id &&
         (user.status === 'suspended' ? (
           <Action

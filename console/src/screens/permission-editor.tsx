@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Agent, Permission } from 'legate/client';
 import { useCallback, useMemo, useState } from 'react';
 import { legate, queries, rights } from '../api.ts';
-import { returnedDraft, useDraft } from '../drafts.ts';
+import { draftAt, useDraft } from '../drafts.ts';
 import { Conflict, isConflict } from '../parts/conflict.tsx';
 import { Consequences, Dialog } from '../parts/dialog.tsx';
 import { Field, useAddress, useKept } from '../parts/hooks.tsx';
@@ -71,28 +71,29 @@ interface Unsent {
   readonly typed?: string | undefined;
   /** Time of the version of the agent from which it was made. */
   readonly since: string;
+  /** What a link brought. It is added once, even if its address is loaded again. */
+  readonly brought?: string | undefined;
 }
 
 function Editor({ agent: latest }: { agent: Agent }) {
   const [{ add, actions = '' }, setAddress] = useAddress();
   // Links from decisions and approvals bring the narrowest permission that would have allowed the call.
-  const [returned] = useState(() => returnedDraft<Unsent>('permissions'));
+  const [returned] = useState(() => draftAt<Unsent>('permissions'));
+  const brought = add && `${add} ${actions}`;
+  const added = add && brought !== returned?.brought ? [draftOf({ resource: add, actions: actions.split(' ') })] : [];
   /** The version from which the draft was made. Later versions do not overwrite the input. */
   const [agent, setAgent] = useState(latest);
   const [since, setSince] = useState(returned?.since ?? latest.updatedAt);
   const [changed, setChanged] = useState(returned !== undefined || add !== undefined);
-  const [drafts, setDrafts] = useState<readonly Draft[]>(
-    () =>
-      returned?.drafts ?? [
-        ...agent.permissions.map(draftOf),
-        ...(add ? [draftOf({ resource: add, actions: actions.split(' ') })] : []),
-      ],
-  );
+  const [drafts, setDrafts] = useState<readonly Draft[]>(() => [
+    ...(returned?.drafts ?? agent.permissions.map(draftOf)),
+    ...added,
+  ]);
   /** The typed JSON while it differs from the fields. */
-  const [typed, setTyped] = useState<string | undefined>(returned?.typed);
+  const [typed, setTyped] = useState<string | undefined>(added.length > 0 ? undefined : returned?.typed);
   const unsent = useMemo(
-    (): Unsent | undefined => (changed ? { drafts, typed, since } : undefined),
-    [changed, drafts, typed, since],
+    (): Unsent | undefined => (changed ? { drafts, typed, since, brought } : undefined),
+    [changed, drafts, typed, since, brought],
   );
   useDraft('permissions', unsent);
   const [problems, setProblems] = useState<readonly Problem[]>([]);
@@ -195,6 +196,18 @@ function Editor({ agent: latest }: { agent: Agent }) {
             >
               {t.addEntry}
             </button>
+            {changed && (
+              <button
+                type="button"
+                className="button"
+                onClick={() => {
+                  begin(latest);
+                  setAddress({ add: undefined, actions: undefined });
+                }}
+              >
+                {t.discardChanges}
+              </button>
+            )}
             <button type="button" className="button primary" onClick={() => void review()}>
               {t.reviewChanges}
             </button>

@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { Permission } from 'legate/client';
 import { useState } from 'react';
 import { asCurl, legate } from '../api.ts';
+import { draftAt, useDraft } from '../drafts.ts';
 import { AgentLink, Field, useAddress, useAgentChoices, useKept } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
@@ -11,10 +12,35 @@ import { Trace } from './entry.tsx';
 import type { FixtureFile } from './fixture-read.ts';
 import { FixtureTests } from './fixture-tests.tsx';
 
+/** Longer texts stay out of the address, because servers limit its length. */
+const MAX_IN_ADDRESS = 2000;
+
+/** Texts in the address, or as a draft if they are too long for it. */
+function useLongTexts<N extends string>(
+  names: readonly N[],
+): [Readonly<Record<N, string>>, (name: N, text: string) => void] {
+  const [address, setAddress] = useAddress();
+  const [long, setLong] = useState((): Partial<Record<N, string>> => {
+    const drafts = draftAt<Record<N, string>>('question');
+    return drafts && names.every((name) => !address[name]) ? drafts : {};
+  });
+  useDraft('question', Object.keys(long).length > 0 ? long : undefined);
+  const texts = Object.fromEntries(names.map((name) => [name, long[name] ?? address[name] ?? ''])) as Record<N, string>;
+  return [
+    texts,
+    (name, text) => {
+      const { [name]: _, ...others } = long;
+      const isLong = text.length > MAX_IN_ADDRESS;
+      setLong((isLong ? { ...others, [name]: text } : others) as typeof long);
+      setAddress({ [name]: isLong ? undefined : text });
+    },
+  ];
+}
+
 /** Asks a question as a dry run: nothing is recorded or counted. */
 export function Playground() {
-  const [{ agentId = '', action = '', resource = '', args = '', ip = '', at = '', draft = '' }, setAddress] =
-    useAddress();
+  const [{ agentId = '', action = '', resource = '', ip = '', at = '' }, setAddress] = useAddress();
+  const [{ args, draft }, setText] = useLongTexts(['args', 'draft']);
   const [problem, setProblem] = useState<string>();
   const agents = useAgentChoices();
   const question = (): Parameters<typeof legate.authorize>[0] => ({
@@ -80,7 +106,7 @@ export function Playground() {
           {input(t.resource, 'resource', resource)}
         </div>
         <Field label={t.argumentsJson}>
-          {(id) => <textarea id={id} value={args} onChange={(e) => setAddress({ args: e.target.value })} />}
+          {(id) => <textarea id={id} value={args} onChange={(e) => setText('args', e.target.value)} />}
         </Field>
         <details open={ip !== '' || at !== '' || draft !== ''}>
           <summary>{t.circumstances}</summary>
@@ -103,7 +129,7 @@ export function Playground() {
               </Field>
             </div>
             <Field label={t.draftPermissions} hint={t.draftHint}>
-              {(id) => <textarea id={id} value={draft} onChange={(e) => setAddress({ draft: e.target.value })} />}
+              {(id) => <textarea id={id} value={draft} onChange={(e) => setText('draft', e.target.value)} />}
             </Field>
           </div>
         </details>

@@ -1,14 +1,15 @@
 import { useNavigate } from '@tanstack/react-router';
-import type { User } from 'legate/client';
+import type { Session, User } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { FormButton } from '../parts/form.tsx';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import type { Values } from '../parts/input.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
-import { formatNumber, Id, Status, Time, Untrusted } from '../parts/text.tsx';
+import { formatNumber, formatTime, Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
-import { nameOf, UserActions } from './people.tsx';
+import { nameOf, ROLES, type Role, UserActions } from './people.tsx';
 
 /** One person: the account, the agents and, for administrators, the sessions. */
 export function UserScreen() {
@@ -35,6 +36,7 @@ export function UserScreen() {
           <>
             <UserForm user={one} />
             <UserActions user={one} />
+            {one.id !== rights.me.id && <ResetSecondFactor user={one} />}
             {one.id !== rights.me.id && <ErasePerson user={one} />}
           </>
         )
@@ -108,8 +110,28 @@ export function UserScreen() {
                     {
                       label: t.browser,
                       cell: (s) => (
-                        <Untrusted>{[s.device?.browser, s.device?.os].filter(Boolean).join(', ') || '–'}</Untrusted>
+                        <>
+                          <Untrusted>{deviceOf(s) || '–'}</Untrusted>{' '}
+                          {s.current && <span className="tag">{t.thisSession}</span>}
+                        </>
                       ),
+                    },
+                    {
+                      label: t.change,
+                      cell: (s) =>
+                        // The account page ends this one, with a sign-out.
+                        !s.current && (
+                          <Action
+                            danger
+                            label={t.endSession}
+                            question={t.endSessionQuestion(
+                              [deviceOf(s), s.ipAddress, formatTime(s.createdAt)].filter(Boolean).join(', '),
+                            )}
+                            text={t.endSessionText}
+                            run={(reason) => legate.users.sessions.revoke(id, s.id, { reason })}
+                            stale={['people']}
+                          />
+                        ),
                     },
                   ]}
                 />
@@ -122,23 +144,43 @@ export function UserScreen() {
   );
 }
 
+const deviceOf = ({ device }: Session): string => [device?.browser, device?.os].filter(Boolean).join(', ');
+
+const ResetSecondFactor = ({ user }: { user: User }) => (
+  <Action
+    danger
+    label={t.resetSecondFactor}
+    question={t.resetSecondFactorQuestion(nameOf(user))}
+    text={t.resetSecondFactorText}
+    run={(reason) => legate.users.secondFactor.delete(user.id, { reason }, { ifMatch: user })}
+    stale={['people', 'changes']}
+  />
+);
+
+type Field = 'name' | 'role' | 'tenantId';
+
 /** If there is more than one page of tenants, they are chosen by id. */
 function UserForm({ user }: { user: User }) {
   const tenants = useKept(
     ['people', 'tenants', 'choices'],
     async () => (await legate.tenants.list({ limit: 200 }).page()).items,
   );
-  const fieldsOf = ({ name, tenantId }: Readonly<Record<'name' | 'tenantId', string>>, of: User) => ({
+  const fieldsOf = ({ name, role, tenantId }: Values<Field>, of: User) => ({
     ...(name !== (of.name ?? '') && { name }),
+    ...(role !== of.role && { role: role as Role }),
     ...(tenantId !== (of.tenantId ?? '') && { tenantId: tenantId || null }),
   });
   return (
-    <FormButton<'name' | 'tenantId', User>
+    <FormButton<Field, User>
       label={t.edit}
       title={t.editOf(nameOf(user))}
       stale={['people', 'agents', 'delegations', 'names', 'changes']}
       inputs={[
         { name: 'name', label: t.name, optional: user.name === null, maxLength: 200 },
+        // Nobody changes their own role.
+        ...(user.id === rights.me.id
+          ? []
+          : [{ name: 'role' as const, label: t.role, options: ROLES.map((role) => [role, t.roles[role]] as const) }]),
         {
           name: 'tenantId',
           label: t.tenant,
@@ -151,7 +193,7 @@ function UserForm({ user }: { user: User }) {
         id: user.id,
         type: 'user.updated',
         load: () => legate.users.get(user.id),
-        values: (u) => ({ name: u.name ?? '', tenantId: u.tenantId ?? '' }),
+        values: (u) => ({ name: u.name ?? '', role: u.role, tenantId: u.tenantId ?? '' }),
       }}
       preview={(values, of) => legate.users.update(of.id, fieldsOf(values, of), { preview: true })}
       run={(values, of, reason) => legate.users.update(of.id, { ...fieldsOf(values, of), reason }, { ifMatch: of })}

@@ -1,4 +1,5 @@
 import { actsDe } from './acts-de.ts';
+import { credentialsDe } from './credentials-de.ts';
 import { editDe } from './edit-de.ts';
 import type { Texts } from './en.ts';
 import { erasureDe } from './erasure-de.ts';
@@ -9,6 +10,7 @@ import { sealDe } from './seal-de.ts';
 
 export const de: Texts = {
   ...actsDe,
+  ...credentialsDe,
   ...editDe,
   ...erasureDe,
   ...frameDe,
@@ -103,6 +105,7 @@ export const de: Texts = {
   requireApproval: 'Jeder Aufruf braucht die Freigabe eines Menschen',
   addEntry: 'Berechtigung hinzufügen',
   reviewChanges: 'Änderungen prüfen',
+  discardChanges: 'Änderungen verwerfen',
   savePermissions: 'Berechtigungen speichern',
   jsonInvalid: 'Das ist kein gültiges JSON.',
   changedElsewhere:
@@ -257,7 +260,6 @@ export const de: Texts = {
   wants: (name, action, resource) => `${name} bittet um: ${action} ${resource}`,
   migrations: (applied, pending) => `${applied} Migrationen ausgeführt, ${pending} ausstehend`,
   days: (n) => `${n} Tage`,
-  roleQuestion: (name, role) => `${name} die Rolle ${role} geben?`,
   endSessionsQuestion: (name) => `Alle Sitzungen von ${name} beenden?`,
   withdrawQuestion: (email) => `Einladung an ${email} zurückziehen?`,
   removeQuestion: (name) => `${name} löschen?`,
@@ -280,7 +282,6 @@ export const de: Texts = {
   live: { connecting: 'Verbindet', live: 'Live', catching: 'Holt auf', retrying: 'Verbindet neu', offline: 'Offline' },
   themes: { system: 'Systemeinstellung', light: 'Hell', dark: 'Dunkel' },
   roles: { user: 'Benutzer', admin: 'Administrator', auditor: 'Prüfer' },
-  makeRole: { user: 'Zum Benutzer machen', auditor: 'Zum Prüfer machen' },
   types: { autonomous: 'Eigenständig', delegated: 'Beauftragt', service: 'Dienst' },
   spans: { '24h': 'Letzte 24 Stunden', '7d': 'Letzte 7 Tage', '30d': 'Letzte 30 Tage' },
   sorts: {
@@ -377,6 +378,8 @@ export const de: Texts = {
   windows: { hour: 'Stunde', day: 'Tag', month: 'Monat' },
   exceeds: { notify: 'Melden', deny: 'Ablehnen' },
   errors: {
+    REAUTHENTICATION_REQUIRED:
+      'Dafür muss die Anmeldung weniger als 15 Minuten her sein. Ihre Eingaben bleiben erhalten.',
     FORBIDDEN: 'Das dürfen Sie nicht sehen oder tun.',
     NOT_FOUND: 'Das existiert nicht oder gehört Ihnen nicht.',
     NETWORK_ERROR: 'Der Dienst ist nicht erreichbar.',

@@ -1,4 +1,5 @@
 import { actsEn } from './acts-en.ts';
+import { credentialsEn } from './credentials-en.ts';
 import { editEn } from './edit-en.ts';
 import { erasureEn } from './erasure-en.ts';
 import { federationEn } from './federation-en.ts';
@@ -9,6 +10,7 @@ import { sealEn } from './seal-en.ts';
 /** All texts of the console in English. German has the type of this catalogue. */
 export const en = {
   ...actsEn,
+  ...credentialsEn,
   ...editEn,
   ...erasureEn,
   ...frameEn,
@@ -103,6 +105,7 @@ export const en = {
   requireApproval: 'Each call needs the approval of a person',
   addEntry: 'Add permission',
   reviewChanges: 'Review changes',
+  discardChanges: 'Discard changes',
   savePermissions: 'Save permissions',
   jsonInvalid: 'This is not valid JSON.',
   changedElsewhere: 'Someone else has changed this agent in the meantime. Load it again; your draft is then lost.',
@@ -256,7 +259,6 @@ export const en = {
   wants: (name: string, action: string, resource: string) => `${name} asks to ${action} ${resource}`,
   migrations: (applied: number, pending: number) => `${applied} migrations applied, ${pending} pending`,
   days: (n: string) => `${n} days`,
-  roleQuestion: (name: string, role: string) => `Change the role of ${name} to ${role}?`,
   endSessionsQuestion: (name: string) => `End all sessions of ${name}?`,
   withdrawQuestion: (email: string) => `Withdraw the invitation of ${email}?`,
   removeQuestion: (name: string) => `Delete ${name}?`,
@@ -285,7 +287,6 @@ export const en = {
   },
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   roles: { user: 'User', admin: 'Administrator', auditor: 'Auditor' },
-  makeRole: { user: 'Make user', auditor: 'Make auditor' },
   types: { autonomous: 'Autonomous', delegated: 'Delegated', service: 'Service' },
   spans: { '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days' },
   sorts: {
@@ -383,6 +384,7 @@ export const en = {
   exceeds: { notify: 'Notify', deny: 'Refuse' },
   errors: {
     FORBIDDEN: 'You may not see or do this.',
+    REAUTHENTICATION_REQUIRED: 'This needs a sign-in within the last 15 minutes. What you entered stays.',
     NOT_FOUND: 'This does not exist, or it is not yours.',
     NETWORK_ERROR: 'The service cannot be reached.',
     TIMEOUT: 'The service did not answer in time.',
