@@ -2,6 +2,8 @@
 const KEYS = {
   agent: 'agentId',
   owner: 'ownerId',
+  user: 'userId',
+  tenant: 'tenantId',
   result: 'result',
   reason: 'reason',
   action: 'action',
@@ -20,6 +22,24 @@ export interface ParsedFilter {
   readonly unknown: readonly string[];
 }
 
+/** A value in quotes may have any characters; in front of a quote and of a backslash in it stands a backslash. */
+const WORD = /(-?)(\w+):(?:"((?:\\.|[^"\\])*)"(?=\s|$)|(\S*))|\S+/gs;
+
+interface Word {
+  readonly text: string;
+  readonly minus: boolean;
+  readonly key?: string | undefined;
+  readonly value?: string | undefined;
+}
+
+const wordsOf = (text: string): Word[] =>
+  [...text.matchAll(WORD)].map(([word, minus, key, quoted, plain]) => ({
+    text: word,
+    minus: minus === '-',
+    key,
+    value: quoted?.replaceAll(/\\(.)/gs, '$1') ?? plain,
+  }));
+
 /**
  * Reads `agent:agt_x -result:allowed resource:"db:a b"`. A minus excludes what the filter would select. Times
  * (`since:2026-11-01`) can occur once and cannot be excluded.
@@ -27,9 +47,8 @@ export interface ParsedFilter {
 export function parseFilter(text: string): ParsedFilter {
   const query: Record<string, string[]> = {};
   const unknown: string[] = [];
-  for (const [word, minus, key, quoted, plain] of text.matchAll(/(-?)(?:(\w+):(?:"([^"]*)"|(\S*)))|\S+/g)) {
+  for (const { text: word, minus, key, value } of wordsOf(text)) {
     const name = key && Object.hasOwn(KEYS, key) ? KEYS[key as keyof typeof KEYS] : undefined;
-    const value = quoted ?? plain;
     const time = name === 'since' || name === 'until';
     if (!name || !value || (time && (minus || Number.isNaN(Date.parse(value))))) unknown.push(word);
     else if (time) query[name] = [new Date(value).toISOString()];
@@ -42,14 +61,20 @@ export function parseFilter(text: string): ParsedFilter {
 export const filterText = (query: Readonly<Record<string, readonly string[]>>): string =>
   Object.entries(query)
     .flatMap(([name, values]) => {
-      const minus = name.startsWith('not.');
-      const key = FILTER_KEYS.find((one) => KEYS[one as keyof typeof KEYS] === (minus ? name.slice(4) : name)) ?? name;
-      return values.map((value) => ({ key, value, minus }));
+      const exclude = name.startsWith('not.');
+      const key =
+        FILTER_KEYS.find((one) => KEYS[one as keyof typeof KEYS] === (exclude ? name.slice(4) : name)) ?? name;
+      return values.map((value) => wordOf(key, value, exclude));
     })
-    .reduce((text, { key, value, minus }) => withFilter(text, key, value, minus), '');
+    .join(' ');
 
-/** Adds a filter to the text unless it is already there. */
+/** Adds a filter to the text unless it is already there, in place of its opposite. */
 export function withFilter(text: string, key: string, value: string, exclude = false): string {
-  const part = `${exclude ? '-' : ''}${key}:${/\s/.test(value) ? `"${value}"` : value}`;
-  return text.split(' ').includes(part) ? text : `${text} ${part}`.trim();
+  const same = wordsOf(text).filter((word) => word.key === key && word.value === value);
+  if (same.some(({ minus }) => minus === exclude)) return text;
+  const others = wordsOf(text).filter((word) => word.key !== key || word.value !== value);
+  return [...others.map((word) => word.text), wordOf(key, value, exclude)].join(' ');
 }
+
+const wordOf = (key: string, value: string, exclude: boolean): string =>
+  `${exclude ? '-' : ''}${key}:${/^"|\s/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value}`;

@@ -66,17 +66,24 @@ export const permissionOf = ({ resource, actions, cap, ips, patterns, approval, 
 const conditions = (draft: Draft): string => JSON.stringify(permissionOf(draft).constraints ?? {});
 const isFree = (draft: Draft): boolean => conditions(draft) === '{}';
 
-/** Returns warnings about probable mistakes in an entry. */
+/**
+ * Returns warnings about probable mistakes in an entry. `voided` and `duplicate` are complete for what entries allow
+ * without conditions: several of them may cover the actions together.
+ */
 export function lint(draft: Draft, all: readonly Draft[]): (keyof typeof t.lints)[] {
   const found: (keyof typeof t.lints)[] = [];
   if (draft.resource === '*' && draft.actions.includes('*') && isFree(draft)) found.push('everything');
   if (draft.cap !== '' && Number(draft.cap) === 0) found.push('capZero');
   if (draft.resource === '' || draft.actions.length === 0) return found;
-  const others = all.filter(
-    (d) => d !== draft && covers(d.resource, draft.resource) && coversActions(d.actions, draft.actions),
-  );
-  if (others.some((d) => isFree(d) && !isFree(draft))) found.push('voided');
-  else if (others.some((d) => isFree(d) || conditions(d) === conditions(draft))) found.push('duplicate');
+  const others = all.filter((d) => d !== draft && covers(d.resource, draft.resource));
+  const free = others.filter(isFree).flatMap((d) => d.actions);
+  const isAllowedAnyway = coversActions(free, draft.actions);
+  if (isAllowedAnyway && !isFree(draft)) found.push('voided');
+  else if (
+    isAllowedAnyway ||
+    others.some((d) => coversActions(d.actions, draft.actions) && conditions(d) === conditions(draft))
+  )
+    found.push('duplicate');
   return found;
 }
 

@@ -116,8 +116,8 @@ export const actsDe: typeof actsEn = {
   lints: {
     everything: 'Diese Berechtigung erlaubt jede Aktion auf jeder Ressource.',
     capZero: 'Eine Grenze von 0 erlaubt keinen Aufruf.',
-    voided: 'Eine andere Berechtigung ohne Bedingungen hebt diese Bedingungen auf.',
-    duplicate: 'Eine andere Berechtigung hat dieselbe Ressource und dieselben Aktionen.',
+    voided: 'Andere Berechtigungen ohne Bedingungen heben diese Bedingungen auf.',
+    duplicate: 'Andere Berechtigungen mit denselben Bedingungen decken diese schon ab.',
   },
   says: {
     cap: (n) => `höchstens ${n} Aufrufe pro Stunde`,

@@ -109,8 +109,8 @@ export const actsEn = {
   lints: {
     everything: 'This permission allows every action on every resource.',
     capZero: 'A limit of 0 never allows a call.',
-    voided: 'Another permission without conditions makes these conditions ineffective.',
-    duplicate: 'Another permission has the same resource and actions.',
+    voided: 'Other permissions without conditions make these conditions ineffective.',
+    duplicate: 'Other permissions with the same conditions already cover this one.',
   },
   says: {
     cap: (n: number) => `at most ${n} calls per hour`,
