@@ -86,6 +86,8 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          isolate: false,
+          setupFiles: ['test/support/cleanup-processes.ts'],
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },

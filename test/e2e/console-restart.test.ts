@@ -1,14 +1,10 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BUSY_MS, chromiumPath, openChromium } from '../support/chromium.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { chromiumPath, openContext } from '../support/chromium.ts';
 import { scratchFolder, serve } from '../support/cli.ts';
 import { settled, WIDE } from '../support/console-scene.ts';
 
 describe.skipIf(chromiumPath === undefined)('the console over a crash of the service', () => {
-  let browser: Browser;
-  beforeAll(async () => void (browser = await openChromium()));
-  afterAll(() => browser?.close());
-
   it('shows the break, and afterwards every decision once; a draft stays', async () => {
     const cwd = scratchFolder();
     const first = await serve({ cwd });
@@ -33,8 +29,7 @@ describe.skipIf(chromiumPath === undefined)('the console over a crash of the ser
     const decide = (n: number) =>
       send('POST', '/authorize', { agentId: agent.id, action: 'read', resource: `db:${n}` });
 
-    const context = await browser.newContext({ viewport: WIDE });
-    context.setDefaultTimeout(BUSY_MS);
+    const context = await openContext({ viewport: WIDE });
     await context.addCookies([{ name: 'legate_session', value: token, url }]);
     const open = async (path: string): Promise<Page> => {
       const page = await context.newPage();

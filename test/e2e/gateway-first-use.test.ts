@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BUSY_MS, chromiumPath, complaintsOf, openChromium, PHONE } from '../support/chromium.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { BUSY_MS, chromiumPath, complaintsOf, openContext, PHONE } from '../support/chromium.ts';
 import { PROGRAM, root, scratchFolder, serve } from '../support/cli.ts';
 import { connectV2, provider, REDIRECT } from '../support/mcp-clients.ts';
 import type { WebPerson } from '../support/web-person.ts';
@@ -13,8 +13,6 @@ const EMAIL = 'me@example.com';
 const PASSWORD = 'correct horse battery staple';
 const NOTE = 'Water the plants';
 const SERVER = '@modelcontextprotocol/server-filesystem';
-
-let browser: Browser;
 
 /** A folder with notes where npx finds the reference server as an installed package. */
 function folderOfNotes(): string {
@@ -54,11 +52,6 @@ const inBrowser = (context: BrowserContext): Pick<WebPerson, 'decide'> => ({
 });
 
 describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a reference server', () => {
-  beforeAll(async () => {
-    browser = await openChromium();
-  });
-  afterAll(() => browser?.close());
-
   it('with only the printed text, a new user gets to calls that are allowed, refused and approved on a phone', async () => {
     const cwd = folderOfNotes();
     const service = await serve({
@@ -73,8 +66,7 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
     };
     await expect.poll(() => service.output(), { timeout: 60_000 }).toMatch(/filesystem answers, and has \d+ tools\./);
 
-    const desk = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-    desk.setDefaultTimeout(BUSY_MS);
+    const desk = await openContext({ viewport: { width: 1280, height: 800 } });
     const complaints = complaintsOf(desk);
     const page = await desk.newPage();
     await page.goto(printed(/^ *Set-up +(\S+)$/m));
@@ -118,13 +110,12 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
     const [{ text }] = (await client.call('write_file', write)) as [{ text: string }];
     expect(() => readFileSync(written)).toThrow('ENOENT');
     // The phone has no session, so the owner signs in there. The page needs no script.
-    const phone = await browser.newContext({
+    const phone = await openContext({
       viewport: PHONE,
       isMobile: true,
       hasTouch: true,
       javaScriptEnabled: false,
     });
-    phone.setDefaultTimeout(BUSY_MS);
     const approval = await phone.newPage();
     await visit(approval, /http\S+\/account\/approvals\/\w+/.exec(text)?.[0] as string);
     expect(await approval.locator('main').innerText()).toContain(written);

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BUSY_MS, chromiumPath, openChromium } from '../support/chromium.ts';
+import { chromiumPath, openContext } from '../support/chromium.ts';
 import { legate, PROGRAM, root, run, scratchFolder, serve } from '../support/cli.ts';
 import { connectV1, connectV2, provider } from '../support/mcp-clients.ts';
 import { freePort, type Running } from '../support/process.ts';
@@ -121,30 +121,24 @@ describe('examples/mcp-server, by its README', () => {
 
   it.skipIf(chromiumPath === undefined)('in Chromium: sign up, allow, and the terminal continues', async () => {
     const { running, url } = await startExample();
-    const browser = await openChromium();
-    try {
-      const page = await (await browser.newContext({ locale: 'en-US' })).newPage();
-      page.setDefaultTimeout(BUSY_MS);
-      const done = await withLogin([process.execPath, example('client.mjs'), url, 'whoami'], async (address) => {
-        await page.goto(address);
-        await page
-          .getByRole('link', { name: /sign up|create/i })
-          .first()
-          .click();
-        await page.getByLabel(/e-mail/i).fill('ada@example.com');
-        await page
-          .getByLabel(/password/i)
-          .first()
-          .fill('correct horse battery staple');
-        await page.locator('form[method=post] button').last().click();
-        await page.getByRole('button', { name: /^allow/i }).click();
-        await page.getByText('back to the terminal').waitFor();
-      });
-      expect(done.code, done.output).toBe(0);
-      expect(done.output).toMatch(/\{"agentId":"agt_\w{26}","userId":"usr_\w{26}"\}/);
-    } finally {
-      await browser.close();
-    }
+    const page = await (await openContext({ locale: 'en-US' })).newPage();
+    const done = await withLogin([process.execPath, example('client.mjs'), url, 'whoami'], async (address) => {
+      await page.goto(address);
+      await page
+        .getByRole('link', { name: /sign up|create/i })
+        .first()
+        .click();
+      await page.getByLabel(/e-mail/i).fill('ada@example.com');
+      await page
+        .getByLabel(/password/i)
+        .first()
+        .fill('correct horse battery staple');
+      await page.locator('form[method=post] button').last().click();
+      await page.getByRole('button', { name: /^allow/i }).click();
+      await page.getByText('back to the terminal').waitFor();
+    });
+    expect(done.code, done.output).toBe(0);
+    expect(done.output).toMatch(/\{"agentId":"agt_\w{26}","userId":"usr_\w{26}"\}/);
     expect(await running.stop()).toBe(0);
   });
 

@@ -1,8 +1,9 @@
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { afterThisFile } from './at-end.ts';
 
 /** Chromium or a similar browser on the PATH. undefined if there is none; its tests are then reported as not run. */
 export const chromiumPath: string | undefined = (process.env['PATH'] ?? '')
@@ -22,6 +23,20 @@ export const openChromium = (): Promise<Browser> =>
     executablePath: chromiumPath as string,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
+
+let shared: Promise<Browser> | undefined;
+
+/**
+ * Opens a context in the browser of this worker. Test files share it, because starting a browser takes longer than many
+ * of them use it. The context is closed after the last test of the file.
+ */
+export async function openContext(options: BrowserContextOptions): Promise<BrowserContext> {
+  if (!(await shared)?.isConnected()) shared = openChromium();
+  const context = await ((await shared) as Browser).newContext(options);
+  context.setDefaultTimeout(BUSY_MS);
+  afterThisFile(() => context.close());
+  return context;
+}
 
 /** Time that a page may take for one step. It is long, because the machine may be busy. */
 export const BUSY_MS = 100_000;

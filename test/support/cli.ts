@@ -2,22 +2,17 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterEach } from 'vitest';
+import { afterThisTest } from './at-end.ts';
 import { type Running, startProcess } from './process.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 /** The built program, as package.json names it. */
 export const PROGRAM = join(root, 'dist/cli.js');
 
-const atEnd: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of atEnd.splice(0).reverse()) await end();
-});
-
 /** An empty folder, deleted after the test. */
 export function scratchFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'legate-e2e-'));
-  atEnd.push(() => rmSync(dir, { recursive: true, force: true }));
+  afterThisTest(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }
 
@@ -64,6 +59,6 @@ export async function serve(options: {
   command?: readonly [string, ...string[]];
 }): Promise<Running> {
   const running = await startProcess(options.command ?? [process.execPath, PROGRAM, 'serve'], options);
-  atEnd.push(() => running.process.exitCode === null && running.process.signalCode === null && running.stop());
+  afterThisTest(() => running.process.exitCode === null && running.process.signalCode === null && running.stop());
   return running;
 }

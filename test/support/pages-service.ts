@@ -1,11 +1,11 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { type Listening, listen } from '../../src/http/node.ts';
 import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { Mail } from '../../src/operations/mail/index.ts';
 import { createLegate, type Legate, type LegateInput } from '../../src/service.ts';
-import { BUSY_MS, complaintsOf, openChromium, PHONE } from './chromium.ts';
+import { complaintsOf, openContext, PHONE } from './chromium.ts';
 import { freePort } from './process.ts';
 import { newTestDatabase } from './service.ts';
 
@@ -16,16 +16,13 @@ export interface PagesService {
   readonly legate: Legate;
   readonly mails: Mail[];
   /** Opens a window of phone size, by default without scripts. */
-  open(
-    options?: Parameters<Browser['newContext']>[0],
-  ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }>;
+  open(options?: BrowserContextOptions): Promise<{ page: Page; context: BrowserContext; complaints: string[] }>;
 }
 
 /** Starts it before the tests of the calling `describe` and ends it after them. */
 export function pagesService(config: LegateInput = {}): PagesService {
   let legate: Legate;
   let server: Listening;
-  let browser: Browser;
   let url = '';
   const mails: Mail[] = [];
   const closers: (() => Promise<void>)[] = [];
@@ -46,10 +43,8 @@ export function pagesService(config: LegateInput = {}): PagesService {
       { clock: systemClock, printMail: (mail) => void mails.push(mail) },
     );
     server = await listen(legate, { port, host: '127.0.0.1' });
-    browser = await openChromium();
   });
   afterAll(async () => {
-    await browser?.close();
     await server?.stop(100);
     await legate?.close();
     for (const close of closers) await close();
@@ -66,8 +61,7 @@ export function pagesService(config: LegateInput = {}): PagesService {
     },
     mails,
     async open(options = {}) {
-      const context = await browser.newContext({ viewport: PHONE, javaScriptEnabled: false, ...options });
-      context.setDefaultTimeout(BUSY_MS);
+      const context = await openContext({ viewport: PHONE, javaScriptEnabled: false, ...options });
       const complaints = complaintsOf(context);
       return { context, complaints, page: await context.newPage() };
     },

@@ -134,7 +134,8 @@ export async function startPostgres(): Promise<TestPostgres> {
     return endPostgres(running);
   };
   // An interrupted test run must not leave a server running.
-  process.once('exit', () => server?.kill('SIGINT'));
+  const interrupt = (): void => void server?.kill('SIGINT');
+  process.once('exit', interrupt);
   await start();
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
@@ -143,6 +144,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     start,
     remove: async () => {
       await stop();
+      process.off('exit', interrupt);
       rmSync(home.dir, { recursive: true, force: true });
     },
   };
