@@ -76,7 +76,10 @@ export interface Owners {
   ): Promise<void>;
 }
 
-/** Passed to every use case. Created once, in service.ts. */
+/**
+ * The parts of a service, created once, in service.ts. A handler is given all of them; a use case names those that it
+ * needs, such as `Pick<Platform, 'ledger'>`.
+ */
 export interface Platform {
   /** Returns what a module keeps in memory for this service. The platforms of single requests share it. */
   readonly stateOf: <S>(state: ModuleState<S>) => S;

@@ -59,7 +59,7 @@ function readKept(path: string): string | undefined {
   }
 }
 
-async function isValidFor({ database, clock }: Platform, token: string): Promise<boolean> {
+async function isValidFor({ database, clock }: Pick<Platform, 'clock' | 'database'>, token: string): Promise<boolean> {
   const row = await database.read
     .selectFrom('api_tokens')
     .select('expires_at')

@@ -5,7 +5,7 @@ import { assetResponse } from './assets.ts';
 import { shell } from './shell.ts';
 
 /** Throws 404 if the console is switched off. */
-function assertEnabled({ config }: Platform): void {
+function assertEnabled({ config }: Pick<Platform, 'config'>): void {
   if (!config.console.enabled) throw CommonErrors.NOT_FOUND();
 }
 

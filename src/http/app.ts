@@ -38,7 +38,11 @@ export function mountRoutes(modules: readonly Module[], config: Platform['config
 }
 
 /** Creates the whole HTTP surface as one function. Finds the route of a web request and adds CORS headers. */
-export function createApp(platform: Platform, mounted: readonly MountedRoute[], pipeline: Pipeline): Fetch {
+export function createApp(
+  { config, log }: Pick<Platform, 'config' | 'log'>,
+  mounted: readonly MountedRoute[],
+  pipeline: Pipeline,
+): Fetch {
   const app = new Hono<{ Bindings: { connection: Connection | undefined } }>();
 
   const byPath = new Map<string, Map<string, Endpoint>>();
@@ -50,7 +54,7 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
     byPath.set(path, methods.set(route.method, pipeline.endpoint(path, route)));
   }
 
-  const { trustedOrigins } = platform.config.http;
+  const { trustedOrigins } = config.http;
   const trustedPage = (request: Request): Reader | undefined => {
     const origin = request.headers.get('origin');
     return origin !== null && trustedOrigins.includes(origin) ? { trusted: origin } : undefined;
@@ -115,11 +119,11 @@ export function createApp(platform: Platform, mounted: readonly MountedRoute[], 
     return forOrigins(reader ? readableBy(reader, response) : response);
   });
 
-  let warned = platform.config.http.clientAddressHeader !== undefined;
+  let warned = config.http.clientAddressHeader !== undefined;
   return async (request, connection) => {
     if (!warned && connection?.remoteAddress === undefined) {
       warned = true;
-      platform.log.warn({}, ADDRESS_UNKNOWN);
+      log.warn({}, ADDRESS_UNKNOWN);
     }
     return app.fetch(request, { connection });
   };

@@ -36,7 +36,7 @@ export function describedRoutes(mounted: readonly MountedRoute[]): MountedRoute[
  */
 export function describeApi(
   mounted: readonly MountedRoute[],
-  platform: Pick<Platform, 'config' | 'baseUrl'>,
+  { baseUrl, config }: Pick<Platform, 'config' | 'baseUrl'>,
   examples: Examples = {},
 ): Json {
   const components = new Components([[ErrorBody, 'output'], ...mounted.flatMap(({ route }) => schemasOf(route))]);
@@ -68,7 +68,7 @@ export function describeApi(
         cookie: {
           type: 'apiKey',
           in: 'cookie',
-          name: sessionCookieName(platform.baseUrl, platform.config.service.name),
+          name: sessionCookieName(baseUrl, config.service.name),
           description: 'The session of a signed-in person.',
         },
         client: {

@@ -1,5 +1,5 @@
 import { CommonErrors } from '../kernel/errors.ts';
-import type { Platform } from '../platform.ts';
+import type { Site } from '../pages/index.ts';
 
 /**
  * Throws 403 unless a change by cookie comes from an allowed origin, because browsers send cookies with requests of
@@ -7,8 +7,8 @@ import type { Platform } from '../platform.ts';
  * no-referrer`, Sec-Fetch-Site (Fetch Metadata); and if both are missing, Referer. A request without any of them is
  * refused: programs send their token as Bearer token.
  */
-export function assertAllowedOrigin(platform: Platform, request: Request): void {
-  if (!comesFrom(request, [new URL(platform.baseUrl).origin, ...platform.config.http.trustedOrigins]))
+export function assertAllowedOrigin(site: Site, request: Request): void {
+  if (!comesFrom(request, [new URL(site.baseUrl).origin, ...site.config.http.trustedOrigins]))
     throw CommonErrors.FORBIDDEN({ message: 'A request with a session cookie must come from an allowed origin.' });
 }
 

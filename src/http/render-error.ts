@@ -26,14 +26,20 @@ export const JSON_HEADERS = {
 } as const;
 
 /** Renders an error from before the pipeline. */
-export function renderError(platform: Platform, thrown: unknown): RenderedError {
+export function renderError(
+  platform: Pick<Platform, 'audience' | 'baseUrl' | 'clock' | 'issuer' | 'log'>,
+  thrown: unknown,
+): RenderedError {
   const requestId = newRequestId(platform.clock.now());
   const rendered = renderKnownError(platform, toKnownError(platform, thrown, requestId));
   return { ...rendered, headers: { ...rendered.headers, 'x-request-id': requestId } };
 }
 
 /** Renders an error returned by {@link toKnownError} (contract 3). */
-export function renderKnownError(platform: Platform, error: LegateError): RenderedError {
+export function renderKnownError(
+  platform: Pick<Platform, 'audience' | 'baseUrl' | 'issuer'>,
+  error: LegateError,
+): RenderedError {
   const body = error.toBody();
   const authenticate = challengeOf(platform, error);
   if (error.status === 401 && error.details?.['error'] === 'invalid_token') delete body.error.details;
@@ -56,7 +62,11 @@ export const badAddress = (): LegateError =>
   validationFailed([{ path: '', message: 'the address or the Host of the request is not valid' }]);
 
 /** Converts any error to one with an answer. Logs the details that the caller must not see. */
-export function toKnownError(platform: Platform, thrown: unknown, requestId?: string): LegateError {
+export function toKnownError(
+  platform: Pick<Platform, 'clock' | 'log'>,
+  thrown: unknown,
+  requestId?: string,
+): LegateError {
   if (thrown instanceof LegateError) {
     const { code, status, reason, context, cause } = thrown;
     if (status < 500) logRefusal(platform, thrown, requestId);
@@ -85,7 +95,10 @@ export function logRefusal(
 }
 
 /** Returns the challenge of a 401, or of a 403 for a missing scope (MCP 2026-07-28, authorization, scope challenge). */
-function challengeOf(platform: Platform, error: LegateError): string | undefined {
+function challengeOf(
+  platform: Pick<Platform, 'audience' | 'baseUrl' | 'issuer'>,
+  error: LegateError,
+): string | undefined {
   const { issuer, audience: resource, baseUrl } = platform;
   const place = { issuer, resource, resourceMetadata: baseUrl + PROTECTED_RESOURCE_PATH };
   if (error.status === 401) {

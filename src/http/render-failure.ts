@@ -8,7 +8,7 @@ import type { Source } from './sources/source.ts';
 
 /** Renders an error in the format of the route: JSON, that of a standard, or a page. */
 export function renderFailure(
-  platform: Platform,
+  platform: Pick<Platform, 'audience' | 'baseUrl' | 'clock' | 'config' | 'issuer' | 'log'>,
   route: Pick<Route<Platform>, 'page' | 'errorBody' | 'mediaType'>,
   source: Source<unknown>,
   requestId: string,
@@ -27,7 +27,7 @@ export function renderFailure(
 }
 
 function asJson(
-  platform: Platform,
+  platform: Pick<Platform, 'audience' | 'baseUrl' | 'issuer'>,
   error: LegateError,
   errorBody: Route<Platform>['errorBody'],
   mediaType?: string,

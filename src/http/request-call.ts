@@ -30,13 +30,13 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   matched = false;
   readonly requestId: string;
   readonly source: Source<unknown>;
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mayUseOwnResource'>;
   readonly #authenticator: Authenticator;
   readonly #route: Route<Platform>;
   #reason: string | undefined;
 
   constructor(
-    platform: Platform,
+    platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mayUseOwnResource'>,
     authenticator: Authenticator,
     route: Route<Platform>,
     source: Source<unknown>,

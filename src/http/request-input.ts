@@ -52,7 +52,7 @@ export function decodeBody(bytes: Uint8Array): string {
  * @param onJson receives the parsed JSON before the schema is applied
  */
 export function readBody(
-  platform: Platform,
+  { config }: Pick<Platform, 'config'>,
   route: Route<Platform>,
   source: Source<unknown>,
   onJson?: (json: unknown) => void,
@@ -72,7 +72,7 @@ export function readBody(
   // Some clients state a type for a body that they leave out.
   const parse = (bytes: Uint8Array): unknown =>
     isKnown ? parseBody(route, form, bytes, onJson) : bytes.length === 0 ? parseWith(schema, {}) : refuse();
-  const bytes = source.body(route.bodyLimit ?? platform.config.http.bodyLimit);
+  const bytes = source.body(route.bodyLimit ?? config.http.bodyLimit);
   return bytes instanceof Promise ? bytes.then(parse) : parse(bytes);
 }
 

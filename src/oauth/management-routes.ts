@@ -36,7 +36,11 @@ const RefusedRequest = z
   })
   .meta({ id: 'RefusedAuthorizationRequest' });
 
-const toRefusedRequest = async (platform: Platform, call: AuthorizeCall, { to, location }: RedirectedError) => ({
+const toRefusedRequest = async (
+  platform: Pick<Platform, 'database'>,
+  call: AuthorizeCall,
+  { to, location }: RedirectedError,
+) => ({
   redirectTo: location,
   redirectHost: redirectHost(to.redirectUri),
   confirm: !(await mayRedirect(platform, call, to)),

@@ -18,17 +18,23 @@ const normalizeResource = (resource: string): string =>
  * Returns the target of a request's `resource` (RFC 8707), or this service if there is none. Throws
  * OAUTH_INVALID_TARGET if it is neither this service nor a registered MCP server.
  */
-export async function getTarget(platform: Platform, resource: string | undefined): Promise<Target> {
+export async function getTarget(
+  platform: Pick<Platform, 'audience' | 'database'>,
+  resource: string | undefined,
+): Promise<Target> {
   const target = resource === undefined ? { resource: platform.audience } : await findTarget(platform, resource);
   if (!target) throw OAuthErrors.OAUTH_INVALID_TARGET();
   return target;
 }
 
 /** Returns undefined if the resource is neither this service nor a registered MCP server. */
-export async function findTarget(platform: Platform, resource: string): Promise<Target | undefined> {
+export async function findTarget(
+  { audience, database }: Pick<Platform, 'audience' | 'database'>,
+  resource: string,
+): Promise<Target | undefined> {
   const normalized = normalizeResource(resource);
-  if (normalized === normalizeResource(platform.audience)) return { resource: platform.audience };
-  const server = (await findServers(platform.database.read)).find((s) => normalizeResource(s.endpoint) === normalized);
+  if (normalized === normalizeResource(audience)) return { resource: audience };
+  const server = (await findServers(database.read)).find((s) => normalizeResource(s.endpoint) === normalized);
   return server && { resource: server.endpoint, server: server.name };
 }
 
@@ -36,8 +42,11 @@ export async function findTarget(platform: Platform, resource: string): Promise<
  * Returns the MCP server of a granted resource; undefined for this service and for a server that is no longer
  * registered.
  */
-export async function findServerName(platform: Platform, resource: string): Promise<string | undefined> {
-  return resource === platform.audience
+export async function findServerName(
+  { audience, database }: Pick<Platform, 'audience' | 'database'>,
+  resource: string,
+): Promise<string | undefined> {
+  return resource === audience
     ? undefined
-    : (await findServers(platform.database.read)).find((s) => s.endpoint === resource)?.name;
+    : (await findServers(database.read)).find((s) => s.endpoint === resource)?.name;
 }

@@ -148,8 +148,11 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
 /** In bytes. Small, because anyone may register. */
 const REGISTRATION_LIMIT = 8192;
 
-const assertMayRegister = async (platform: Platform, call: Call<undefined, undefined, unknown>): Promise<Changer> => {
-  const { registration, registrationToken } = platform.config.mcp;
+const assertMayRegister = async (
+  { config }: Pick<Platform, 'config'>,
+  call: Call<undefined, undefined, unknown>,
+): Promise<Changer> => {
+  const { registration, registrationToken } = config.mcp;
   if (registration === 'open') return call;
   if (registration === 'closed')
     throw OAuthErrors.OAUTH_ACCESS_DENIED({
@@ -163,7 +166,10 @@ const assertMayRegister = async (platform: Platform, call: Call<undefined, undef
   return person;
 };
 
-const handleRegister = async (call: Call<undefined, undefined, unknown>, platform: Platform) => {
+const handleRegister = async (
+  call: Call<undefined, undefined, unknown>,
+  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'ledger'>,
+) => {
   return {
     status: 201,
     body: await registerClient(platform, await assertMayRegister(platform, call), call.body, 'self'),
@@ -288,7 +294,7 @@ const isAdmin = async (call: Call<undefined, undefined, unknown>): Promise<boole
   return principal.kind === 'user' && principal.role !== 'user';
 };
 
-const handleKeys = (_call: unknown, platform: Platform) => ({
+const handleKeys = (_call: unknown, platform: Pick<Platform, 'config' | 'secrets' | 'stateOf'>) => ({
   status: 200,
   body: { keys: [...keyRing(platform).byId.values()].flatMap(({ jwk }) => (jwk ? [jwk] : [])) },
 });

@@ -13,8 +13,8 @@ const DEFAULT_SCOPES: readonly string[] = ['mcp:read', 'mcp:execute'];
 const AGENT_SCOPES: readonly string[] = DEFAULT_SCOPES;
 const MAX_SCOPES = 50;
 
-export const knownScopes = (platform: Platform): ReadonlySet<string> =>
-  new Set([...SCOPE_NAMES, ...platform.config.mcp.extraScopes]);
+export const knownScopes = ({ config }: Pick<Platform, 'config'>): ReadonlySet<string> =>
+  new Set([...SCOPE_NAMES, ...config.mcp.extraScopes]);
 
 export const scopeNames = (scope: string): string[] => [...new Set(scope.split(' ').filter((name) => name !== ''))];
 
@@ -25,7 +25,7 @@ export const scopeNames = (scope: string): string[] => [...new Set(scope.split('
  * later one (MCP 2026-07-28, step-up).
  */
 export function requestedScopes(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   requested: string | undefined,
   client: Pick<Client, 'scope' | 'origin'>,
 ): string[] {
@@ -46,8 +46,8 @@ export function requestedScopes(
 }
 
 /** Returns the scopes of an agent's own token. Throws OAUTH_INVALID_SCOPE if an agent cannot have one of them. */
-export function agentScopes(platform: Platform, requested: string | undefined): string[] {
-  const allowed = [...AGENT_SCOPES, ...platform.config.mcp.extraScopes];
+export function agentScopes({ config }: Pick<Platform, 'config'>, requested: string | undefined): string[] {
+  const allowed = [...AGENT_SCOPES, ...config.mcp.extraScopes];
   if (requested === undefined || requested.trim() === '') return [...AGENT_SCOPES];
   const names = scopeNames(requested);
   const refused = names.find((name) => !allowed.includes(name));
@@ -78,11 +78,11 @@ export function narrowScopes(held: readonly string[], requested: string | undefi
  * that the token is for, or of all servers if it is for this service.
  */
 export function permissionsOfScopes(
-  platform: Platform,
+  { config }: Pick<Platform, 'config'>,
   scopes: readonly string[],
   server: string | undefined,
 ): Permission[] {
-  const granted = platform.config.mcp.scopeActions.map((item) => item.split('=') as [scope: string, action: string]);
+  const granted = config.mcp.scopeActions.map((item) => item.split('=') as [scope: string, action: string]);
   const actions = [
     ...new Set(scopes.flatMap((name) => granted.filter(([scope]) => scope === name).map(([, action]) => action))),
   ];

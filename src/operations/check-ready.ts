@@ -45,12 +45,14 @@ async function readDetails(platform: Platform): Promise<Pick<Checks, 'seal'>> {
 }
 
 /** The clock is compared with that of the database under the head row's lock. */
-function checkLedger({ ledger }: Platform, records: boolean): Pick<Checks, 'ledger' | 'clock'> {
+function checkLedger({ ledger }: Pick<Platform, 'ledger'>, records: boolean): Pick<Checks, 'ledger' | 'clock'> {
   if (!ledger.time.isTrusted) return { ledger: 'blocked', clock: 'off' };
   return { ledger: records ? 'ok' : 'blocked', clock: 'ok' };
 }
 
-async function checkDatabase(platform: Platform): Promise<Pick<Checks, 'database' | 'schema'>> {
+async function checkDatabase(
+  platform: Pick<Platform, 'database' | 'log'>,
+): Promise<Pick<Checks, 'database' | 'schema'>> {
   try {
     const current = await inTime(isSchemaCurrent(platform.database));
     if (current === 'late') return { database: 'unreachable', schema: 'unknown' };

@@ -46,7 +46,8 @@ export async function renewInstance(platform: Platform): Promise<void> {
 }
 
 /** The public address; processes that answer no requests have none. */
-const addressOf = ({ instance, baseUrl }: Platform): string | null => (instance.serves ? baseUrl : null);
+const addressOf = ({ instance, baseUrl }: Pick<Platform, 'baseUrl' | 'instance'>): string | null =>
+  instance.serves ? baseUrl : null;
 
 /** Returns the public addresses of the instances; there should be only one. */
 export const addressesOf = (instances: readonly InstanceRow[]): string[] =>
@@ -70,7 +71,11 @@ async function warnOfAddresses(platform: Platform): Promise<void> {
 }
 
 /** Deletes the row of this instance, which stops. It expires if that fails. */
-export async function removeInstance({ instance, ledger, log }: Platform): Promise<void> {
+export async function removeInstance({
+  instance,
+  ledger,
+  log,
+}: Pick<Platform, 'instance' | 'ledger' | 'log'>): Promise<void> {
   try {
     await ledger.maintain((db) => db.deleteFrom('instances').where('id', '=', instance.id).execute());
   } catch (error) {
@@ -79,7 +84,9 @@ export async function removeInstance({ instance, ledger, log }: Platform): Promi
 }
 
 /** Returns the instances that run on this database, oldest first. This one is always among them. */
-export async function listInstances(platform: Platform): Promise<readonly InstanceRow[]> {
+export async function listInstances(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'database' | 'instance' | 'ledger'>,
+): Promise<readonly InstanceRow[]> {
   const { instance, database } = platform;
   const seenAt = now(platform);
   const rows = await database.read

@@ -10,11 +10,11 @@ const VALID_MS = SECOND_MS;
 
 /** Checks whether this instance can record decisions, with the lock on the head row and a durable commit. */
 export class LedgerProbe {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'ledger' | 'log'>;
   #succeededAt = Number.NEGATIVE_INFINITY;
   #running: Promise<boolean> | undefined;
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'ledger' | 'log'>) {
     this.#platform = platform;
   }
 

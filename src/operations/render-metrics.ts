@@ -67,7 +67,7 @@ export async function renderMetrics(platform: Platform): Promise<{ text: string;
   return { text: `${parts.join('')}${await register.metrics()}`, contentType: register.contentType };
 }
 
-function ofRequests({ counts }: Platform): string {
+function ofRequests({ counts }: Pick<Platform, 'counts'>): string {
   const used = counts.requests.used();
   return (
     series(
@@ -86,7 +86,7 @@ function ofRequests({ counts }: Platform): string {
   );
 }
 
-function ofDecisions({ counts, ledger }: Platform): string {
+function ofDecisions({ counts, ledger }: Pick<Platform, 'counts' | 'ledger'>): string {
   const { batches, records, failures, queued } = ledger.stats;
   const decisions = [...counts.decisions.entries()].map(
     ([result, reason, n]): Sample => [{ result, reason: String(reason) }, n],
@@ -115,7 +115,7 @@ function ofDecisions({ counts, ledger }: Platform): string {
   ].join('');
 }
 
-function ofLimits({ limits }: Platform): string {
+function ofLimits({ limits }: Pick<Platform, 'limits'>): string {
   const { store } = limits;
   const refused = [...limits.refusals].map(([limit, n]): Sample => [{ limit }, n]);
   return [
@@ -152,7 +152,9 @@ async function ofModules(platform: Platform): Promise<string> {
   return [...(await Promise.all(read)), ...counted].join('');
 }
 
-const ofInstances = (platform: Platform): Promise<string> =>
+const ofInstances = (
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'database' | 'instance' | 'ledger'>,
+): Promise<string> =>
   unlessUnavailable(async () => {
     const instances = await listInstances(platform);
     return (

@@ -7,12 +7,12 @@ import { findAnomaly, toAnomaly } from './store.ts';
 
 /** Records that a person has seen an anomaly. Only the first acknowledgement counts. Throws 404 ANOMALY_NOT_FOUND. */
 export async function acknowledgeAnomaly(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   caller: Pick<Caller, 'reauthorize' | 'principal' | 'actor'>,
   id: Id<'anomaly'>,
   note: string | undefined,
 ): Promise<Anomaly> {
-  return platform.ledger.change(caller.actor, async (change) => {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const row = await findAnomaly(db, await caller.reauthorize(db), id);
     if (row.acknowledged_at !== null) return toAnomaly(row);

@@ -23,7 +23,7 @@ export interface AnomaliesApi {
   acknowledge(id: string, input?: z.input<typeof Acknowledgement>): Promise<Anomaly>;
 }
 
-export function anomaliesApi(platform: Platform, actor: Actor): AnomaliesApi {
+export function anomaliesApi(platform: Pick<Platform, 'database' | 'ledger' | 'stateOf'>, actor: Actor): AnomaliesApi {
   const all = { kind: 'all' } as const;
   const db = platform.database.read;
   return {

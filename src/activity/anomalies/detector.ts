@@ -80,7 +80,7 @@ interface Detected extends Found {
  * is reported once, by the one that first advances the stored position past it, and the other stops looking.
  */
 export class AnomalyDetector {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log'>;
   readonly #patienceMs: number;
   readonly #states = new AgentStates();
   readonly #follower: LedgerFollower;
@@ -97,7 +97,10 @@ export class AnomalyDetector {
   /** Time at which another instance was last known to look. */
   #othersLookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(platform: Platform, patienceMs: number = PATIENCE_MS) {
+  constructor(
+    platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log'>,
+    patienceMs: number = PATIENCE_MS,
+  ) {
     this.#platform = platform;
     this.#patienceMs = patienceMs;
     if (platform.config.anomalies.enabled) {
@@ -367,4 +370,4 @@ function decisionsOf(commit: Commit): RecentCommit<Row> {
 export const anomalyDetector = defineState((platform) => new AnomalyDetector(platform));
 
 /** Returns the detector of a service. */
-export const detectorOf = (platform: Platform): AnomalyDetector => platform.stateOf(anomalyDetector);
+export const detectorOf = ({ stateOf }: Pick<Platform, 'stateOf'>): AnomalyDetector => stateOf(anomalyDetector);

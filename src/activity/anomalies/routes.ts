@@ -14,7 +14,7 @@ const { ANOMALY_NOT_FOUND } = AnomalyErrors;
 
 /** Runs the detector before a read. If the database is read-only, the read succeeds and the run happens later. */
 const noted =
-  ({ log }: Platform) =>
+  ({ log }: Pick<Platform, 'log'>) =>
   (error: unknown): void => {
     if (!isUnavailable(error)) throw error;
     log.warn({ err: error }, 'anomalies are listed without a look at the newest decisions');

@@ -77,10 +77,12 @@ function asQuery<S extends z.ZodObject>(schema: S, input: object): z.output<S> {
 }
 
 /** The file of GET /audit/export?format=sealed, with the rights of an admin. */
-export const exportSealedInProcess = (platform: Platform, options: SealedExportOptions): Promise<Response> =>
-  exportSealed(platform, ALL, asQuery(SealedExport, options), true);
+export const exportSealedInProcess = (
+  platform: Pick<Platform, 'clock' | 'database' | 'log' | 'reader' | 'stateOf'>,
+  options: SealedExportOptions,
+): Promise<Response> => exportSealed(platform, ALL, asQuery(SealedExport, options), true);
 
-export function auditApi(platform: Platform): AuditApi {
+export function auditApi(platform: Pick<Platform, 'clock' | 'database' | 'log' | 'reader' | 'stateOf'>): AuditApi {
   return {
     query: async (asked = {}) => {
       const { limit, offset, order, cursor, around, ...filter } = asQuery(ListAudit, asked);

@@ -10,7 +10,7 @@ import { inSearchSlot } from './search-slots.ts';
 
 /** Counts entries by result over time. Throws 503 TOO_MANY_SEARCHES. */
 export function auditHistogram(
-  platform: Platform,
+  platform: Pick<Platform, 'database' | 'reader' | 'stateOf'>,
   visibility: Visibility,
   query: AuditFilter,
   buckets: number,
@@ -38,11 +38,11 @@ const isoOrNull = (ms: number | undefined): string | null => (ms === undefined ?
 
 /** Returns the range. Missing bounds are those of the first and the last matching entry. */
 async function rangeOf(
-  platform: Platform,
+  { reader }: Pick<Platform, 'reader'>,
   filter: EntryFilter,
 ): Promise<{ since: number | undefined; until: number | undefined }> {
   const timeOfFirst = async (order: 'asc' | 'desc'): Promise<number | undefined> =>
-    (await platform.reader.page(filter, 1, { order }))[0]?.timestamp;
+    (await reader.page(filter, 1, { order }))[0]?.timestamp;
   const { sinceMs, untilMs } = filter;
   const since = sinceMs ?? (await timeOfFirst('asc'));
   if (untilMs !== undefined) return { since, until: untilMs };
@@ -62,7 +62,7 @@ const LABELS: Readonly<Record<FacetName, (row: StreamEventRow) => string | null>
 
 /** Counts entries by the values of a field. Throws 503 TOO_MANY_SEARCHES. */
 export function auditFacets(
-  platform: Platform,
+  platform: Pick<Platform, 'database' | 'reader' | 'stateOf'>,
   visibility: Visibility,
   query: AuditFilter,
   by: FacetName,

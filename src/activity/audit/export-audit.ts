@@ -30,8 +30,8 @@ export const runningExports = defineState(
  * Takes a slot for an export and returns a function that frees it. Administrators have no holder. Throws 503
  * TOO_MANY_EXPORTS.
  */
-function takeSlot(platform: Platform, holder: SlotHolder | undefined): () => void {
-  const release = platform.stateOf(runningExports).take(holder);
+function takeSlot({ stateOf }: Pick<Platform, 'stateOf'>, holder: SlotHolder | undefined): () => void {
+  const release = stateOf(runningExports).take(holder);
   if (!release) throw AuditErrors.TOO_MANY_EXPORTS({ headers: { 'retry-after': '10' } });
   return release;
 }
@@ -84,7 +84,7 @@ const FORMATS: Readonly<Record<ExportFormat, Format>> = {
  * `since`, and 503 TOO_MANY_EXPORTS.
  */
 export function exportAudit(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'log' | 'reader' | 'stateOf'>,
   visibility: Visibility,
   { format, order, ...filter }: z.output<typeof SealedExport> & { format: ExportFormat; order: Order },
   holder?: SlotHolder,
@@ -111,7 +111,7 @@ export function exportAudit(
  * NOT_YET_SEALED and 503 TOO_MANY_EXPORTS.
  */
 export async function exportSealed(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'log' | 'reader' | 'stateOf'>,
   visibility: Visibility,
   { fromSeq, toSeq, ...filter }: z.output<typeof SealedExport>,
   isAdmin: boolean,
@@ -148,7 +148,7 @@ export async function exportSealed(
 
 /** Streams a file at the pace of the reader. An error, or a reader that accepts nothing for a minute, breaks it off. */
 function fileOf(
-  platform: Platform,
+  { clock, log }: Pick<Platform, 'clock' | 'log'>,
   release: () => void,
   texts: AsyncGenerator<string>,
   mediaType: string,
@@ -164,7 +164,7 @@ function fileOf(
   };
   const abort = (controller: ReadableStreamDefaultController, error: unknown): void => {
     end();
-    platform.log.error({ err: error }, 'an export broke off');
+    log.error({ err: error }, 'an export broke off');
     controller.error(error);
   };
   const body = new ReadableStream<Uint8Array>(
@@ -196,7 +196,7 @@ function fileOf(
     },
     { highWaterMark: 1 },
   );
-  const stamp = isoTime(platform.clock.now()).replaceAll(/[:.]/g, '-');
+  const stamp = isoTime(clock.now()).replaceAll(/[:.]/g, '-');
   return new Response(body, {
     status: 200,
     headers: {
@@ -210,12 +210,12 @@ function fileOf(
 
 /** The rows that a query selects among those that the caller may see. Throws 400. */
 async function wantedRows(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   visibility: Visibility,
   { fromSeq, toSeq, ...query }: z.output<typeof SealedExport>,
 ): Promise<EntryFilter> {
   return {
-    ...(await entryFilter(platform.database.read, visibility, query)),
+    ...(await entryFilter(database.read, visibility, query)),
     ...(fromSeq === undefined ? {} : { afterSeq: fromSeq - 1 }),
     ...(toSeq === undefined ? {} : { beforeSeq: toSeq + 1 }),
   };

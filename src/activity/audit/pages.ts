@@ -54,7 +54,7 @@ const beyond = (seq: number, order: Order): Pick<EntryFilter, 'afterSeq' | 'befo
  * belongs to. Throws 400 for a cursor of another query, and for parameters that exclude each other.
  */
 export async function readPage(
-  platform: Platform,
+  { reader }: Pick<Platform, 'reader'>,
   filter: EntryFilter,
   query: object,
   { limit, order, offset = 0, cursor, around }: PageRequest,
@@ -62,7 +62,7 @@ export async function readPage(
   const mark = fingerprint(query, order);
   const write = (seq: number, back: boolean): string => writeCursor({ seq, back }, mark);
   const read = (at: Pick<EntryFilter, 'afterSeq' | 'beforeSeq'>, along: Order, skip = 0) =>
-    platform.reader.boundedPage({ ...filter, ...at }, limit + 1, { order: along, offset: skip, maxChars: MAX_CHARS });
+    reader.boundedPage({ ...filter, ...at }, limit + 1, { order: along, offset: skip, maxChars: MAX_CHARS });
   const goesOn = ({ rows, isCut }: Awaited<ReturnType<typeof read>>, shown: number): boolean =>
     isCut || rows.length > shown;
   const pageOf = (rows: StreamEventRow[], hasNext: boolean, hasPrev: boolean): RowPage => {

@@ -28,7 +28,7 @@ export interface AuditPage {
  * AUDIT_ENTRY_NOT_FOUND if the caller may not see `around`.
  */
 export async function queryAudit(
-  platform: Platform,
+  platform: Pick<Platform, 'database' | 'reader'>,
   visibility: Visibility,
   filter: AuditFilter,
   page: {
@@ -50,13 +50,17 @@ export async function queryAudit(
 }
 
 /** Throws 404 AUDIT_ENTRY_NOT_FOUND for an entry that the caller may not see. */
-export async function getAuditEntry(platform: Platform, visibility: Visibility, id: string): Promise<AuditEntry> {
+export async function getAuditEntry(
+  platform: Pick<Platform, 'reader'>,
+  visibility: Visibility,
+  id: string,
+): Promise<AuditEntry> {
   return toEntry(await getAuditRow(platform, visibility, id));
 }
 
 /** Explains a recorded decision. Throws 404 AUDIT_ENTRY_NOT_FOUND. */
 export async function explainAuditEntry(
-  platform: Platform,
+  platform: Pick<Platform, 'database' | 'reader'>,
   visibility: Visibility,
   id: string,
 ): Promise<{ entry: AuditEntry } & RecordedTrace> {
@@ -67,8 +71,12 @@ export async function explainAuditEntry(
 }
 
 /** Returns the row of an entry. Throws 404 AUDIT_ENTRY_NOT_FOUND for one that the caller may not see. */
-export async function getAuditRow(platform: Platform, visibility: Visibility, id: string): Promise<StreamEventRow> {
-  const row = isId('audit', id) ? await platform.reader.byId(id, timeOfId(id)) : undefined;
+export async function getAuditRow(
+  { reader }: Pick<Platform, 'reader'>,
+  visibility: Visibility,
+  id: string,
+): Promise<StreamEventRow> {
+  const row = isId('audit', id) ? await reader.byId(id, timeOfId(id)) : undefined;
   const seen =
     row &&
     (visibility.kind === 'all' ||

@@ -39,9 +39,9 @@ export const searchSlots = defineState(() => new SearchSlots());
 
 /** Runs a count of the ledger when a slot is free. Administrators have no holder. Throws 503 TOO_MANY_SEARCHES. */
 export function inSearchSlot<T>(
-  platform: Platform,
+  { stateOf }: Pick<Platform, 'stateOf'>,
   holder: SlotHolder | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  return platform.stateOf(searchSlots).run(holder, work);
+  return stateOf(searchSlots).run(holder, work);
 }

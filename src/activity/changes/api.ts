@@ -13,7 +13,7 @@ export interface ChangesApi {
   ): Promise<ChangePage>;
 }
 
-export const changesApi = (platform: Platform): ChangesApi => ({
+export const changesApi = (platform: Pick<Platform, 'database' | 'reader'>): ChangesApi => ({
   list: async ({ limit, ...filter } = {}) => {
     const asked = { ...filter, limit: limit === undefined ? undefined : String(limit) };
     return listChanges(platform, { kind: 'all' }, parseWith(ListChanges, asOverHttp(asked)));

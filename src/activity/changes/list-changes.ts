@@ -19,11 +19,10 @@ export interface ChangePage {
 
 /** Changes that a caller may see, newest first. Throws 400 for a cursor of another query. */
 export async function listChanges(
-  platform: Platform,
+  { database, reader }: Pick<Platform, 'database' | 'reader'>,
   visibility: Visibility,
   { limit, cursor, ...filter }: ListChanges,
 ): Promise<ChangePage> {
-  const { database, reader } = platform;
   const from = filter.since === undefined ? 0 : await reader.seqAt(filter.since);
   const end = filter.until === undefined ? Number.MAX_SAFE_INTEGER : await reader.seqAt(filter.until);
   const before = cursor === undefined ? end : Math.min(end, readCursor(cursor, filter));

@@ -53,7 +53,7 @@ export interface BudgetsApi {
 const all = { kind: 'all' } as const;
 const page = { after: undefined, limit: MAX };
 
-export const costsApi = (platform: Platform, actor: Actor): CostsApi => ({
+export const costsApi = (platform: Pick<Platform, 'clock' | 'database' | 'ledger'>, actor: Actor): CostsApi => ({
   record: async (input) => recordCost(platform, applicationCaller(actor), parseWith(RecordCost, input)),
   list: async (filter = {}) =>
     (await findCosts(platform.database.read, all, parseWith(CostFilter, asOverHttp(filter)), page)).map(toCost),
@@ -64,7 +64,7 @@ export const costsApi = (platform: Platform, actor: Actor): CostsApi => ({
   summary: async (filter = {}) => summariseCosts(platform, all, parseWith(CostFilter, asOverHttp(filter))),
 });
 
-export const budgetsApi = (platform: Platform, actor: Actor): BudgetsApi => ({
+export const budgetsApi = (platform: Pick<Platform, 'clock' | 'database' | 'ledger'>, actor: Actor): BudgetsApi => ({
   create: async (input) => createBudget(platform, applicationCaller(actor), parseWith(CreateBudget, input)),
   list: async (filter = {}) => {
     const rows = await findBudgets(platform.database.read, all, parseWith(BudgetFilter, filter), page);

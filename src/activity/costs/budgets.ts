@@ -15,8 +15,12 @@ const MAX_BUDGETS_PER_AGENT = 20;
  * Creates a budget for an agent. Costs already recorded in the current window count; calls, and tokens stated with
  * decisions, count from now on. Throws 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED and 422 BUDGET_LIMIT_EXCEEDED.
  */
-export async function createBudget(platform: Platform, caller: Caller, input: CreateBudget): Promise<Budget> {
-  return platform.ledger.change(caller.actor, async (change) => {
+export async function createBudget(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Caller,
+  input: CreateBudget,
+): Promise<Budget> {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const agent = await getChangeableAgent(db, await caller.reauthorize(db), input.agentId);
     await assertRoomForBudget(db, agent.id);
@@ -82,12 +86,12 @@ async function spentSince(
  * more. Throws 403 FORBIDDEN for a budget of the calling agent, and 404 BUDGET_NOT_FOUND.
  */
 export async function updateBudget(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   caller: Caller,
   id: Id<'budget'>,
   input: UpdateBudget,
 ): Promise<Budget> {
-  return platform.ledger.change(caller.actor, async (change) => {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const row = await getBudget(db, await caller.reauthorize(db), id);
     assertNotItself(caller.principal, row.agent_id);
@@ -117,8 +121,12 @@ export async function updateBudget(
 }
 
 /** Throws 403 FORBIDDEN for a budget of the calling agent, and 404 BUDGET_NOT_FOUND. */
-export async function deleteBudget(platform: Platform, caller: Caller, id: Id<'budget'>): Promise<void> {
-  return platform.ledger.change(caller.actor, async (change) => {
+export async function deleteBudget(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Caller,
+  id: Id<'budget'>,
+): Promise<void> {
+  return ledger.change(caller.actor, async (change) => {
     const row = await getBudget(change.db, await caller.reauthorize(change.db), id);
     assertNotItself(caller.principal, row.agent_id);
     caller.assertUnchanged?.(toBudget(row, change.now));

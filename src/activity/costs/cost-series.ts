@@ -19,11 +19,10 @@ const SLICE = 5000;
  * range.
  */
 export async function costSeries(
-  platform: Platform,
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
   visibility: Visibility,
   { buckets: count, ...filter }: CostFilter & { readonly buckets: number },
 ): Promise<CostSeries> {
-  const { database, clock } = platform;
   const until = filter.until ?? clock.now() + 1;
   const since = filter.since ?? until - DEFAULT_RANGE_MS;
   if (since >= until) throw validationFailed([{ path: 'since', message: 'must be before until' }]);

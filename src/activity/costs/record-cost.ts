@@ -14,8 +14,12 @@ import { add, budgetExceeded, usageAt } from './usage.ts';
  * `cost.recorded`, and `budget.exceeded` for each budget that the cost takes over its limit. Throws 404 AGENT_NOT_FOUND
  * and 422 AUDIT_ENTRY_UNKNOWN.
  */
-export async function recordCost(platform: Platform, caller: Changer, input: RecordCost): Promise<Cost> {
-  return platform.ledger.change(caller.actor, async (change) => {
+export async function recordCost(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Changer,
+  input: RecordCost,
+): Promise<Cost> {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const agent = await getAgentRow(db, await caller.reauthorize(db), input.agentId);
     const decision = input.auditId === undefined ? undefined : await getDecision(change, agent.id, input.auditId);

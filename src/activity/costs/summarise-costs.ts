@@ -60,14 +60,14 @@ async function* sums(
 
 /** Sums the matching costs, in total and per agent. Amounts of different currencies are never added. */
 export async function summariseCosts(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   visibility: Visibility,
   filter: CostFilter,
 ): Promise<CostSummary> {
-  const db = platform.database.read;
+  const db = database.read;
   const all = emptySum();
   const byAgent = new Map<Id<'agent'>, Sum>();
-  for await (const rows of sums(platform.database, await restrictTo(db, visibility, filter), filter)) {
+  for await (const rows of sums(database, await restrictTo(db, visibility, filter), filter)) {
     for (const row of rows) {
       const one = byAgent.get(row.agent_id) ?? emptySum();
       byAgent.set(row.agent_id, one);

@@ -21,7 +21,7 @@ export type CallsByAgent = Map<Id<'agent'>, Omit<Calls, 'steps'>>;
  * counted exactly in the ledger, unless it has more than {@link PARTIAL_ROWS} rows; then the whole hour or day counts.
  */
 export function countCalls(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'reader' | 'stateOf'>,
   visibility: ListVisibility,
   since: readonly (number | null)[],
 ): Promise<{ total: number; windows: CallsByAgent[] }> {
@@ -44,7 +44,10 @@ export function countCalls(
  * Decisions by agent since a moment. Counted in the ledger, so nothing is written for it, unless there are more than
  * {@link PARTIAL_ROWS} entries.
  */
-export async function callsSince(platform: Platform, since: number): Promise<ReadonlyMap<string, number>> {
+export async function callsSince(
+  platform: Pick<Platform, 'clock' | 'database' | 'reader' | 'stateOf'>,
+  since: number,
+): Promise<ReadonlyMap<string, number>> {
   const { reader, database } = platform;
   const { from, before } = await reader.span({ where: [], sinceMs: since });
   const calls = new Map<string, number>();
@@ -94,7 +97,7 @@ async function totalEntries(db: Db, visibility: ListVisibility): Promise<number>
 
 /** Adds up the table for a window, and the ledger for its first partial hour. */
 async function counted(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'reader'>,
   db: Db,
   visibility: ListVisibility,
   sees: Sees,
@@ -136,19 +139,19 @@ async function counted(
 }
 
 async function addRange(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   visibility: ListVisibility,
   sums: CallsByAgent,
   from: number,
   before: number,
 ): Promise<void> {
-  const query = platform.database.read
+  const query = database.read
     .selectFrom('agent_hours')
     .select(['agent_id', 'calls', 'denied'])
     .where('hour', '>=', from)
     .where('hour', '<', before)
     .where(whereVisible(visibility));
-  for (const [agentId, calls, denied] of await selectArrays<[Id<'agent'>, number, number]>(platform.database, query))
+  for (const [agentId, calls, denied] of await selectArrays<[Id<'agent'>, number, number]>(database, query))
     add(sums, agentId, calls, denied);
   await setImmediate();
 }

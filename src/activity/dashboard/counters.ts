@@ -68,7 +68,7 @@ const progressName = (part: number): string => `agent_hours/${part}`;
  * stop, are counted from the ledger. Table and memory together are always exact.
  */
 export class CallCounters {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'database' | 'ledger'>;
   #cells: Part[] = emptyParts();
   /** For each part, the sequence up to which the table is complete. */
   #upto: number[] = Array(PARTS).fill(0);
@@ -78,7 +78,7 @@ export class CallCounters {
   /** Number of waiting reads. Upkeep does not pause while there are any. */
   #reads = 0;
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>) {
     this.#platform = platform;
     this.#follower = new LedgerFollower({
       database: platform.database,
@@ -327,4 +327,4 @@ export function countSlice(database: Database, from: number, upto: number): Prom
 export const callCounters = defineState((platform) => new CallCounters(platform));
 
 /** Returns the counters of a service. */
-export const countersOf = (platform: Platform): CallCounters => platform.stateOf(callCounters);
+export const countersOf = ({ stateOf }: Pick<Platform, 'stateOf'>): CallCounters => stateOf(callCounters);

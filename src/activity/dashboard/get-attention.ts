@@ -13,9 +13,12 @@ const EXPIRES_WITHIN_MS = 7 * DAY_MS;
 const SHOWN = 10;
 
 /** Returns what waits for a person, each kind with its number and the first ids: most urgent or newest first. */
-export async function getAttention(platform: Platform, visibility: ListVisibility): Promise<Attention> {
-  const db = platform.database.read;
-  const now = platform.clock.now();
+export async function getAttention(
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
+  visibility: ListVisibility,
+): Promise<Attention> {
+  const db = database.read;
+  const now = clock.now();
   const visible = whereVisible(visibility);
   const approvals = db
     .selectFrom('approvals')

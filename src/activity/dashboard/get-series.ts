@@ -12,7 +12,7 @@ import { type DecisionSeries, type StatsWindow, WINDOW_DAYS } from './schema.ts'
  * days; a bucket is a whole number of them, so there may be fewer buckets than asked for.
  */
 export async function getSeries(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'stateOf'>,
   visibility: ListVisibility,
   window: StatsWindow,
   wanted: number,
@@ -50,13 +50,20 @@ interface Units {
   readonly sums: ReadonlyMap<number, SlotSums>;
 }
 
-async function ofWindow(platform: Platform, owners: readonly Id<'user'>[] | undefined, ms: number): Promise<Units> {
+async function ofWindow(
+  platform: Pick<Platform, 'clock' | 'stateOf'>,
+  owners: readonly Id<'user'>[] | undefined,
+  ms: number,
+): Promise<Units> {
   const now = platform.clock.now();
   const [first, last] = [slotOf(now - ms) + 1, slotOf(now)];
   return { unit: SLOT_MS, first, last, sums: await ledgerCountsOf(platform).slots(owners, first, last + 1) };
 }
 
-async function allTime(platform: Platform, owners: readonly Id<'user'>[] | undefined): Promise<Units> {
+async function allTime(
+  platform: Pick<Platform, 'clock' | 'stateOf'>,
+  owners: readonly Id<'user'>[] | undefined,
+): Promise<Units> {
   const last = -daySlotOf(platform.clock.now());
   const found = await ledgerCountsOf(platform).slots(owners, -last, 0);
   const sums = new Map([...found].map(([slot, sum]) => [-slot, sum]));

@@ -10,7 +10,7 @@ const TOP = 10;
 
 /** Returns statistics about the agents of the caller; for an admin, about all agents. Uses running counters. */
 export async function getStats(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'reader' | 'stateOf'>,
   visibility: ListVisibility,
   window: StatsWindow,
 ): Promise<DashboardStats> {
@@ -37,11 +37,11 @@ function denialRate(counts: CallsByAgent): number {
 }
 
 async function countAgents(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   visibility: ListVisibility,
   now: number,
 ): Promise<{ totalAgents: number; activeAgents: number }> {
-  let query = platform.database.read
+  let query = database.read
     .selectFrom('agents')
     .select([
       sql<number>`count(*)`.as('total'),
@@ -56,10 +56,13 @@ async function countAgents(
   return { totalAgents: Number(total), activeAgents: Number(active ?? 0) };
 }
 
-async function top(platform: Platform, counts: CallsByAgent): Promise<DashboardStats['topAgentsByCallCount']> {
+async function top(
+  { database }: Pick<Platform, 'database'>,
+  counts: CallsByAgent,
+): Promise<DashboardStats['topAgentsByCallCount']> {
   const most = [...counts].sort(([a, x], [b, y]) => y.calls - x.calls || (a < b ? -1 : 1)).slice(0, TOP);
   if (most.length === 0) return [];
-  const rows = await platform.database.read
+  const rows = await database.read
     .selectFrom('agents')
     .select(['id', 'name', 'owner_id'])
     .where(

@@ -26,7 +26,7 @@ const MAX_HELD_ROWS = 20_000;
  * a start continues from there.
  */
 export class LedgerCounts {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'database' | 'ledger'>;
   readonly #agents = new AgentActivities();
   readonly #slots = new DecisionSlots();
   readonly #follower: LedgerFollower;
@@ -37,7 +37,7 @@ export class LedgerCounts {
   /** Number of waiting reads. There is no pause between slices while there are any. */
   #reads = 0;
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>) {
     this.#platform = platform;
     this.#follower = new LedgerFollower({
       database: platform.database,
@@ -174,4 +174,4 @@ export class LedgerCounts {
 export const ledgerCounts = defineState((platform) => new LedgerCounts(platform));
 
 /** Returns the counts of a service. */
-export const ledgerCountsOf = (platform: Platform): LedgerCounts => platform.stateOf(ledgerCounts);
+export const ledgerCountsOf = ({ stateOf }: Pick<Platform, 'stateOf'>): LedgerCounts => stateOf(ledgerCounts);

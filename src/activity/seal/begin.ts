@@ -20,8 +20,8 @@ const RECOVER = 'Run npx legate ledger recover, which ends that log and begins a
 const refusal = (problem: string): ConfigError =>
   new ConfigError([problem], 'Legate does not start, because the sealed ledger was rolled back:');
 
-export async function signersOf(platform: Platform, origin: string): Promise<NoteSigner[]> {
-  return (await platform.ledgerKeys()).map((seed) => noteSigner(origin, Buffer.from(seed, 'base64url')));
+export async function signersOf({ ledgerKeys }: Pick<Platform, 'ledgerKeys'>, origin: string): Promise<NoteSigner[]> {
+  return (await ledgerKeys()).map((seed) => noteSigner(origin, Buffer.from(seed, 'base64url')));
 }
 
 /** The verifier keys that the ledger records as added or retired. */
@@ -34,7 +34,9 @@ export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.k
  * Begins or continues the sealed log. Throws a ConfigError if the database is older than the newest checkpoint in the
  * data folder.
  */
-export async function openSealedLog(platform: Platform): Promise<void> {
+export async function openSealedLog(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'ledger' | 'ledgerKeys' | 'stateOf'>,
+): Promise<void> {
   if (platform.config.ledger.seal === 'off') return stopSealing(platform);
   const path = platform.config.ledger.policy;
   const policy = path === undefined ? undefined : readPolicy(path);
@@ -54,7 +56,10 @@ export async function openSealedLog(platform: Platform): Promise<void> {
 /**
  * Throws a ConfigError if the newest checkpoint of the data folder, if any, does not match the tree in the database.
  */
-export async function assertContinues(platform: Platform, log: SealRow): Promise<void> {
+export async function assertContinues(
+  platform: Pick<Platform, 'config' | 'database' | 'ledgerKeys'>,
+  log: SealRow,
+): Promise<void> {
   const anchor = readAnchor(platform.config.dataDir);
   if (anchor === undefined) return;
   const { database } = platform;
@@ -77,7 +82,7 @@ export async function assertContinues(platform: Platform, log: SealRow): Promise
 }
 
 /** Creates the log of this database, unless another instance has done so in the meantime. */
-async function beginLog(platform: Platform): Promise<SealRow> {
+async function beginLog(platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'ledger'>): Promise<SealRow> {
   const { database, ledger } = platform;
   const before = await countRows(database.read);
   await ledger.change(SYSTEM, async ({ db, emit }) => {
@@ -108,7 +113,11 @@ function partsOf(note: string | null): { size: number; root: string } {
   return { size: Number(size), root };
 }
 
-function originOf({ baseUrl, config }: Platform, logId: string, isFurther: boolean): string {
+function originOf(
+  { baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>,
+  logId: string,
+  isFurther: boolean,
+): string {
   const { origin } = config.ledger;
   if (origin !== undefined) return isFurther ? `${origin}/${logId}` : origin;
   const { host, pathname } = new URL(baseUrl);
@@ -126,7 +135,7 @@ async function countRows(db: Db): Promise<{ rows: number; missing: number }> {
 }
 
 /** Records once that sealing was switched off. */
-async function stopSealing({ database, ledger }: Platform): Promise<void> {
+async function stopSealing({ database, ledger }: Pick<Platform, 'database' | 'ledger'>): Promise<void> {
   if (!(await readLog(database.read)) || (await isStopped(database.read))) return;
   await ledger.change(SYSTEM, async ({ db, emit }) => {
     const log = await readLog(db);
@@ -136,7 +145,7 @@ async function stopSealing({ database, ledger }: Platform): Promise<void> {
   });
 }
 
-async function resumeSealing({ database, ledger }: Platform): Promise<void> {
+async function resumeSealing({ database, ledger }: Pick<Platform, 'database' | 'ledger'>): Promise<void> {
   if (!(await isStopped(database.read))) return;
   await ledger.change(SYSTEM, async ({ db, emit }) => {
     if (!(await isStopped(db))) return;

@@ -26,7 +26,7 @@ const NO_SALT = Buffer.alloc(SALT);
  * Computes all leaves, tiles and the signed root again from the database, and compares them with what is stored. For
  * rows that retention has deleted, it uses the stored hashes.
  */
-export async function checkSealedLedger(platform: Platform): Promise<LedgerCheck> {
+export async function checkSealedLedger(platform: Pick<Platform, 'database' | 'ledgerKeys'>): Promise<LedgerCheck> {
   const { database } = platform;
   const db = database.read;
   const log = await readLog(db);
@@ -59,7 +59,10 @@ export async function checkSealedLedger(platform: Platform): Promise<LedgerCheck
 }
 
 /** Returns a tile whose stored hashes differ. Stored tiles may have grown since. */
-async function wrongTile({ database }: Platform, tiles: readonly WrittenTile[]): Promise<WrittenTile | undefined> {
+async function wrongTile(
+  { database }: Pick<Platform, 'database'>,
+  tiles: readonly WrittenTile[],
+): Promise<WrittenTile | undefined> {
   const stored = await readTiles(database.read, tiles);
   return tiles.find((tile) => {
     const hashes = stored.get(tileKey(tile))?.hashes ?? NO_SALT;

@@ -64,7 +64,7 @@ export const thinning = defineState(() => ({ dueAt: 0 }));
  * Deletes all but the first checkpoint of each hour after 7 days, and of each day after 90 days. Those with a time
  * stamp are kept. Does nothing if called again within an hour.
  */
-export async function thinCheckpoints(platform: Platform): Promise<void> {
+export async function thinCheckpoints(platform: Pick<Platform, 'clock' | 'ledger' | 'stateOf'>): Promise<void> {
   const { ledger, clock } = platform;
   const state = platform.stateOf(thinning);
   if (clock.now() < state.dueAt) return;

@@ -21,7 +21,7 @@ const MAX_ROUNDS = 3;
 const MAX_WAIT_MS = 5000;
 
 /** The newest checkpoint that contains a row; signs one if needed. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED. */
-export async function checkpointWith(platform: Platform, seq: number) {
+export async function checkpointWith(platform: Pick<Platform, 'stateOf'>, seq: number) {
   if (!platform.stateOf(sealer).isOpen) throw SealErrors.LEDGER_NOT_SEALED();
   const until = performance.now() + MAX_WAIT_MS;
   for (let round = 0; round < MAX_ROUNDS && performance.now() < until; round++) {
@@ -40,7 +40,7 @@ interface Texts {
 }
 
 /** The texts of a sealed row, without `private` once it is erased. Throws 404, and 409 SEALED_ROW_DIFFERS. */
-async function readTexts({ database }: Platform, seq: number): Promise<Texts> {
+async function readTexts({ database }: Pick<Platform, 'database'>, seq: number): Promise<Texts> {
   // A row that is deleted between the reads differs once.
   const texts = (await tryTexts(database, seq)) ?? (await tryTexts(database, seq));
   if (texts) return texts;
@@ -78,7 +78,11 @@ async function isGone(database: Database, seq: number): Promise<boolean> {
  * Returns the proof of a row (C2SP tlog-proof). Its `extra` contains the texts, without the private one if that is
  * requested.
  */
-export async function proofOf(platform: Platform, seq: number, withhold: boolean): Promise<string> {
+export async function proofOf(
+  platform: Pick<Platform, 'database' | 'stateOf'>,
+  seq: number,
+  withhold: boolean,
+): Promise<string> {
   if (seq > (await readHead(platform.database.read))) throw SealErrors.LEDGER_ROW_NOT_FOUND();
   const log = await checkpointWith(platform, seq);
   const { leaf, private: hidden } = await readTexts(platform, seq);
@@ -100,15 +104,15 @@ export async function proofOf(platform: Platform, seq: number, withhold: boolean
  * for rows from before there were witnesses.
  */
 async function checkpointBefore(
-  platform: Platform,
+  { database, stateOf }: Pick<Platform, 'database' | 'stateOf'>,
   { log_id, signed_size }: { readonly log_id: string; readonly signed_size: number },
   seq: number,
 ): Promise<{ checkpoint: string; proof: string[] } | undefined> {
-  const { policy } = platform.stateOf(cosigner);
+  const { policy } = stateOf(cosigner);
   if (!policy) return undefined;
-  const db = platform.database.read;
+  const db = database.read;
   const { before } = await keptAround(db, log_id, seq);
-  const keys = platform.stateOf(sealer).signers.map(({ vkey }) => parseKey(vkey));
+  const keys = stateOf(sealer).signers.map(({ vkey }) => parseKey(vkey));
   if (!before || !meets(before.note, { ...policy, logs: keys })) return undefined;
   const hashes = await readRangeHashes(db, consistencyRanges(before.size, signed_size));
   return { checkpoint: before.note, proof: hashes.map((hash) => hash.toString('base64')) };
@@ -119,7 +123,7 @@ async function checkpointBefore(
  * 400 INVALID_TREE_RANGE, and 404 LEDGER_TILE_NOT_FOUND for rows that an ended log has lost.
  */
 export async function consistencyProof(
-  { database }: Platform,
+  { database }: Pick<Platform, 'database'>,
   log: ServedLog,
   from: number,
   asked: number | undefined,
@@ -157,7 +161,11 @@ function widthOf({ size }: ServedLog, level: number, tile: number, asked: string
 }
 
 /** Returns the hashes of a tile. Throws 404 beyond the newest checkpoint. */
-export async function readTile({ database }: Platform, log: ServedLog, path: string): Promise<Buffer> {
+export async function readTile(
+  { database }: Pick<Platform, 'database'>,
+  log: ServedLog,
+  path: string,
+): Promise<Buffer> {
   const [, level = '', groups = '', partial] = TILE_PATH.exec(path) ?? [];
   const tile = groups === '' ? undefined : indexOf(groups);
   if (tile === undefined || Number(level) > 6) throw SealErrors.LEDGER_TILE_NOT_FOUND();
@@ -169,7 +177,7 @@ export async function readTile({ database }: Platform, log: ServedLog, path: str
 }
 
 /** Returns the leaves of a level-0 tile, each with its length in two bytes. Throws 404, and 409 SEALED_ROW_DIFFERS. */
-export async function readBundle(platform: Platform, path: string): Promise<Buffer> {
+export async function readBundle(platform: Pick<Platform, 'database' | 'stateOf'>, path: string): Promise<Buffer> {
   const [, groups = '', partial] = BUNDLE_PATH.exec(path) ?? [];
   const tile = groups === '' ? undefined : indexOf(groups);
   if (tile === undefined) throw SealErrors.LEDGER_TILE_NOT_FOUND();

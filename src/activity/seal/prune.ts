@@ -35,7 +35,7 @@ class Pruning {
   dueAt = 0;
   #slicesLeft = 0;
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'database' | 'ledger'>) {
     const { database, ledger } = platform;
     this.wasUnsealed = unsealedRows(database.read);
     this.follower = new LedgerFollower({
@@ -94,12 +94,17 @@ export async function permanentUpTo(db: Db, upto: number): Promise<number[]> {
  * proof needs. Each slice is compared with its leaves first. Events of the ledger itself are kept. If a row differs
  * from the sealed one, it is evidence: throws {@link RowDiffers} and deletes nothing from there on.
  */
-export function pruneLedger(platform: Platform): Promise<void> {
+export function pruneLedger(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
+): Promise<void> {
   const state = platform.stateOf(pruning);
   return state.follower.exclusively(() => pruneWhatIsDue(platform, state));
 }
 
-async function pruneWhatIsDue(platform: Platform, state: Pruning): Promise<void> {
+async function pruneWhatIsDue(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'reader'>,
+  state: Pruning,
+): Promise<void> {
   const { config, clock, database, ledger } = platform;
   if (config.audit.retentionDays === 0) return;
   state.wasUnsealed = unsealedRows(database.read);
@@ -116,7 +121,11 @@ async function pruneWhatIsDue(platform: Platform, state: Pruning): Promise<void>
 }
 
 /** Records the rows that are about to be deleted. Returns the sequence of the last one. */
-async function record(platform: Platform, done: number, wasUnsealed: WasUnsealed): Promise<number> {
+async function record(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'reader'>,
+  done: number,
+  wasUnsealed: WasUnsealed,
+): Promise<number> {
   const { config, clock, database, reader, ledger } = platform;
   const before = clock.now() - config.audit.retentionDays * DAY_MS;
   const end = Math.min((await reader.seqAt(before)) - 1, await sealedUpTo(platform));
@@ -152,8 +161,13 @@ async function assertUnchanged(database: Database, db: Db, rows: ComparedRows): 
   if (seq !== undefined) throw new RowDiffers(seq);
 }
 
-async function prune(platform: Platform, db: Db, done: number, upto: number, wasUnsealed: WasUnsealed): Promise<void> {
-  const { database } = platform;
+async function prune(
+  { database }: Pick<Platform, 'database'>,
+  db: Db,
+  done: number,
+  upto: number,
+  wasUnsealed: WasUnsealed,
+): Promise<void> {
   await movePosition(db, [PRUNING], done, upto);
   const size = (await waitForLog(database, db))?.size ?? 0;
   await assertUnchanged(database, db, { from: done + 1, upto: Math.min(upto, size), pruned: done, wasUnsealed });

@@ -13,7 +13,10 @@ import { readLog } from './store.ts';
 import { cosigner } from './witnesses/index.ts';
 
 /** The verifier keys of a log, by default the current one. Throws 404 LEDGER_NOT_SEALED and LEDGER_LOG_NOT_FOUND. */
-export async function ledgerKeys(platform: Platform, id?: string): Promise<z.output<typeof LedgerKeys>> {
+export async function ledgerKeys(
+  platform: Pick<Platform, 'database' | 'ledgerKeys' | 'stateOf'>,
+  id?: string,
+): Promise<z.output<typeof LedgerKeys>> {
   const current = await readLog(platform.database.read);
   if (id === undefined || current?.log_id === id) {
     if (!current) throw SealErrors.LEDGER_NOT_SEALED();
@@ -27,7 +30,10 @@ export async function ledgerKeys(platform: Platform, id?: string): Promise<z.out
  * Returns the keys that signed an ended log: those of its last checkpoint and those retired before. The service may
  * have other keys by now.
  */
-async function keysOfEnded(platform: Platform, { origin, checkpoint }: ServedLog): Promise<string[]> {
+async function keysOfEnded(
+  platform: Pick<Platform, 'database' | 'ledgerKeys'>,
+  { origin, checkpoint }: ServedLog,
+): Promise<string[]> {
   const db = platform.database.read;
   const [added, retired] = [await readKeyEvents(db, 'ledger.key-added'), await readKeyEvents(db, 'ledger.key-retired')];
   const now = (await signersOf(platform, origin)).map(({ vkey }) => vkey);
@@ -39,7 +45,7 @@ async function keysOfEnded(platform: Platform, { origin, checkpoint }: ServedLog
 }
 
 /** Returns the current log and those that ended, newest first. */
-export async function ledgerLogs({ database }: Platform): Promise<z.output<typeof LedgerLogs>> {
+export async function ledgerLogs({ database }: Pick<Platform, 'database'>): Promise<z.output<typeof LedgerLogs>> {
   const log = await readLog(database.read);
   const ended = await database.read.selectFrom('seal_logs').selectAll().orderBy('ended_at', 'desc').execute();
   return [
@@ -55,7 +61,10 @@ export async function ledgerLogs({ database }: Platform): Promise<z.output<typeo
 }
 
 /** Returns how far the ledger is sealed, or how far an ended log was sealed. Throws 404 LEDGER_LOG_NOT_FOUND. */
-export async function ledgerStatus(platform: Platform, id?: string): Promise<LedgerStatus> {
+export async function ledgerStatus(
+  platform: Pick<Platform, 'config' | 'database' | 'stateOf'>,
+  id?: string,
+): Promise<LedgerStatus> {
   const log = id === undefined ? undefined : await servedLog(platform, id);
   if (log?.endedId === undefined) return currentStatus(platform);
   const { origin, size } = log;
@@ -73,7 +82,7 @@ export async function ledgerStatus(platform: Platform, id?: string): Promise<Led
   };
 }
 
-async function currentStatus(platform: Platform): Promise<LedgerStatus> {
+async function currentStatus(platform: Pick<Platform, 'config' | 'database' | 'stateOf'>): Promise<LedgerStatus> {
   const state = platform.stateOf(sealer);
   const witnesses = platform.stateOf(cosigner);
   const db = platform.database.read;

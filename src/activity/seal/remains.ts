@@ -17,13 +17,13 @@ export class RowDiffers extends Error {
 }
 
 /** Returns the sequence up to which rows may be deleted. While the ledger is sealed, only rows in the tree may be. */
-export async function sealedUpTo({ config, database }: Platform): Promise<number> {
+export async function sealedUpTo({ config, database }: Pick<Platform, 'config' | 'database'>): Promise<number> {
   if (config.ledger.seal === 'off') return Number.POSITIVE_INFINITY;
   return (await readLog(database.read))?.size ?? 0;
 }
 
 /** Seals the rows that are committed now. Returns the same as {@link sealedUpTo}. */
-export async function sealAll(platform: Platform): Promise<number> {
+export async function sealAll(platform: Pick<Platform, 'config' | 'database' | 'stateOf'>): Promise<number> {
   if (platform.config.ledger.seal !== 'off') await platform.stateOf(sealer).signNow();
   return sealedUpTo(platform);
 }
@@ -32,7 +32,12 @@ export async function sealAll(platform: Platform): Promise<number> {
  * Keeps number, type, time and digest of the events from `from` to `upto`, which are about to be deleted, and erases
  * their salts. Runs in the transaction that deletes them. Throws {@link RowDiffers}.
  */
-export async function keepRemains({ database }: Platform, db: Db, from: number, upto: number): Promise<void> {
+export async function keepRemains(
+  { database }: Pick<Platform, 'database'>,
+  db: Db,
+  from: number,
+  upto: number,
+): Promise<void> {
   const log = await lockLog(database, db);
   if (!log) {
     if (await readLog(db)) throw new Error('Another instance is sealing the ledger.');
@@ -53,7 +58,7 @@ export async function keepRemains({ database }: Platform, db: Db, from: number, 
  * RowDiffers}.
  */
 export async function keepErased(
-  { database }: Platform,
+  { database }: Pick<Platform, 'database'>,
   db: Db,
   rows: readonly SealedRow[],
   by: number,

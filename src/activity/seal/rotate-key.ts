@@ -8,7 +8,7 @@ import { readLog } from './store.ts';
 type KeyEvent = 'ledger.key-added' | 'ledger.key-retired';
 
 /** The keys of the current log. Throws 404 LEDGER_NOT_SEALED. */
-async function currentKeys(platform: Platform) {
+async function currentKeys(platform: Pick<Platform, 'database' | 'ledgerKeys'>) {
   const log = await readLog(platform.database.read);
   if (!log) throw SealErrors.LEDGER_NOT_SEALED();
   const [newest, ...earlier] = await signersOf(platform, log.origin);
@@ -16,14 +16,16 @@ async function currentKeys(platform: Platform) {
   return { log, newest, earlier };
 }
 
-async function record({ ledger }: Platform, type: KeyEvent, vkey: string): Promise<void> {
+async function record({ ledger }: Pick<Platform, 'ledger'>, type: KeyEvent, vkey: string): Promise<void> {
   await ledger.change(SYSTEM, async ({ db, emit }) => {
     if (!(await readKeyEvents(db, type)).includes(vkey)) emit({ type, data: { vkey } });
   });
 }
 
 /** The next step of a rotation: record the newest key, add another key, or finish the rotation. */
-export async function rotationState(platform: Platform): Promise<'none' | 'unrecorded' | 'recorded'> {
+export async function rotationState(
+  platform: Pick<Platform, 'database' | 'ledgerKeys'>,
+): Promise<'none' | 'unrecorded' | 'recorded'> {
   const { newest, earlier } = await currentKeys(platform);
   if (earlier.length === 0) return 'none';
   return (await readKeyEvents(platform.database.read, 'ledger.key-added')).includes(newest.vkey)
@@ -32,7 +34,7 @@ export async function rotationState(platform: Platform): Promise<'none' | 'unrec
 }
 
 /** Records the newest key in the ledger, signed with the earlier key. Returns its verifier key. */
-export async function recordAddedKey(platform: Platform): Promise<string> {
+export async function recordAddedKey(platform: Pick<Platform, 'database' | 'ledger' | 'ledgerKeys'>): Promise<string> {
   const { newest } = await currentKeys(platform);
   await record(platform, 'ledger.key-added', newest.vkey);
   return newest.vkey;
@@ -42,7 +44,9 @@ export async function recordAddedKey(platform: Platform): Promise<string> {
  * Records that all keys but the newest are retired, and returns their verifier keys. undefined: the newest checkpoint
  * is not signed with the newest key, so that a service still runs without it.
  */
-export async function recordRetiredKeys(platform: Platform): Promise<string[] | undefined> {
+export async function recordRetiredKeys(
+  platform: Pick<Platform, 'database' | 'ledger' | 'ledgerKeys'>,
+): Promise<string[] | undefined> {
   const { log, newest, earlier } = await currentKeys(platform);
   if (log.checkpoint === null || !openCheckpoint(log.checkpoint, [newest])) return undefined;
   for (const { vkey } of earlier) await record(platform, 'ledger.key-retired', vkey);

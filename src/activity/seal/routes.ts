@@ -31,7 +31,7 @@ const PUBLIC = { access: 'public', crossOrigin: true, checksItself: ['none', 'be
 
 async function assertMayRead(
   { authenticateAs }: Pick<Call<unknown, unknown, unknown>, 'authenticateAs'>,
-  { config }: Platform,
+  { config }: Pick<Platform, 'config'>,
 ): Promise<void> {
   if (config.ledger.proofs === 'authenticated') await authenticateAs(mayRead);
 }
@@ -57,7 +57,7 @@ const octets = (bytes: Buffer, isPublic: boolean): Response =>
   });
 
 async function auditProof(
-  platform: Platform,
+  platform: Pick<Platform, 'database' | 'reader' | 'stateOf'>,
   visibility: Visibility,
   id: string,
   withhold: boolean,

@@ -38,14 +38,20 @@ const base64 = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => has
 /**
  * Seals the rows up to `seq`, and returns the log at that checkpoint. Throws 404 LEDGER_NOT_SEALED, 409 NOT_YET_SEALED.
  */
-export const logOfExport = (platform: Platform, seq: number): Promise<ExportedLog> => checkpointWith(platform, seq);
+export const logOfExport = (platform: Pick<Platform, 'stateOf'>, seq: number): Promise<ExportedLog> =>
+  checkpointWith(platform, seq);
 
 /**
  * Yields a sealed export of all rows `from` to `to`. Together with the included hashes they yield the root of the
  * checkpoint, so that no row can be missing, added, swapped or altered. A row that differs from what was sealed is
  * included as a hash only. Throws 400 INVALID_TREE_RANGE.
  */
-export function sealedSpan({ database }: Platform, log: ExportedLog, from: number, to: number): AsyncGenerator<string> {
+export function sealedSpan(
+  { database }: Pick<Platform, 'database'>,
+  log: ExportedLog,
+  from: number,
+  to: number,
+): AsyncGenerator<string> {
   const { origin, signed_size: size, checkpoint } = log;
   if (from > to || to > size) throw SealErrors.INVALID_TREE_RANGE();
   const db = database.read;
@@ -126,7 +132,7 @@ const base64Of = (hash: string): string => Buffer.from(hash, 'latin1').toString(
  * entry is missing.
  */
 export async function* sealedEntries(
-  { database }: Platform,
+  { database }: Pick<Platform, 'database'>,
   log: ExportedLog,
   slices: AsyncIterable<readonly StreamEventRow[]>,
 ): AsyncGenerator<string> {

@@ -60,7 +60,7 @@ interface OpenLog {
  * failure never affects decisions.
  */
 export class Sealer {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log'>;
   readonly #follower: LedgerFollower;
   readonly #salts = new Salts();
   #log: OpenLog | undefined;
@@ -81,7 +81,7 @@ export class Sealer {
   #anchored: Promise<void> = Promise.resolve();
   #keptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log'>) {
     this.#platform = platform;
     this.#follower = new LedgerFollower({
       database: platform.database,

@@ -29,9 +29,9 @@ type Signed = SealRow & { checkpoint: string };
  * Returns the log at its newest checkpoint or, with a policy, at the newest one that meets the policy. The checkpoint
  * is in the data folder on return.
  */
-export async function newestServed(platform: Platform): Promise<Signed | undefined> {
-  const state = platform.stateOf(sealer);
-  const { policy } = platform.stateOf(cosigner);
+export async function newestServed({ stateOf }: Pick<Platform, 'stateOf'>): Promise<Signed | undefined> {
+  const state = stateOf(sealer);
+  const { policy } = stateOf(cosigner);
   const log = await state.newest();
   if (!log || !policy) return log;
   const { cosigned, cosigned_size } = log;
@@ -41,9 +41,9 @@ export async function newestServed(platform: Platform): Promise<Signed | undefin
 }
 
 /** Signs a checkpoint of all rows committed now, and has it cosigned if there is a policy. Waits for 5 s at most. */
-export async function sealNow(platform: Platform): Promise<void> {
-  await platform.stateOf(sealer).signNow();
-  const witnesses = platform.stateOf(cosigner);
+export async function sealNow({ stateOf }: Pick<Platform, 'stateOf'>): Promise<void> {
+  await stateOf(sealer).signNow();
+  const witnesses = stateOf(cosigner);
   if (!witnesses.policy) return;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
@@ -53,7 +53,7 @@ export async function sealNow(platform: Platform): Promise<void> {
 }
 
 /** Returns the current log. The first checkpoint is signed on request. Throws 404 LEDGER_NOT_SEALED. */
-export async function currentLog(platform: Platform): Promise<ServedLog> {
+export async function currentLog(platform: Pick<Platform, 'stateOf'>): Promise<ServedLog> {
   const state = platform.stateOf(sealer);
   let log = await newestServed(platform);
   if (!log && state.isOpen) {
@@ -65,7 +65,10 @@ export async function currentLog(platform: Platform): Promise<ServedLog> {
 }
 
 /** Returns the log with an id, or the current one. Throws 404 LEDGER_LOG_NOT_FOUND and LEDGER_NOT_SEALED. */
-export async function servedLog(platform: Platform, id: string | undefined): Promise<ServedLog> {
+export async function servedLog(
+  platform: Pick<Platform, 'database' | 'stateOf'>,
+  id: string | undefined,
+): Promise<ServedLog> {
   const db = platform.database.read;
   if (id === undefined || (await readLog(db))?.log_id === id) return currentLog(platform);
   const ended = await db.selectFrom('seal_logs').selectAll().where('log_id', '=', id).executeTakeFirst();
@@ -76,7 +79,10 @@ export async function servedLog(platform: Platform, id: string | undefined): Pro
 }
 
 /** Throws 404 LEDGER_LOG_NOT_FOUND, and 409 LEDGER_LOG_ENDED for a log that has ended and no longer proves entries. */
-export async function assertCurrent(platform: Platform, id: string | undefined): Promise<void> {
+export async function assertCurrent(
+  platform: Pick<Platform, 'database' | 'stateOf'>,
+  id: string | undefined,
+): Promise<void> {
   if (id !== undefined && (await servedLog(platform, id)).endedId !== undefined) throw SealErrors.LEDGER_LOG_ENDED();
 }
 
@@ -84,7 +90,11 @@ const shown = (row: SealCheckpointRow | undefined) =>
   row ? { size: row.size, checkpoint: row.note, signedAt: isoTime(row.signed_at), stamp: row.stamp } : null;
 
 /** Returns the kept checkpoints of a log next to a row. */
-export async function checkpointsAround({ database }: Platform, { id, origin }: ServedLog, seq: number) {
+export async function checkpointsAround(
+  { database }: Pick<Platform, 'database'>,
+  { id, origin }: ServedLog,
+  seq: number,
+) {
   const { before, after } = await keptAround(database.read, id, seq);
   return { origin, before: shown(before), after: shown(after) };
 }

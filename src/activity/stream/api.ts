@@ -42,7 +42,11 @@ const ownerOf = async (db: Db, agentId: Id<'agent'>): Promise<Id<'user'> | undef
     ? (await db.selectFrom('agents').select('owner_id').where('id', '=', agentId).executeTakeFirst())?.owner_id
     : undefined;
 
-export function eventsApi(platform: Platform, actor: Actor, fetch: (request: Request) => Promise<Response>): EventsApi {
+export function eventsApi(
+  platform: Pick<Platform, 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
+  actor: Actor,
+  fetch: (request: Request) => Promise<Response>,
+): EventsApi {
   const path = `${platform.config.http.basePath.replace(/\/$/, '')}/events/stream`;
   return {
     handleRequest: async (request) =>

@@ -56,7 +56,7 @@ export interface Listener {
  * so replay continues with live events without a gap or duplicate.
  */
 export class EventHub {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'database' | 'ledger'>;
   readonly #listeners = new Set<Listener>();
   readonly #ring = new Ring();
   readonly #topics = new Topics();
@@ -81,7 +81,7 @@ export class EventHub {
   readonly #writeBuffer = new WriteBuffer();
   #resetScheduled = false;
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'database' | 'ledger'>) {
     this.#platform = platform;
     this.#reads = new SharedReads(platform.database);
     platform.ledger.onCommit((commit) => this.#onCommit(commit));

@@ -12,7 +12,7 @@ import type { ListEvents, StreamEvent } from './schema.ts';
  * `around` is not one of them.
  */
 export async function listEvents(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'database' | 'reader'>,
   caller: Visibility,
   { limit, order, cursor, around, ...query }: ListEvents,
 ): Promise<{ events: StreamEvent[]; next: string | undefined; prev: string | undefined }> {
@@ -26,11 +26,15 @@ export async function listEvents(
   return { events: rows.map((row) => JSON.parse(toJson(row)) as StreamEvent), next, prev };
 }
 
-async function findSeq(platform: Platform, caller: Visibility, id: string): Promise<number> {
-  const filter = await filterOf(platform.database.read, caller, platform.config.events.eventTypes, {});
+async function findSeq(
+  { config, database, reader }: Pick<Platform, 'config' | 'database' | 'reader'>,
+  caller: Visibility,
+  id: string,
+): Promise<number> {
+  const filter = await filterOf(database.read, caller, config.events.eventTypes, {});
   if (isId('event', id) || isId('audit', id))
     for (const rowId of rowIds(id)) {
-      const row = await platform.reader.byId(rowId, timeOfId(rowId));
+      const row = await reader.byId(rowId, timeOfId(rowId));
       if (row && matches(filterFieldsOf(row), filter.where)) return row.seq;
     }
   throw EventErrors.EVENT_NOT_FOUND();

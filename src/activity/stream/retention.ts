@@ -18,18 +18,18 @@ const SLICE = 2000;
 const SLICES_AT_ONCE = 10;
 
 /** Sequence up to which only audit entries are kept, or nothing. */
-export const forgottenUpTo = async ({ database }: Platform): Promise<number> =>
+export const forgottenUpTo = async ({ database }: Pick<Platform, 'database'>): Promise<number> =>
   Math.max((await readPosition(database.read, FOLLOWER)) ?? 0, await prunedUpTo(database.read));
 
 /** Follows the ledger up to the rows that are younger than `events.retentionDays` or not sealed. */
 class Retention {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'database' | 'ledger'>;
   readonly #follower: LedgerFollower;
   /** The stored position as last read by this instance. */
   #stored: number | undefined;
   #slicesLeft = 0;
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'reader'>) {
     this.#platform = platform;
     const { reader, config, clock, database } = platform;
     this.#follower = new LedgerFollower({
@@ -92,7 +92,7 @@ export const retention = defineState((platform) => new Retention(platform));
  * Deletes events older than `events.retentionDays`, once they are sealed. Audit entries, which are rows of the same
  * table, and events of the ledger itself are kept. Type, number and time of the deleted events are also kept.
  */
-export async function forgetOldEvents(platform: Platform): Promise<void> {
+export async function forgetOldEvents(platform: Pick<Platform, 'clock' | 'ledger' | 'stateOf'>): Promise<void> {
   await platform.stateOf(retention).run();
   await platform.ledger.maintain(async (db) => {
     await db.deleteFrom('stream_tickets').where('expires_at', '<', platform.clock.now()).execute();

@@ -23,7 +23,7 @@ const HEADERS = {
 export const streamSlots = defineState(({ config }) => new StreamSlots(config.events.maxConnections));
 
 /** Returns the connections of a service. */
-export const slotsOf = (platform: Platform): StreamSlots => platform.stateOf(streamSlots);
+export const slotsOf = ({ stateOf }: Pick<Platform, 'stateOf'>): StreamSlots => stateOf(streamSlots);
 
 export function acceptsStream(request: Request): boolean {
   const accept = request.headers.get('accept');
@@ -66,7 +66,7 @@ export async function openStream(
 }
 
 async function connect(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'reader' | 'stateOf'>,
   call: Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request'>,
   subscriber: Subscriber,
   slot: StreamSlot,
@@ -99,9 +99,12 @@ async function connect(
 }
 
 /** Returns the selection of a stream with filters, a limit or counts; undefined without any of them. */
-async function selectedOf(platform: Platform, query: StreamQuery): Promise<SelectedStream | undefined> {
+async function selectedOf(
+  { database }: Pick<Platform, 'database'>,
+  query: StreamQuery,
+): Promise<SelectedStream | undefined> {
   const { maxPerSecond = Number.POSITIVE_INFINITY, ticks } = query;
-  const conditions = (): Promise<Condition[]> => conditionsOf(platform.database.read, query);
+  const conditions = (): Promise<Condition[]> => conditionsOf(database.read, query);
   const first = await conditions();
   if (first.length === 0 && maxPerSecond === Number.POSITIVE_INFINITY && ticks !== 'true') return undefined;
   const changing = query.tenantId !== undefined || query['not.tenantId'] !== undefined;
@@ -110,7 +113,7 @@ async function selectedOf(platform: Platform, query: StreamQuery): Promise<Selec
 
 /** Returns where a stream begins: after the event of Last-Event-ID, at `since`, or at the end of the ledger. */
 async function cursorOf(
-  platform: Platform,
+  platform: Pick<Platform, 'database' | 'reader' | 'stateOf'>,
   { query, request }: Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request'>,
 ): Promise<{ after: number; gap?: boolean }> {
   const id = request.headers.get('last-event-id') || query.lastEventId;
@@ -135,10 +138,9 @@ async function cursorOf(
 }
 
 /** Returns the sequence of an event by its id on the stream or by the id of its audit entry. */
-async function seqOf(platform: Platform, id: string): Promise<number | undefined> {
+async function seqOf({ reader }: Pick<Platform, 'reader'>, id: string): Promise<number | undefined> {
   if (!isId('event', id) && !isId('audit', id)) return undefined;
   const body = id.slice(4);
   const around = timeOfId(id);
-  return ((await platform.reader.byId(`evt_${body}`, around)) ?? (await platform.reader.byId(`aud_${body}`, around)))
-    ?.seq;
+  return ((await reader.byId(`evt_${body}`, around)) ?? (await reader.byId(`aud_${body}`, around)))?.seq;
 }

@@ -30,7 +30,7 @@ type Asking = Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request' 
  * function that the application configured (specification 5.7). Throws 401 or 403.
  */
 export async function subscriberOf(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'secrets' | 'validateStreamToken'>,
   { query, request, authenticateAs }: Asking,
 ): Promise<Subscriber> {
   if (!platform.config.events.requireAuth)
@@ -81,8 +81,8 @@ export async function subscriberOf(
   return proved(query.token);
 }
 
-async function isSuspended(platform: Platform, userId: Id<'user'>): Promise<boolean> {
-  return ((await findUser(platform.database.read, userId))?.suspended_at ?? null) !== null;
+async function isSuspended({ database }: Pick<Platform, 'database'>, userId: Id<'user'>): Promise<boolean> {
+  return ((await findUser(database.read, userId))?.suspended_at ?? null) !== null;
 }
 
 const ALL: Visibility = { kind: 'all' };
@@ -98,7 +98,10 @@ const holderOfView = (visibility: Visibility): SlotHolder | undefined =>
       };
 
 /** `events.validateToken` of the application: a user id or an agent id, or null. */
-async function byOwnFunction(platform: Platform, token: string): Promise<Subscriber | undefined> {
+async function byOwnFunction(
+  platform: Pick<Platform, 'database' | 'validateStreamToken'>,
+  token: string,
+): Promise<Subscriber | undefined> {
   const validate = platform.validateStreamToken;
   const visibility = async (): Promise<Visibility | undefined> => {
     const id = await validate?.(token);

@@ -17,7 +17,7 @@ export type TicketHolder = { readonly credential: string } | { readonly external
  * addresses.
  */
 export async function createTicket(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'secrets'>,
   call: Pick<Call<unknown, unknown, unknown>, 'request' | 'principal' | 'reauthorize' | 'actor'>,
 ): Promise<{ ticket: string; expiresAt: string }> {
   const { request, principal } = call;
@@ -52,12 +52,15 @@ export async function createTicket(
  * undefined if it is unknown, used or expired. A text that does not have the form of a ticket causes no write
  * transaction.
  */
-export async function takeTicket(platform: Platform, ticket: string): Promise<TicketHolder | undefined> {
+export async function takeTicket(
+  { clock, ledger, secrets }: Pick<Platform, 'clock' | 'ledger' | 'secrets'>,
+  ticket: string,
+): Promise<TicketHolder | undefined> {
   if (secretKind(ticket) !== 'streamTicket') return undefined;
   const tokenHash = secretHash(ticket);
-  const row = await platform.ledger.change(UNKNOWN, ({ db }) =>
+  const row = await ledger.change(UNKNOWN, ({ db }) =>
     db.deleteFrom('stream_tickets').where('token_hash', '=', tokenHash).returningAll().executeTakeFirst(),
   );
-  if (!row || platform.clock.now() >= row.expires_at) return undefined;
-  return JSON.parse(unseal(platform.secrets().cookie, PURPOSE, tokenHash, row.sealed)) as TicketHolder;
+  if (!row || clock.now() >= row.expires_at) return undefined;
+  return JSON.parse(unseal(secrets().cookie, PURPOSE, tokenHash, row.sealed)) as TicketHolder;
 }

@@ -112,7 +112,11 @@ async function disableGone(change: Change, { id, url }: WebhookRow): Promise<voi
 
 const jittered = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
 
-async function send(platform: Platform, webhook: WebhookRow, { event_id, body }: WebhookDeliveryRow): Promise<Result> {
+async function send(
+  platform: Pick<Platform, 'clock' | 'config' | 'log' | 'secrets' | 'stateOf'>,
+  webhook: WebhookRow,
+  { event_id, body }: WebhookDeliveryRow,
+): Promise<Result> {
   const now = platform.clock.now();
   const timestamp = Math.floor(now / SECOND_MS);
   const keys = platform.secrets().cookie;

@@ -38,11 +38,18 @@ interface Message {
 }
 
 /** Returns the body of a message about an event. What agents and people have written is shown as plain text. */
-export function chatBody(platform: Platform, format: ChatFormat, happening: Happening): string {
+export function chatBody(
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
+  format: ChatFormat,
+  happening: Happening,
+): string {
   return JSON.stringify(BODIES[format](messageOf(platform, happening)));
 }
 
-function messageOf(platform: Platform, { type, timestamp, agentName, data }: Happening): Message {
+function messageOf(
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
+  { type, timestamp, agentName, data }: Happening,
+): Message {
   const agent = shown(agentName, MAX_NAME);
   const facts = (labels: Readonly<Record<string, string>>): Message['facts'] =>
     Object.entries(labels)

@@ -26,7 +26,11 @@ export const testsUnderWay = defineState(() => new Map<string, number>());
  * Sends one message of type `webhook.test` immediately, without retries. Throws 404 WEBHOOK_NOT_FOUND, 409
  * WEBHOOK_BUSY.
  */
-export async function testWebhook(platform: Platform, visibility: Visibility, id: Id<'webhook'>): Promise<Delivery> {
+export async function testWebhook(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,
+  visibility: Visibility,
+  id: Id<'webhook'>,
+): Promise<Delivery> {
   const { user_id, format } = await findWebhook(platform.database.read, visibility, id);
   const underWay = platform.stateOf(testsUnderWay);
   const count = underWay.get(user_id) ?? 0;
@@ -41,7 +45,11 @@ export async function testWebhook(platform: Platform, visibility: Visibility, id
   }
 }
 
-async function sendTest(platform: Platform, id: Id<'webhook'>, format: ChatFormat | null): Promise<Delivery> {
+async function sendTest(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'ledger' | 'stateOf'>,
+  id: Id<'webhook'>,
+  format: ChatFormat | null,
+): Promise<Delivery> {
   const now = platform.clock.now();
   const eventId = newId('event', now);
   const test = { type: 'webhook.test', data: { webhookId: id } };
@@ -59,7 +67,11 @@ async function sendTest(platform: Platform, id: Id<'webhook'>, format: ChatForma
  * Starts a delivery again, with the same `webhook-id`. A failure of a current attempt no longer counts. Throws 404
  * DELIVERY_NOT_FOUND.
  */
-export async function redeliver(platform: Platform, caller: Changer, id: Id<'delivery'>): Promise<Delivery> {
+export async function redeliver(
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
+  caller: Changer,
+  id: Id<'delivery'>,
+): Promise<Delivery> {
   const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     const found = await findDelivery(db, await caller.reauthorize(db), id);
     const set = { status: 'pending' as const, attempts: 0, next_at: now, lease_until: 0, delivered_at: null };

@@ -384,4 +384,4 @@ export const insertDeliveries = async (db: Db, rows: readonly WebhookDeliveryRow
 
 export const webhookDispatcher = defineState((platform) => new Dispatcher(platform));
 
-export const dispatcherOf = (platform: Platform): Dispatcher => platform.stateOf(webhookDispatcher);
+export const dispatcherOf = ({ stateOf }: Pick<Platform, 'stateOf'>): Dispatcher => stateOf(webhookDispatcher);

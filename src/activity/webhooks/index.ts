@@ -25,7 +25,7 @@ const OVERDUE_MS = 60 * MINUTE_MS;
 const SLICE = 5000;
 
 /** Notices webhooks created by other processes. Deletes old deliveries. */
-async function upkeep(platform: Platform): Promise<void> {
+async function upkeep(platform: Pick<Platform, 'clock' | 'ledger' | 'stateOf'>): Promise<void> {
   dispatcherOf(platform).wake();
   const now = platform.clock.now();
   await platform.ledger.maintain(async (db) => {

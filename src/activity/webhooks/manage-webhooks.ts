@@ -27,7 +27,7 @@ type By = Pick<Caller, 'reauthorize' | 'principal' | 'actor' | 'assertUnchanged'
  * WEBHOOK_LIMIT_EXCEEDED, WEBHOOK_TYPES_UNSUPPORTED.
  */
 export async function createWebhook(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger' | 'mayUseOwnResource' | 'secrets' | 'stateOf'>,
   caller: By,
   ownerId: Id<'user'>,
   input: CreateWebhook,
@@ -86,9 +86,13 @@ function assertTypesFit(format: ChatFormat | null, types: readonly string[] | nu
 }
 
 /** Deliveries show what GET /events shows. Throws 403 FORBIDDEN for an agent that may not read events. */
-async function assertMayReadEvents(platform: Platform, db: Db, { principal }: By): Promise<void> {
+async function assertMayReadEvents(
+  { mayUseOwnResource }: Pick<Platform, 'mayUseOwnResource'>,
+  db: Db,
+  { principal }: By,
+): Promise<void> {
   if (principal.kind !== 'agent') return;
-  if (!(await platform.mayUseOwnResource(db, principal.agentId, 'legate:events', 'read')))
+  if (!(await mayUseOwnResource(db, principal.agentId, 'legate:events', 'read')))
     throw CommonErrors.FORBIDDEN({ message: 'Webhooks deliver events: the agent needs legate:events read as well.' });
 }
 
@@ -103,7 +107,7 @@ const byAgent = ({ principal }: By): number => Number(principal.kind === 'agent'
 
 /** Throws 404 WEBHOOK_NOT_FOUND, 422 WEBHOOK_TYPES_UNSUPPORTED. */
 export async function updateWebhook(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger' | 'mayUseOwnResource' | 'stateOf'>,
   caller: By,
   id: Id<'webhook'>,
   input: UpdateWebhook,
@@ -145,8 +149,12 @@ export async function updateWebhook(
 }
 
 /** Deletes a webhook and its pending deliveries. Throws 404 WEBHOOK_NOT_FOUND. */
-export async function deleteWebhook(platform: Platform, caller: Changer, id: Id<'webhook'>): Promise<void> {
-  await platform.ledger.change(caller.actor, async (change) => {
+export async function deleteWebhook(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Changer,
+  id: Id<'webhook'>,
+): Promise<void> {
+  await ledger.change(caller.actor, async (change) => {
     const { db } = change;
     const row = await findWebhook(db, await caller.reauthorize(db), id);
     caller.assertUnchanged?.(toWebhook(row));
@@ -160,9 +168,13 @@ export async function deleteWebhook(platform: Platform, caller: Changer, id: Id<
  * Creates a new secret. For 24 hours, messages are also signed with the previous one; until then another rotation
  * throws 409 WEBHOOK_ROTATING.
  */
-export async function rotateWebhook(platform: Platform, caller: By, id: Id<'webhook'>): Promise<WebhookWithSecret> {
+export async function rotateWebhook(
+  { ledger, secrets }: Pick<Platform, 'ledger' | 'secrets'>,
+  caller: By,
+  id: Id<'webhook'>,
+): Promise<WebhookWithSecret> {
   const secret = newWebhookSecret();
-  const row = await platform.ledger.change(caller.actor, async (change) => {
+  const row = await ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const before = await findWebhook(db, await caller.reauthorize(db), id);
     // Receivers trust the secret, so an agent must not learn that of a URL set by a person.
@@ -170,7 +182,7 @@ export async function rotateWebhook(platform: Platform, caller: By, id: Id<'webh
     caller.assertUnchanged?.(toWebhook(before));
     if (before.previous_until !== null && now < before.previous_until) throw WebhookErrors.WEBHOOK_ROTATING();
     const set = {
-      secret: seal(platform.secrets().cookie, SECRET_PURPOSE, id, secret),
+      secret: seal(secrets().cookie, SECRET_PURPOSE, id, secret),
       previous_secret: before.secret,
       previous_until: now + OVERLAP_MS,
       updated_at: now,

@@ -14,7 +14,7 @@ const MAX_RECOVERED = 1000;
  * another attempt. Oldest first, at most 1,000; `more` says whether some are left. Throws 404 WEBHOOK_NOT_FOUND.
  */
 export async function recoverWebhook(
-  platform: Platform,
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
   caller: Changer,
   id: Id<'webhook'>,
   { since, until }: Recover,

@@ -19,7 +19,11 @@ import { assertInFuture, assertRoomForAgent } from './store.ts';
  * an owner who is not visible to the caller, INSUFFICIENT_PERMISSIONS for permissions beyond a narrowed credential; 422
  * OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, POLICY_TOO_LARGE, AGENT_LIMIT_EXCEEDED.
  */
-export async function createAgent(platform: Platform, caller: Caller, input: CreateAgent): Promise<AgentWithToken> {
+export async function createAgent(
+  platform: Pick<Platform, 'config' | 'ledger' | 'owners' | 'redactedKeys' | 'stateOf'>,
+  caller: Caller,
+  input: CreateAgent,
+): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
@@ -37,14 +41,18 @@ export async function createAgent(platform: Platform, caller: Caller, input: Cre
  * Registers an agent of a known user within a change and discards its token. Emits `agent.created`. 422
  * OWNER_NOT_FOUND, EXPIRES_AT_IN_PAST, AGENT_LIMIT_EXCEEDED.
  */
-export async function insertAgent(platform: Platform, change: Change, input: CreateAgent): Promise<AgentRow> {
+export async function insertAgent(
+  platform: Pick<Platform, 'config' | 'owners' | 'redactedKeys'>,
+  change: Change,
+  input: CreateAgent,
+): Promise<AgentRow> {
   const owner = await platform.owners.find(change.db, input.ownerId);
   if (!owner) throw AgentErrors.OWNER_NOT_FOUND();
   return insert(platform, change, input, owner, newSecret('agentToken'));
 }
 
 async function insert(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'redactedKeys'>,
   change: Change,
   input: CreateAgent,
   owner: Owner,
@@ -93,19 +101,19 @@ type Owner = Pick<UserRow, 'tenant_id' | 'suspended_at'>;
  * authenticated, and for one whom an admin names while `users.allowExternalOwners` is on. Throws 422 OWNER_NOT_FOUND.
  */
 async function takeOwner(
-  platform: Platform,
+  { config, owners }: Pick<Platform, 'config' | 'owners'>,
   change: Change,
   by: Pick<Caller, 'principal' | 'visibility'>,
   ownerId: Id<'user'>,
 ): Promise<Owner> {
   const { principal, visibility } = by;
-  const known = await platform.owners.find(change.db, ownerId);
+  const known = await owners.find(change.db, ownerId);
   const external =
     principal.kind === 'user' && principal.via === 'external' && principal.userId === ownerId ? principal : undefined;
   if (known) return { tenant_id: external?.tenantId ?? known.tenant_id, suspended_at: known.suspended_at };
-  if (!external && !(visibility.kind === 'all' && platform.config.users.allowExternalOwners))
+  if (!external && !(visibility.kind === 'all' && config.users.allowExternalOwners))
     throw AgentErrors.OWNER_NOT_FOUND();
   const tenantId = external?.tenantId ?? null;
-  await platform.owners.ensureExternal(change, { userId: ownerId, tenantId });
+  await owners.ensureExternal(change, { userId: ownerId, tenantId });
   return { tenant_id: tenantId, suspended_at: null };
 }

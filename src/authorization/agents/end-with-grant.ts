@@ -31,7 +31,11 @@ export async function endAgentsOfGrants(change: Change, grantIds: readonly Id<'g
 }
 
 /** Upkeep: a grant that expires emits no event, and its row is removed later. */
-export async function endAgentsOfExpiredGrants({ clock, database, ledger }: Platform): Promise<void> {
+export async function endAgentsOfExpiredGrants({
+  clock,
+  database,
+  ledger,
+}: Pick<Platform, 'clock' | 'database' | 'ledger'>): Promise<void> {
   const left = (db: Db, now: number) =>
     db
       .selectFrom('agents')

@@ -9,8 +9,12 @@ import type { Agent, EffectivePermission } from './schema.ts';
 import { getAgentRow } from './store.ts';
 
 /** 404 AGENT_NOT_FOUND if the caller may not see the agent. */
-export async function getAgent(platform: Platform, caller: Caller, id: Id<'agent'>): Promise<Agent> {
-  return toAgent(await getAgentRow(platform.database.read, caller.visibility, id), platform.clock.now());
+export async function getAgent(
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
+  caller: Caller,
+  id: Id<'agent'>,
+): Promise<Agent> {
+  return toAgent(await getAgentRow(database.read, caller.visibility, id), clock.now());
 }
 
 /**
@@ -18,7 +22,7 @@ export async function getAgent(platform: Platform, caller: Caller, id: Id<'agent
  * is false if a limit was reached. 404 AGENT_NOT_FOUND.
  */
 export async function getEffectivePermissions(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'reader'>,
   caller: Caller,
   id: Id<'agent'>,
 ): Promise<{ permissions: EffectivePermission[]; complete: boolean }> {

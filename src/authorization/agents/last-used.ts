@@ -22,7 +22,7 @@ const EXAMINED_EACH = 50;
  * with fewer allowed decisions than {@link EXAMINED}, null means never.
  */
 export async function lastUsed(
-  platform: Platform,
+  { reader }: Pick<Platform, 'reader'>,
   agentId: string,
   permissions: readonly EffectivePermission[],
 ): Promise<(number | null)[]> {
@@ -36,7 +36,7 @@ export async function lastUsed(
   const wanted = permissions.map((permission) => ({ permission, chain: chainOf(permission) }));
   // Calls repeat, so only the newest of equal calls is examined.
   const seen = new Set<string>();
-  const newest = await platform.reader.newest({ where: allowed }, EXAMINED, COLUMNS);
+  const newest = await reader.newest({ where: allowed }, EXAMINED, COLUMNS);
   let reached: number | undefined;
   for (const row of newest) {
     const call = callOf(row);
@@ -52,7 +52,7 @@ export async function lastUsed(
   const missing = wanted.flatMap((one, i) => (found[i] === null ? [{ ...one, i }] : [])).slice(0, SOUGHT);
   for (const { i, ...one } of missing) {
     const where = [...allowed, ...conditionsOf(one.permission)];
-    const rows = await platform.reader.newest({ where, beforeSeq: reached }, EXAMINED_EACH, COLUMNS);
+    const rows = await reader.newest({ where, beforeSeq: reached }, EXAMINED_EACH, COLUMNS);
     const row = rows.find((row) => {
       const call = callOf(row);
       return call && isBy(one, call);

@@ -48,7 +48,7 @@ interface Rows {
  * VALIDATION_FAILED for a foreign cursor.
  */
 export async function listAgents(
-  platform: Platform,
+  platform: Pick<Platform, 'agentActivity' | 'clock' | 'database'>,
   caller: Caller,
   filter: AgentFilter,
   page: Page,
@@ -60,7 +60,7 @@ export async function listAgents(
 
 /** The same agents as {@link listAgents} without permissions and metadata, with their recent activity. */
 export async function listAgentSummaries(
-  platform: Platform,
+  platform: Pick<Platform, 'agentActivity' | 'clock' | 'database'>,
   caller: Caller,
   filter: AgentFilter,
   page: Page,
@@ -90,7 +90,7 @@ const toSummary = (row: ListedAgent, activity: Activity, now: number): AgentSumm
 });
 
 async function find(
-  platform: Platform,
+  platform: Pick<Platform, 'agentActivity' | 'clock' | 'database'>,
   { visibility }: Caller,
   { sort = DEFAULT_SORT, ...filter }: AgentFilter,
   page: Page,
@@ -129,13 +129,13 @@ async function find(
 
 /** Lists agents ordered or filtered by their activity, which is in memory; all other fields are in the database. */
 async function findByActivity(
-  platform: Platform,
+  { agentActivity, database }: Pick<Platform, 'agentActivity' | 'database'>,
   matching: readonly (readonly [id: Id<'agent'>, nameKey?: string])[],
   { sort = DEFAULT_SORT, idleSince }: AgentFilter,
   page: Page,
   columns: Columns,
 ): Promise<Rows> {
-  const activity = await platform.agentActivity();
+  const activity = await agentActivity();
   const value = valueBy(sort, activity);
   const sign = isDescending(sort) ? -1 : 1;
   const compare = (a: Position, b: Position): number =>
@@ -159,7 +159,7 @@ async function findByActivity(
   const byId = new Map(
     (
       await findAgentsById(
-        platform.database.read,
+        database.read,
         shown.map(({ id }) => id),
         columns,
       )

@@ -36,13 +36,13 @@ type Holds = (resource: string, action: string) => boolean;
 const isFarReaching = ({ resource }: Permission): boolean => /^(legate|\*)(:|$)/.test(resource);
 
 /** Returns a test for the far-reaching permissions that the credential has itself. */
-async function heldBy(platform: Platform, db: Db, principal: Principal): Promise<Holds> {
+async function heldBy({ stateOf }: Pick<Platform, 'stateOf'>, db: Db, principal: Principal): Promise<Holds> {
   if (principal.kind !== 'agent') {
     const scopes = principal.kind === 'anonymous' ? undefined : principal.scopes;
     const opened = [...(scopes ?? [])].flatMap((scope) => [OPENED_BY_SCOPE[scope] ?? []]);
     return (resource, action) => opened.some(([r, a]) => r === resource && a === action);
   }
-  const agent = await platform.stateOf(policyCache).current(db, principal.agentId);
+  const agent = await stateOf(policyCache).current(db, principal.agentId);
   return (resource, action) => agent !== undefined && holdsItself(agent, resource, action);
 }
 
@@ -66,7 +66,7 @@ const isBeyond = (holds: Holds, permission: Permission): boolean =>
 
 /** Throws 403 INSUFFICIENT_PERMISSIONS for permissions that a narrowed credential may not grant. */
 export async function assertMayGrant(
-  platform: Platform,
+  platform: Pick<Platform, 'stateOf'>,
   db: Db,
   principal: Principal,
   permissions: readonly Permission[],
@@ -98,7 +98,7 @@ export function assertNotItself(principal: Principal, agentId: Id<'agent'>): voi
  * that holds more than the credential may grant, itself or by delegation.
  */
 export async function assertMayChange(
-  platform: Platform,
+  platform: Pick<Platform, 'stateOf'>,
   db: Db,
   principal: Principal,
   agent: AgentRow,

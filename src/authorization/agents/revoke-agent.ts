@@ -12,12 +12,12 @@ import { getAgentRow } from './store.ts';
  * Revoking again does nothing. 404 AGENT_NOT_FOUND.
  */
 export async function revokeAgent(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   caller: Caller,
   id: Id<'agent'>,
   reason = 'revoked',
 ): Promise<void> {
-  await platform.ledger.change(caller.actor, async (change) => {
+  await ledger.change(caller.actor, async (change) => {
     const row = await getAgentRow(change.db, await caller.reauthorize(change.db), id);
     caller.assertUnchanged?.(toAgent(row, change.now));
     await revokeAgents(change, [id], reason);
@@ -28,8 +28,12 @@ export async function revokeAgent(
  * Revokes several agents in one change: all or none. Does not change agents that are already revoked. 404
  * AGENT_NOT_FOUND if one of them does not exist or is not visible.
  */
-export async function revokeManyAgents(platform: Platform, caller: Caller, ids: readonly Id<'agent'>[]): Promise<void> {
-  await platform.ledger.change(caller.actor, async (change) => {
+export async function revokeManyAgents(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Caller,
+  ids: readonly Id<'agent'>[],
+): Promise<void> {
+  await ledger.change(caller.actor, async (change) => {
     const visibility = await caller.reauthorize(change.db);
     for (const id of ids) await getAgentRow(change.db, visibility, id);
     await revokeAgents(change, ids, 'revoked');

@@ -14,7 +14,11 @@ import { getChangeableAgent } from './store.ts';
  * An expired agent may be rotated and stays expired.
  * 403 INSUFFICIENT_PERMISSIONS or FORBIDDEN to narrowed credentials, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
  */
-export async function rotateAgent(platform: Platform, caller: Caller, id: Id<'agent'>): Promise<AgentWithToken> {
+export async function rotateAgent(
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
+  caller: Caller,
+  id: Id<'agent'>,
+): Promise<AgentWithToken> {
   const token = newSecret('agentToken');
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;

@@ -161,8 +161,13 @@ export async function findAgentsById(db: Db, ids: readonly Id<'agent'>[], column
  * Throws 422 AGENT_LIMIT_EXCEEDED if the owner has reached the limit of active agents. Exact, because changes are
  * serialised.
  */
-export async function assertRoomForAgent(platform: Platform, db: Db, ownerId: Id<'user'>, now: number): Promise<void> {
-  const limit = platform.config.agents.maxPerOwner;
+export async function assertRoomForAgent(
+  { config }: Pick<Platform, 'config'>,
+  db: Db,
+  ownerId: Id<'user'>,
+  now: number,
+): Promise<void> {
+  const limit = config.agents.maxPerOwner;
   const { active } = await db
     .selectFrom('agents')
     .select((eb) => eb.fn.countAll<number>().as('active'))

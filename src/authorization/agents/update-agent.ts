@@ -18,7 +18,7 @@ import { assertInFuture, assertRoomForAgent, getChangeableAgent } from './store.
  * later expiry would reactivate an agent beyond the limit.
  */
 export async function updateAgent(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger' | 'redactedKeys' | 'stateOf'>,
   caller: Caller,
   id: Id<'agent'>,
   input: UpdateAgent,

@@ -22,7 +22,10 @@ export interface ApprovalsApi {
   deny(id: string, input?: z.input<typeof Resolution>): Promise<Approval>;
 }
 
-export function approvalsApi(platform: Platform, actor: Actor): ApprovalsApi {
+export function approvalsApi(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'redactedKeys'>,
+  actor: Actor,
+): ApprovalsApi {
   const all = { kind: 'all' } as const;
   const caller = applicationCaller(actor);
   const db = platform.database.read;

@@ -11,6 +11,7 @@ import {
   notice,
   page,
   pathOf,
+  type Site,
   seeOther,
   type Texts,
   textsFor,
@@ -26,20 +27,23 @@ export const APPROVAL_PAGE = '/account/approvals/:id';
 export const ApprovalForm = z.object({ decision: z.enum(['approve', 'deny']) }).meta({ id: 'ApprovalForm' });
 
 /** Returns the public address of the page of an approval. */
-export const approvalLink = (platform: Platform, id: string): string =>
-  new URL(pathOf(platform, APPROVAL_PAGE.replace(':id', encodeURIComponent(id))), platform.baseUrl).href;
+export const approvalLink = (site: Site, id: string): string =>
+  new URL(pathOf(site, APPROVAL_PAGE.replace(':id', encodeURIComponent(id))), site.baseUrl).href;
 
 type PageCall = Call<{ id: Id<'approval'> }, unknown, unknown>;
 
 /** GET: shows the call that needs or needed approval, with all its arguments (contract 19). */
-export async function approvalPage(platform: Platform, call: PageCall): Promise<Response> {
+export async function approvalPage(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
+  call: PageCall,
+): Promise<Response> {
   const row = await getApproval(platform.database.read, call.visibility, call.params.id);
   return show(platform, call, toApproval(row, platform.clock.now()));
 }
 
 /** POST: approves or denies the call. If it has already been decided, shows that decision with 409. */
 export async function approvalForm(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database' | 'ledger' | 'redactedKeys'>,
   call: PageCall & { readonly body: z.output<typeof ApprovalForm> },
 ): Promise<Response> {
   const { id } = call.params;
@@ -54,10 +58,15 @@ export async function approvalForm(
   return seeOther(addressOf(platform, id));
 }
 
-const addressOf = (platform: Platform, id: string): string =>
-  pathOf(platform, APPROVAL_PAGE.replace(':id', encodeURIComponent(id)));
+const addressOf = (site: Site, id: string): string =>
+  pathOf(site, APPROVAL_PAGE.replace(':id', encodeURIComponent(id)));
 
-async function show(platform: Platform, call: PageCall, approval: Approval, status = 200): Promise<Response> {
+async function show(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: PageCall,
+  approval: Approval,
+  status = 200,
+): Promise<Response> {
   const t = textsFor(call.request);
   const agent = await platform.database.read
     .selectFrom('agents')

@@ -10,7 +10,9 @@ const AT_ONCE = 100;
  * Upkeep: records each expired approval once, on the first instance that finds it. Decisions ignore an expired approval
  * immediately, even before it is recorded.
  */
-export async function expireApprovals(platform: Platform): Promise<void> {
+export async function expireApprovals(
+  platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'redactedKeys'>,
+): Promise<void> {
   const { clock, database, ledger } = platform;
   const anyExpired = () =>
     database.read

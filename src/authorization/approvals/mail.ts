@@ -15,7 +15,10 @@ export function mailApprovals(platform: Platform): void {
   notifyOfApprovals(platform, (approval) => mailApproval(platform, approval));
 }
 
-async function mailApproval(platform: Platform, { id, agentId, action, resource }: Approval): Promise<void> {
+async function mailApproval(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mailer'>,
+  { id, agentId, action, resource }: Approval,
+): Promise<void> {
   const owner = await platform.database.read
     .selectFrom('agents')
     .innerJoin('users', 'users.id', 'agents.owner_id')

@@ -4,7 +4,10 @@ import type { Approval } from './schema.ts';
 import { getApproval, toApproval } from './store.ts';
 
 /** Calls `notify` for each approval requested at this instance, after the request is durable. */
-export function notifyOfApprovals(platform: Platform, notify: (approval: Approval) => Promise<void> | void): void {
+export function notifyOfApprovals(
+  platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'log'>,
+  notify: (approval: Approval) => Promise<void> | void,
+): void {
   platform.ledger.onCommit(({ events }) => {
     for (const { type, data } of events) {
       if (type !== 'approval.requested') continue;

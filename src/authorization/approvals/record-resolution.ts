@@ -10,7 +10,7 @@ type Resolution = { readonly status: ApprovalStep } & Partial<
 
 /** Records the new status of an approval in one change: the row, the audit entry and the event `approval.resolved`. */
 export async function recordResolution(
-  platform: Platform,
+  { redactedKeys }: Pick<Platform, 'redactedKeys'>,
   change: Change,
   row: ApprovalRow,
   resolution: Resolution,
@@ -18,7 +18,7 @@ export async function recordResolution(
   const resolved = { ...row, ...resolution };
   const { id, agent_id: agentId, user_id: userId, action, resource, status } = resolved;
   await change.db.updateTable('approvals').set(resolution).where('id', '=', id).execute();
-  change.record(approvalStep(resolved, resolution.status, change.now, platform.redactedKeys, change.actor));
+  change.record(approvalStep(resolved, resolution.status, change.now, redactedKeys, change.actor));
   change.emit({
     type: 'approval.resolved',
     agentId,

@@ -13,7 +13,7 @@ import { getApproval, toApproval } from './store.ts';
  * APPROVAL_NOT_PENDING.
  */
 export async function resolveApproval(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger' | 'redactedKeys'>,
   caller: Caller,
   id: Id<'approval'>,
   status: 'approved' | 'denied',

@@ -32,7 +32,10 @@ export interface DelegationsApi {
   history(id: string, page?: Partial<PageOf>): Promise<VersionPage>;
 }
 
-export function delegationsApi(platform: Platform, actor: Actor): DelegationsApi {
+export function delegationsApi(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,
+  actor: Actor,
+): DelegationsApi {
   const all = { kind: 'all' } as const;
   const caller = applicationCaller(actor);
   return {

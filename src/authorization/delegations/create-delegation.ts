@@ -25,7 +25,7 @@ import { earliest, latest, toDelegation } from './store.ts';
  * 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
  */
 export async function createDelegation(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger' | 'stateOf'>,
   caller: Caller,
   input: CreateDelegation,
 ): Promise<Delegation> {

@@ -17,7 +17,7 @@ const MAX_EDGES = 2000;
  * AGENT_NOT_FOUND.
  */
 export async function delegationGraph(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database'>,
   visibility: Visibility,
   { agentId, depth, ended }: GraphQuery,
 ): Promise<DelegationGraph> {
@@ -76,14 +76,14 @@ export async function delegationGraph(
 }
 
 async function nodes(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   visibility: Visibility,
   ids: readonly Id<'agent'>[],
   now: number,
 ): Promise<DelegationGraph['agents']> {
   const found: DelegationGraph['agents'] = [];
   for (const some of chunk(ids)) {
-    const rows = await platform.database.read
+    const rows = await database.read
       .selectFrom('agents')
       .select(['id', 'name', 'owner_id', 'revoked_at', 'expires_at'])
       .where('id', 'in', some)

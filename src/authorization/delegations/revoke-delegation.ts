@@ -15,8 +15,12 @@ export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tena
  * Ends a delegation and all that descend from it immediately. Both sides may do this, because an agent need not keep an
  * unwanted delegation. Emits `delegation.revoked` for each. Revoking again does nothing. 404 DELEGATION_NOT_FOUND.
  */
-export async function revokeDelegation(platform: Platform, caller: Caller, id: Id<'delegation'>): Promise<void> {
-  await platform.ledger.change(caller.actor, async (change) => {
+export async function revokeDelegation(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Caller,
+  id: Id<'delegation'>,
+): Promise<void> {
+  await ledger.change(caller.actor, async (change) => {
     const { db } = change;
     const visibility = await caller.reauthorize(db);
     const row = isId('delegation', id)

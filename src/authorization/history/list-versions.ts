@@ -21,12 +21,12 @@ export interface PageOf {
 
 /** Versions of an agent, newest first. Throws 404 AGENT_NOT_FOUND and 400 for a cursor of another list. */
 export async function listAgentVersions(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   visibility: Visibility,
   id: Id<'agent'>,
   page: PageOf,
 ): Promise<VersionPage> {
-  const db = platform.database.read;
+  const db = database.read;
   await getAgentRow(db, visibility, id);
   return listVersions(db, id, page, visibility.kind !== 'agent');
 }
@@ -36,12 +36,12 @@ export async function listAgentVersions(
  * Throws 404 DELEGATION_NOT_FOUND and 400 for a cursor of another list.
  */
 export async function listDelegationVersions(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   visibility: Visibility,
   id: Id<'delegation'>,
   page: PageOf,
 ): Promise<VersionPage> {
-  const db = platform.database.read;
+  const db = database.read;
   const row = isId('delegation', id)
     ? await db.selectFrom('delegations').selectAll().where('id', '=', id).executeTakeFirst()
     : undefined;

@@ -30,10 +30,10 @@ export interface RecordedTrace {
  * approval, explains the call that waited. Returns undefined if the agent has been deleted.
  */
 export async function explainRecorded(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   recorded: StreamEventRow,
 ): Promise<RecordedTrace | undefined> {
-  const db = platform.database.read;
+  const db = database.read;
   const row = isApprovalStep(recorded.reason)
     ? { ...recorded, ...(await waitingCall(db, approvalOfStep(recorded.resource ?? ''))) }
     : recorded;

@@ -69,13 +69,13 @@ function ignoreGone(error: unknown): undefined {
 }
 
 async function activeAgents(
-  platform: Platform,
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
   visibility: Visibility,
   after: Id<'agent'> | undefined,
   limit: number,
 ): Promise<Subject[]> {
-  const now = platform.clock.now();
-  let query = platform.database.read
+  const now = clock.now();
+  let query = database.read
     .selectFrom('agents')
     .select(['id', 'name', 'owner_id as ownerId'])
     .where(agentsOfStatus('active', now));

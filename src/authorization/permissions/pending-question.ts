@@ -34,7 +34,7 @@ const MAX_ROUNDS_AHEAD = 32;
 
 /** One question, from arrival to its decision in a batch. */
 export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'config' | 'database' | 'gates'>;
   readonly #policy: PolicyCache;
   readonly #input: AuthorizeInput;
   readonly #asker: Asker;
@@ -49,7 +49,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   readonly #parameters: string;
 
   constructor(
-    platform: Platform,
+    platform: Pick<Platform, 'clock' | 'config' | 'database' | 'gates' | 'redactedKeys' | 'stateOf'>,
     asker: Asker,
     input: AuthorizeInput,
     onAllowed: ((delegationIds: readonly string[]) => void) | undefined,

@@ -59,7 +59,7 @@ export const runningReplays = defineState(
  * clock hour in the recorded order. Records nothing. Throws 503 TOO_MANY_REPLAYS.
  */
 export async function replay(
-  platform: Platform,
+  platform: Pick<Platform, 'database' | 'ledger' | 'reader' | 'stateOf'>,
   agentId: Id<'agent'>,
   input: ReplayInput,
   holder?: SlotHolder,
@@ -73,7 +73,11 @@ export async function replay(
   }
 }
 
-async function run(platform: Platform, agentId: Id<'agent'>, input: ReplayInput): Promise<Replay> {
+async function run(
+  platform: Pick<Platform, 'database' | 'ledger' | 'reader'>,
+  agentId: Id<'agent'>,
+  input: ReplayInput,
+): Promise<Replay> {
   const deadline = performance.now() + MAX_MS;
   const yielder = new Yielder(() => platform.ledger.stats.records, PAUSE_MS);
   const where: EntryFilter['where'] = [
@@ -126,7 +130,7 @@ class Turns {
 
 /** Reads the newest decisions of a filter, in recorded order, without the steps of approvals. */
 async function readNewest(
-  { reader }: Platform,
+  { reader }: Pick<Platform, 'reader'>,
   filter: EntryFilter,
   limit: number,
   deadline: number,

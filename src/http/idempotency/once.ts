@@ -35,11 +35,11 @@ const NOT_KEPT: ReadonlySet<number> = new Set([401, 409, 429]);
 
 /** Carries each request with an `Idempotency-Key` out once (contract 17.11). */
 export class RepeatableRequests {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'database' | 'ledger'>;
   /** Requests of this process that have no answer yet: fingerprints by scope. */
   readonly #running = new Map<string, string>();
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>) {
     this.#platform = platform;
   }
 

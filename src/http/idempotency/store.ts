@@ -66,7 +66,11 @@ export async function deleteAnswer(db: Db, scope: string): Promise<void> {
 const DELETED_AT_ONCE = 10_000;
 
 /** Deletes answers after 24 hours. */
-export async function deleteExpiredAnswers({ database, ledger, clock }: Platform): Promise<void> {
+export async function deleteExpiredAnswers({
+  database,
+  ledger,
+  clock,
+}: Pick<Platform, 'clock' | 'database' | 'ledger'>): Promise<void> {
   const expired = await database.read
     .selectFrom('idempotency_keys')
     .select(['scope', 'part'])

@@ -27,7 +27,7 @@ export function asksForPreview(route: Route<Platform>, source: Source<unknown>):
 }
 
 /** Throws 429 if the caller exceeds the limit, because each preview delays decisions for a moment. */
-export async function assertMayPreview({ limits }: Platform, principal: Principal): Promise<void> {
+export async function assertMayPreview({ limits }: Pick<Platform, 'limits'>, principal: Principal): Promise<void> {
   const { refusal } = await limits.passAs('preview', callerOf(principal));
   if (refusal) throw refusal;
 }

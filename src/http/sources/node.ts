@@ -152,7 +152,7 @@ const patternOf = (path: string): RegExp =>
  * requests, which the web source then answers with the same result.
  */
 export function nodeSource(
-  platform: Platform,
+  { config }: Pick<Platform, 'config'>,
   mounted: readonly MountedRoute[],
   authenticator: Authenticator,
   pipeline: Pipeline,
@@ -162,7 +162,7 @@ export function nodeSource(
   const patterns: { readonly pattern: RegExp; readonly post: PostEndpoint }[] = [];
   for (const { route, path } of mounted.filter(({ route }) => route.fastPath)) {
     const endpoint = pipeline.endpoint(path, route);
-    const post = { endpoint, limit: route.bodyLimit ?? platform.config.http.bodyLimit };
+    const post = { endpoint, limit: route.bodyLimit ?? config.http.bodyLimit };
     if (route.method === 'GET' && !path.includes(':')) gets.set(path, endpoint);
     else if (route.method !== 'POST') throw new Error(`${route.method} ${path} cannot have a fast path.`);
     else if (path.includes(':')) patterns.push({ pattern: patternOf(path), post });

@@ -53,7 +53,7 @@ export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay>
   );
 });
 
-const endpointOf = ({ baseUrl, config }: Platform, name: string): string =>
+const endpointOf = ({ baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>, name: string): string =>
   baseUrl + config.http.restPath.replace(/\/$/, '') + gatewayPath(name);
 
 /** The functions that the guard needs. They accept an agent's own token and an access token for the endpoint. */
@@ -77,9 +77,12 @@ function guarding(platform: Platform): GuardingLegate {
 }
 
 /** Returns an agent whose token was valid at the last decision, if it is in memory. */
-function rememberedAgent(platform: Platform, token: string): TokenValidation | undefined {
-  const agent = platform.stateOf(policyCache).peekByTokenHash(platform.stateOf(tokenHashes).of(token));
-  const now = platform.clock.now();
+function rememberedAgent(
+  { clock, stateOf }: Pick<Platform, 'clock' | 'stateOf'>,
+  token: string,
+): TokenValidation | undefined {
+  const agent = stateOf(policyCache).peekByTokenHash(stateOf(tokenHashes).of(token));
+  const now = clock.now();
   if (!agent || !isActive(agent, now)) return undefined;
   const expiresAt = new Date(agent.expires_at ?? now + ASSUMED_LIFE_MS);
   const { id, ownerId } = agent;
@@ -90,7 +93,11 @@ function rememberedAgent(platform: Platform, token: string): TokenValidation | u
  * Returns who asks for a decision: the agent itself, whose token the decision then checks under its lock, or, for an
  * access token, the gateway. Throws 401 for a token that no longer belongs to an agent.
  */
-function askerOf(platform: Platform, { context }: GuardedQuestion, token = ''): Asker | Promise<Asker> {
+function askerOf(
+  { database, stateOf }: Pick<Platform, 'database' | 'stateOf'>,
+  { context }: GuardedQuestion,
+  token = '',
+): Asker | Promise<Asker> {
   const common = { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null, startedAt: performance.now() };
   if (secretKindByPrefix(token) !== 'agentToken')
     return { ...common, principal: null, epoch: -1, reauthenticate: async () => ANONYMOUS };
@@ -100,10 +107,10 @@ function askerOf(platform: Platform, { context }: GuardedQuestion, token = ''): 
     const principal = { kind: 'agent', agentId, ownerId, tenantId, tokenHash } as const;
     return { ...common, principal, epoch: -1, reauthenticate: async () => principal };
   };
-  const tokenHash = platform.stateOf(tokenHashes).of(token);
-  const policy = platform.stateOf(policyCache);
+  const tokenHash = stateOf(tokenHashes).of(token);
+  const policy = stateOf(policyCache);
   const known = policy.peekByTokenHash(tokenHash);
-  return known ? asItself(known) : policy.loadByTokenHash(platform.database.read, tokenHash).then(asItself);
+  return known ? asItself(known) : policy.loadByTokenHash(database.read, tokenHash).then(asItself);
 }
 
 /** A list asks for a decision about each item with the same token. */
@@ -118,16 +125,19 @@ class TokenHashes {
 
 export const tokenHashes = defineState(() => new TokenHashes());
 
-async function validateAgentToken(platform: Platform, token: string): Promise<TokenValidation> {
-  const now = platform.clock.now();
-  const row = await platform.database.read
+async function validateAgentToken(
+  { clock, database, stateOf }: Pick<Platform, 'clock' | 'database' | 'stateOf'>,
+  token: string,
+): Promise<TokenValidation> {
+  const now = clock.now();
+  const row = await database.read
     .selectFrom('agents')
     .select(['id', 'owner_id', 'revoked_at', 'expires_at'])
     .where('token_hash', '=', secretHash(token))
     .executeTakeFirst();
   if (!row || !isActive(row, now)) return { valid: false };
   // A list asks many questions, each of which would otherwise read the agent.
-  await platform.stateOf(policyCache).load(platform.database.read, row.id);
+  await stateOf(policyCache).load(database.read, row.id);
   const expiresAt = new Date(row.expires_at ?? now + ASSUMED_LIFE_MS);
   return { valid: true, agentId: row.id, userId: row.owner_id, scopes: SERVER_SCOPES, expiresAt };
 }
@@ -136,7 +146,9 @@ async function validateAgentToken(platform: Platform, token: string): Promise<To
  * Registers the configured servers as resources of access tokens. Throws ConfigError if a name belongs to a registered
  * server with another address.
  */
-export async function registerServers(platform: Platform): Promise<void> {
+export async function registerServers(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'ledger' | 'stateOf'>,
+): Promise<void> {
   const caller = applicationCaller(SYSTEM);
   for (const name of platform.stateOf(gatewayServers).keys()) {
     const endpoint = endpointOf(platform, name);
@@ -160,12 +172,12 @@ export async function registerServers(platform: Platform): Promise<void> {
  * Refuses calls of tools that a configured server does not have or whose definition is not approved, with the same
  * answer as for calls that are not permitted.
  */
-export function toolGate(platform: Platform): Gate {
-  const pins = platform.stateOf(pinsState);
+export function toolGate({ stateOf }: Pick<Platform, 'stateOf'>): Gate {
+  const pins = stateOf(pinsState);
   return {
     check(context, { resource, ownerId }) {
       const [, name, tool] = /^mcp:([^:]+):([^@].*)$/s.exec(resource) ?? [];
-      const relay = name === undefined ? undefined : platform.stateOf(gatewayServers).get(name);
+      const relay = name === undefined ? undefined : stateOf(gatewayServers).get(name);
       if (!relay || tool === undefined) return undefined;
       const { isolation, pin } = relay.server.legate;
       if (pin !== 'off' && !pins.isAt(context)) return { lacks: [{ load: (db) => pins.load(db, context) }] };
@@ -177,13 +189,13 @@ export function toolGate(platform: Platform): Gate {
 }
 
 /** Notifies the clients of servers whose permitted tools have changed. */
-export function announceChanges(platform: Platform): void {
-  const relays = platform.stateOf(gatewayServers);
-  for (const name of platform.stateOf(pinsState).takeChanged()) relays.get(name)?.announceTools();
+export function announceChanges({ stateOf }: Pick<Platform, 'stateOf'>): void {
+  const relays = stateOf(gatewayServers);
+  for (const name of stateOf(pinsState).takeChanged()) relays.get(name)?.announceTools();
 }
 
 /** Applies changes made on other instances. */
-export async function readPins(platform: Platform): Promise<void> {
+export async function readPins(platform: Pick<Platform, 'stateOf'>): Promise<void> {
   const relays = platform.stateOf(gatewayServers);
   if (relays.size === 0) return;
   const pins = platform.stateOf(pinsState);
@@ -193,10 +205,10 @@ export async function readPins(platform: Platform): Promise<void> {
 }
 
 /** Ends the streams of clients. Calls in progress get a few more seconds. */
-export function finishGateway(platform: Platform): void {
-  for (const relay of platform.stateOf(gatewayServers).values()) relay.finish();
+export function finishGateway({ stateOf }: Pick<Platform, 'stateOf'>): void {
+  for (const relay of stateOf(gatewayServers).values()) relay.finish();
 }
 
-export async function stopGateway(platform: Platform): Promise<void> {
-  await Promise.all([...platform.stateOf(gatewayServers).values()].map((relay) => relay.stop()));
+export async function stopGateway({ stateOf }: Pick<Platform, 'stateOf'>): Promise<void> {
+  await Promise.all([...stateOf(gatewayServers).values()].map((relay) => relay.stop()));
 }

@@ -28,7 +28,7 @@ export type RecordCall = (call: FinishedCall) => void;
  * conventions for MCP. The result itself is not stored. Outcomes are written in the commits of the decisions about
  * later calls.
  */
-export function recorderOf(platform: Platform): RecordCall {
+export function recorderOf(platform: Pick<Platform, 'background' | 'ledger' | 'log' | 'stateOf'>): RecordCall {
   const metrics = platform.stateOf(callMetrics);
   const tracing = Tracing.find();
   let recording: Promise<void> | undefined;

@@ -23,8 +23,11 @@ const common = {
 
 const refusals = { 400: Refusal, 401: Refusal, 403: Refusal, 404: Refusal, 413: Refusal, 503: Refusal };
 
-function answer(call: Call<{ name: string }, unknown, unknown>, platform: Platform): Promise<ClientAnswer> {
-  const relay = platform.stateOf(gatewayServers).get(call.params.name);
+function answer(
+  call: Call<{ name: string }, unknown, unknown>,
+  { stateOf }: Pick<Platform, 'stateOf'>,
+): Promise<ClientAnswer> {
+  const relay = stateOf(gatewayServers).get(call.params.name);
   if (!relay) throw CommonErrors.NOT_FOUND();
   return relay.answer(call);
 }

@@ -11,7 +11,7 @@ interface Limit {
  * minute (UTC), over all agents. Counted like the caps per hour, so it is exact under any concurrency and durable with
  * the decision.
  */
-export function rateGate(platform: Platform): Gate {
+export function rateGate(platform: Pick<Platform, 'database'>): Gate {
   let known: { readonly epoch: number; readonly limits: ReadonlyMap<string, Limit> } | undefined;
   return {
     check(context, { resource }) {
@@ -39,8 +39,8 @@ export function rateGate(platform: Platform): Gate {
   };
 }
 
-async function readLimits(platform: Platform): Promise<Map<string, Limit>> {
-  const rows = await platform.database.read
+async function readLimits({ database }: Pick<Platform, 'database'>): Promise<Map<string, Limit>> {
+  const rows = await database.read
     .selectFrom('mcp_servers')
     .select(['id', 'name', 'rpm'])
     .where('rpm', 'is not', null)

@@ -15,11 +15,11 @@ interface Options {
 
 /** Registers an MCP server (specification 2.8). Throws 422 MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED. */
 export async function registerServer(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   input: RegisterMcpServer,
   { caller, taken }: Options,
 ): Promise<McpServer> {
-  return platform.ledger.change(caller.actor, async (change) => {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     const there = await findServerByName(db, input.name);

@@ -14,7 +14,9 @@ export const SERVER_SCOPES = ['mcp:read', 'mcp:execute'] as const;
 const OWN_SCOPES = SCOPE_NAMES.filter((scope) => scope !== 'offline_access');
 
 /** Returns the metadata of the service's own resource, with all registered servers. */
-export async function ownMetadata(platform: Platform): Promise<ProtectedResourceMetadata> {
+export async function ownMetadata(
+  platform: Pick<Platform, 'audience' | 'baseUrl' | 'config' | 'database' | 'issuer'>,
+): Promise<ProtectedResourceMetadata> {
   const servers = await listServers(platform.database.read, { limit: MAX_SERVERS });
   return {
     ...base(platform, platform.audience, OWN_SCOPES),
@@ -33,7 +35,10 @@ export async function ownMetadata(platform: Platform): Promise<ProtectedResource
  * Returns the metadata of the resource whose path and query follow the well-known path, or undefined. Servers on the
  * service's own origin have precedence. A server elsewhere may name this document in `resource_metadata`.
  */
-export async function metadataAt(platform: Platform, path: string): Promise<ProtectedResourceMetadata | undefined> {
+export async function metadataAt(
+  platform: Pick<Platform, 'audience' | 'baseUrl' | 'config' | 'database' | 'issuer'>,
+  path: string,
+): Promise<ProtectedResourceMetadata | undefined> {
   if (path === '') return ownMetadata(platform);
   const fitting = (await listServers(platform.database.read, { limit: MAX_SERVERS })).filter(
     (row) => pathOfResource(row.endpoint) === path,
@@ -45,9 +50,13 @@ export async function metadataAt(platform: Platform, path: string): Promise<Prot
   return found && { ...base(platform, found.endpoint, SERVER_SCOPES), resource_name: found.name };
 }
 
-const base = (platform: Platform, resource: string, scopes: readonly string[]): ProtectedResourceMetadata => ({
+const base = (
+  { issuer }: Pick<Platform, 'issuer'>,
+  resource: string,
+  scopes: readonly string[],
+): ProtectedResourceMetadata => ({
   resource,
-  authorization_servers: [platform.issuer],
+  authorization_servers: [issuer],
   bearer_methods_supported: ['header'],
   scopes_supported: [...scopes],
 });

@@ -9,12 +9,12 @@ import { findServerByName, getServer, toServer } from './store.ts';
 
 /** Changes the given fields. Throws 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE. */
 export async function updateServer(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   caller: Changer,
   id: Id<'mcpServer'>,
   input: UpdateMcpServer,
 ): Promise<McpServer> {
-  return platform.ledger.change(caller.actor, async (change) => {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     const row = await getServer(db, id);
@@ -46,8 +46,12 @@ export async function updateServer(
 /**
  * Removes a server. No more tokens are issued for it, and existing ones are invalid. Throws 404 MCP_SERVER_NOT_FOUND.
  */
-export async function removeServer(platform: Platform, caller: Changer, id: Id<'mcpServer'>): Promise<void> {
-  await platform.ledger.change(caller.actor, async (change) => {
+export async function removeServer(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Changer,
+  id: Id<'mcpServer'>,
+): Promise<void> {
+  await ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const row = await getServer(change.db, id);
     caller.assertUnchanged?.(toServer(row));

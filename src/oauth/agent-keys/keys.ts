@@ -17,8 +17,12 @@ const toKeys = (row: AgentKeysRow): AgentKeys => ({
 });
 
 /** Throws 404 AGENT_NOT_FOUND, AGENT_KEYS_NOT_FOUND. */
-export async function getKeys(platform: Platform, { visibility }: Caller, agentId: Id<'agent'>): Promise<AgentKeys> {
-  const db = platform.database.read;
+export async function getKeys(
+  { database }: Pick<Platform, 'database'>,
+  { visibility }: Caller,
+  agentId: Id<'agent'>,
+): Promise<AgentKeys> {
+  const db = database.read;
   await getAgentRow(db, visibility, agentId);
   const row = await findAgentKeys(db, agentId);
   if (!row) throw AgentKeysErrors.AGENT_KEYS_NOT_FOUND();
@@ -30,7 +34,7 @@ export async function getKeys(platform: Platform, { visibility }: Caller, agentI
  * every change of the agent, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
  */
 export async function setKeys(
-  platform: Platform,
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
   caller: Caller,
   agentId: Id<'agent'>,
   input: SetAgentKeys,
@@ -54,7 +58,11 @@ export async function setKeys(
  * Removes the keys of an agent. Access tokens that it obtained for itself end in the same change. Throws 403 like every
  * change of the agent, 404 AGENT_NOT_FOUND, AGENT_KEYS_NOT_FOUND, 409 AGENT_REVOKED.
  */
-export async function removeKeys(platform: Platform, caller: Caller, agentId: Id<'agent'>): Promise<void> {
+export async function removeKeys(
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
+  caller: Caller,
+  agentId: Id<'agent'>,
+): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     const { agent, before } = await readForChange(platform, caller, change, agentId);
     if (!before) throw AgentKeysErrors.AGENT_KEYS_NOT_FOUND();
@@ -63,7 +71,12 @@ export async function removeKeys(platform: Platform, caller: Caller, agentId: Id
   });
 }
 
-async function readForChange(platform: Platform, caller: Caller, { db, now }: Change, agentId: Id<'agent'>) {
+async function readForChange(
+  platform: Pick<Platform, 'stateOf'>,
+  caller: Caller,
+  { db, now }: Change,
+  agentId: Id<'agent'>,
+) {
   const agent = await getChangeableAgent(db, await caller.reauthorize(db), agentId);
   await assertMayChange(platform, db, caller.principal, agent, now);
   return { agent, before: await findAgentKeys(db, agent.id) };

@@ -51,7 +51,7 @@ export class RedirectedError extends Error {
   readonly to: Recipient;
   readonly failure: { readonly error: string; readonly error_description?: string };
   readonly location: string;
-  constructor(platform: Platform, to: Recipient, failure: RedirectedError['failure']) {
+  constructor(platform: Pick<Platform, 'issuer'>, to: Recipient, failure: RedirectedError['failure']) {
     super('the error is returned by redirect');
     this.to = to;
     this.failure = failure;
@@ -171,7 +171,7 @@ function findRedirectUri(client: Client, requested: string | undefined): string 
 
 /** Returns the redirect URI with the parameters of the response, `state` and `iss` (RFC 9207). */
 export const authorizationResponseUrl = (
-  platform: Platform,
+  { issuer }: Pick<Platform, 'issuer'>,
   to: Pick<Recipient, 'redirectUri' | 'state'>,
   response: Readonly<Record<string, string>>,
-): string => withParameters(to.redirectUri, { ...response, state: to.state, iss: platform.issuer });
+): string => withParameters(to.redirectUri, { ...response, state: to.state, iss: issuer });

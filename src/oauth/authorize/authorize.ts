@@ -40,7 +40,7 @@ const redirect = (location: string, status: 302 | 303): Response =>
 
 /** Returns an error of the request by redirect if that is safe, otherwise on an error page. */
 async function withErrorResponses(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database' | 'log'>,
   call: AuthorizeCall,
   status: 302 | 303,
   work: () => Promise<Response>,
@@ -66,7 +66,7 @@ async function withErrorResponses(
  * fails.
  */
 export async function mayRedirect(
-  platform: Platform,
+  platform: Pick<Platform, 'database'>,
   call: AuthorizeCall,
   { client, redirectUri }: Recipient,
 ): Promise<boolean> {
@@ -110,7 +110,11 @@ export function authorizePage(platform: Platform, call: AuthorizeCall, onConsent
 }
 
 /** Redirects back to the client with an error if the person's company decides about applications (contract 23.5). */
-async function assertNotManaged(platform: Platform, to: AuthorizationRequest, { principal }: Person): Promise<void> {
+async function assertNotManaged(
+  platform: Pick<Platform, 'database' | 'issuer' | 'stateOf'>,
+  to: AuthorizationRequest,
+  { principal }: Person,
+): Promise<void> {
   if (await isEnterpriseManaged(platform, platform.database.read, principal.userId))
     throw new RedirectedError(platform, to, { error: 'access_denied', error_description: MANAGED });
 }
@@ -175,7 +179,7 @@ async function findPerson(call: AuthorizeCall): Promise<Person | undefined> {
   }
 }
 
-const toConsentUser = async (platform: Platform, principal: UserPrincipal) => ({
+const toConsentUser = async ({ database }: Pick<Platform, 'database'>, principal: UserPrincipal) => ({
   principal,
-  email: (await findUser(platform.database.read, principal.userId))?.email ?? null,
+  email: (await findUser(database.read, principal.userId))?.email ?? null,
 });

@@ -1,18 +1,28 @@
 import type { LegateError } from '../../kernel/errors.ts';
-import { actions, buttonLink, details, facts, html, notice, page, pathOf, textsFor } from '../../pages/index.ts';
-import type { Platform } from '../../platform.ts';
+import {
+  actions,
+  buttonLink,
+  details,
+  facts,
+  html,
+  notice,
+  page,
+  pathOf,
+  type Site,
+  textsFor,
+} from '../../pages/index.ts';
 import { redirectHost } from '../clients/redirect-uri.ts';
 import { APPS_PATH } from '../consent/apps-page.ts';
 import { ClientErrors } from '../errors.ts';
 import type { RedirectedError } from './authorization-request.ts';
 
 /** Shows an error of an unverified client with a link to its redirect URI (RFC 9700, section 4.11.2). */
-export function redirectErrorPage(platform: Platform, request: Request, { to, failure, location }: RedirectedError) {
+export function redirectErrorPage(site: Site, request: Request, { to, failure, location }: RedirectedError) {
   const t = textsFor(request);
   const host = redirectHost(to.redirectUri);
   const name = to.client.name ?? to.client.documentHost ?? t.consent.someone;
   const quiet = failure.error === 'login_required' || failure.error === 'consent_required';
-  return page(platform, request, {
+  return page(site, request, {
     title: quiet ? t.requestError.notAllowed : t.requestError.refused,
     status: 400,
     body: html`<p>${quiet ? t.requestError.quiet(name) : t.requestError.faulty(name)}</p>${facts([
@@ -35,19 +45,19 @@ export const hasErrorPage = (error: LegateError, request: Request): boolean =>
   (request.method === 'POST' || (request.headers.get('accept')?.includes('text/html') ?? false));
 
 /** Shows an error that cannot be returned to the client, with one link to continue. */
-export function requestErrorPage(platform: Platform, request: Request, error: LegateError): Response {
+export function requestErrorPage(site: Site, request: Request, error: LegateError): Response {
   const t = textsFor(request);
   const url = new URL(request.url);
   const expired = error.code === ClientErrors.CONSENT_TOKEN_INVALID.code;
   const given = error.code === ClientErrors.CONSENT_ALREADY_GIVEN.code;
   const title = expired ? t.requestError.expired : given ? t.requestError.given : t.requestError.unanswerable;
-  return page(platform, request, {
+  return page(site, request, {
     title,
     status: error.status,
     body: html`<p>${explain(t.requestError, error)}</p>${actions(
       expired
         ? buttonLink(t.requestError.openAgain, url.pathname + url.search)
-        : buttonLink(t.requestError.toApps, pathOf(platform, APPS_PATH)),
+        : buttonLink(t.requestError.toApps, pathOf(site, APPS_PATH)),
     )}${expired || given ? undefined : developerDetails(t.requestError.details, [error.message])}`,
   });
 }

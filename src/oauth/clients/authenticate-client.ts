@@ -113,7 +113,7 @@ export const invalidClient = (
  * valid, and a required one must be sent. Throws OAUTH_INVALID_CLIENT.
  */
 export async function authenticateClient(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'stateOf'>,
   by: ClientCredentials,
 ): Promise<{ client: Client; confidential: boolean }> {
   const { id, secret } = by;
@@ -144,7 +144,10 @@ type Proof = Pick<AgentKeysRow, 'agent_id' | 'keys'>;
  * Checks the assertion of an agent and marks it as used. Returns undefined if the agent sent none. Throws
  * OAUTH_INVALID_CLIENT.
  */
-export async function proveAgent(platform: Platform, by: ClientCredentials): Promise<Proof | undefined> {
+export async function proveAgent(
+  platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'log' | 'stateOf'>,
+  by: ClientCredentials,
+): Promise<Proof | undefined> {
   if (by.assertion === undefined) return undefined;
   const row = isId('agent', by.id) ? await findAgentKeys(platform.database.read, by.id) : undefined;
   if (!row) throw invalidClient(by, 'client-assertion-unexpected');
@@ -184,7 +187,10 @@ export interface TokenHolder {
 }
 
 /** Authenticates a client or an agent. Throws OAUTH_INVALID_CLIENT. */
-export async function authenticateHolder(platform: Platform, by: ClientCredentials): Promise<TokenHolder> {
+export async function authenticateHolder(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'stateOf'>,
+  by: ClientCredentials,
+): Promise<TokenHolder> {
   if (!isId('agent', by.id)) {
     const { client, confidential } = await authenticateClient(platform, by);
     return { id: client.id, confidential, resources: client.resources };

@@ -44,7 +44,7 @@ const TYPES: readonly (string | undefined)[] = [undefined, 'jwt', 'client-authen
  * Returns the reason if it is refused.
  */
 export async function checkClientAssertion(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'log' | 'stateOf'>,
   id: string,
   assertion: string,
   keys: ClientKeys,

@@ -16,10 +16,10 @@ import { deleteDocumentsBefore } from './stored-document.ts';
 
 /** Returns a page of clients, newest first. */
 export function listClients(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   page: { after: Id<'client'> | undefined; limit: number },
 ): Promise<OAuthClientRow[]> {
-  let query = platform.database.read.selectFrom('oauth_clients').selectAll();
+  let query = database.read.selectFrom('oauth_clients').selectAll();
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }
@@ -28,8 +28,12 @@ export function listClients(
  * Deletes a client, ends its grants and revokes the agents that consents created for it. A client with a metadata
  * document has no row; it is listed while it has a live grant, and can ask people again. Throws 404 CLIENT_NOT_FOUND.
  */
-export async function deleteClient(platform: Platform, caller: Changer, id: Id<'client'>): Promise<void> {
-  await platform.ledger.change(caller.actor, async (change) => {
+export async function deleteClient(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Changer,
+  id: Id<'client'>,
+): Promise<void> {
+  await ledger.change(caller.actor, async (change) => {
     const { db } = change;
     await caller.reauthorize(db);
     const granted = isDocumentId(id)
@@ -58,7 +62,7 @@ export async function deleteClient(platform: Platform, caller: Changer, id: Id<'
 const CHUNK = 500;
 
 /** Deletes unused clients, expired codes and consent forms, and ended grants with their tokens. */
-export async function deleteStale(platform: Platform): Promise<void> {
+export async function deleteStale(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger'>): Promise<void> {
   const now = platform.clock.now();
   const unusedBefore = now - platform.config.mcp.unusedClientDays * DAY_MS;
   while ((await findUnusedSince(platform.database.read, unusedBefore)).length > 0)

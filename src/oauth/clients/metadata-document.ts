@@ -57,9 +57,9 @@ export const isDocumentId = (id: string): boolean => /^https?:/i.test(id);
 /**
  * draft-ietf-oauth-client-id-metadata-document, section 3: https, with a path, without dot segments, fragment or user.
  */
-function assertDocumentId(platform: Platform, id: string): URL {
+function assertDocumentId({ config }: Pick<Platform, 'config'>, id: string): URL {
   const url = id.length <= 2048 && /^[\x21-\x7e]+$/.test(id) && URL.canParse(id) ? new URL(id) : undefined;
-  const secure = url?.protocol === 'https:' || (platform.config.mcp.allowPrivateNetworks && url?.protocol === 'http:');
+  const secure = url?.protocol === 'https:' || (config.mcp.allowPrivateNetworks && url?.protocol === 'http:');
   if (
     !url ||
     !secure ||
@@ -84,7 +84,10 @@ const unreachable = (message?: string): LegateError =>
  * fails. The cache is in memory, and in the database for other instances and restarts. Throws OAUTH_INVALID_CLIENT for
  * an invalid document, OAUTH_TEMPORARILY_UNAVAILABLE if it cannot be read now.
  */
-export async function documentClient(platform: Platform, id: Id<'client'>): Promise<Client> {
+export async function documentClient(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'stateOf'>,
+  id: Id<'client'>,
+): Promise<Client> {
   const url = assertDocumentId(platform, id);
   const documents = platform.stateOf(metadataDocuments);
   const now = platform.clock.now();
@@ -99,7 +102,7 @@ export async function documentClient(platform: Platform, id: Id<'client'>): Prom
 }
 
 async function refresh(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'log'>,
   documents: Documents,
   id: Id<'client'>,
   url: URL,
@@ -121,8 +124,12 @@ async function refresh(
 }
 
 /** Returns the client of the stored document; undefined if there is none, or this version does not accept it. */
-async function findStored(platform: Platform, id: Id<'client'>, url: URL): Promise<CachedClient | undefined> {
-  const stored = await findStoredDocument(platform.database.read, id);
+async function findStored(
+  { database }: Pick<Platform, 'database'>,
+  id: Id<'client'>,
+  url: URL,
+): Promise<CachedClient | undefined> {
+  const stored = await findStoredDocument(database.read, id);
   if (!stored) return undefined;
   try {
     return { client: clientFromDocument(id, url, parse(Buffer.from(stored.text))), until: stored.until };
@@ -132,7 +139,12 @@ async function findStored(platform: Platform, id: Id<'client'>, url: URL): Promi
   }
 }
 
-async function read(platform: Platform, documents: Documents, id: Id<'client'>, url: URL): Promise<Client> {
+async function read(
+  platform: Pick<Platform, 'clock' | 'ledger' | 'log'>,
+  documents: Documents,
+  id: Id<'client'>,
+  url: URL,
+): Promise<Client> {
   try {
     const response = await documents.fetch(url, {
       headers: { accept: 'application/json' },

@@ -138,7 +138,10 @@ export const grantTypesOf = ({ grant_types }: Pick<ClientMetadata, 'grant_types'
   CLIENT_GRANT_TYPES.filter((type) => grant_types?.includes(type) ?? (type !== DEVICE_CODE && type !== JWT_BEARER));
 
 /** Returns the resources spelled as registered. Throws OAUTH_INVALID_CLIENT_METADATA for an unregistered one. */
-async function resolveResources(platform: Platform, resources: readonly string[]): Promise<string[]> {
+async function resolveResources(
+  platform: Pick<Platform, 'audience' | 'database'>,
+  resources: readonly string[],
+): Promise<string[]> {
   const registered: string[] = [];
   for (const [i, resource] of resources.entries()) {
     const target = await findTarget(platform, resource);
@@ -153,7 +156,12 @@ async function resolveResources(platform: Platform, resources: readonly string[]
  * Registers a client (RFC 7591, contract 12.1). A client that states no authentication method gets a secret whose use
  * is optional. No URL of the metadata is fetched here; only `jwks_uri` is ever fetched.
  */
-export async function registerClient(platform: Platform, caller: Changer, value: unknown, origin: 'self' | 'admin') {
+export async function registerClient(
+  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'ledger'>,
+  caller: Changer,
+  value: unknown,
+  origin: 'self' | 'admin',
+) {
   const metadata = parseClientMetadata(value, origin === 'admin' ? AdminClientMetadata : ClientMetadata);
   const method = metadata.token_endpoint_auth_method ?? 'optional';
   const secret = method === 'none' || method === PRIVATE_KEY_JWT ? undefined : newSecret('clientSecret');

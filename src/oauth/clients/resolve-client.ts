@@ -8,7 +8,10 @@ import { documentClient, isDocumentId } from './metadata-document.ts';
  * Returns undefined if there is none. Throws OAUTH_INVALID_CLIENT or OAUTH_TEMPORARILY_UNAVAILABLE for an unusable
  * document.
  */
-export async function resolveClient(platform: Platform, id: Id<'client'>): Promise<Client | undefined> {
+export async function resolveClient(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'stateOf'>,
+  id: Id<'client'>,
+): Promise<Client | undefined> {
   if (isDocumentId(id)) return platform.config.mcp.clientMetadataDocuments ? documentClient(platform, id) : undefined;
   const row = await readClientRow(platform.database, id);
   return row && row.origin !== 'document' ? toClient(row) : undefined;

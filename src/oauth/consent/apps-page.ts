@@ -23,7 +23,7 @@ export const APPS_PATH = '/account/apps';
 
 /** Lists the applications that act for a person, each with a button that ends its access (contract 12.7). */
 export async function appsPage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
   request: Request,
   principal: UserPrincipal,
   ended: boolean,
@@ -76,7 +76,7 @@ export async function appsPage(
 
 /** Ends a grant and shows the page again. Throws 404 GRANT_NOT_FOUND. */
 export async function endOnPage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   person: Changer & { readonly principal: UserPrincipal },
   grantId: string,
 ): Promise<Response> {

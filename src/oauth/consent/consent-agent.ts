@@ -26,7 +26,7 @@ export const NEW_AGENT = 'new';
  * Returns the person's active agents of type `delegated`, newest first, and the id of the one that this client used.
  */
 export async function listAgentChoices(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database'>,
   userId: Id<'user'>,
   clientId: Id<'client'>,
 ): Promise<{ agents: AgentRow[]; usual: string | undefined }> {
@@ -45,10 +45,10 @@ export async function listAgentChoices(
 
 /** Returns the active agent that this client used for this person, or that a consent created for it. */
 export async function findUsualAgent(
-  platform: Platform,
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
   userId: Id<'user'>,
   clientId: Id<'client'>,
-  db: Db = platform.database.read,
+  db: Db = database.read,
 ): Promise<AgentRow | undefined> {
   const used = await db
     .selectFrom('oauth_grants')
@@ -63,7 +63,7 @@ export async function findUsualAgent(
     .limit(1)
     .executeTakeFirst();
   const row = used ?? (await findCreatedAgent(db, userId, clientId));
-  return row && isActive(row, platform.clock.now()) ? row : undefined;
+  return row && isActive(row, clock.now()) ? row : undefined;
 }
 
 /** Also finds the agent of a client that has a consent but never exchanged its code. */
@@ -90,7 +90,7 @@ export interface AgentChoice {
 
 /** Returns the chosen agent, or creates one. Throws OAUTH_INVALID_REQUEST, 422 AGENT_LIMIT_EXCEEDED. */
 export async function bindAgent(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'owners' | 'redactedKeys'>,
   change: Change,
   request: Pick<AuthorizationRequest, 'client' | 'target'>,
   { agent, userId, scopes }: AgentChoice,

@@ -65,7 +65,7 @@ export const ConsentDecision = z
   .meta({ id: 'ConsentDecisionRequest' });
 
 export async function getConsentDetails(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'secrets'>,
   person: UserPrincipal,
   authRequest: AuthorizationRequest,
 ): Promise<z.output<typeof ConsentDetails>> {
@@ -113,10 +113,10 @@ export async function decideByApi(
  * Throws 403 FORBIDDEN if a browser sent the decision, with a cookie, from an origin other than that of this service or
  * of `mcp.consentPage`. Other trusted origins may use the API but not give consent.
  */
-export function assertConsentOrigin(platform: Platform, request: Request): void {
+export function assertConsentOrigin({ baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>, request: Request): void {
   if (request.headers.has('authorization')) return;
-  const own = new URL(platform.baseUrl);
-  const page = new URL(platform.config.mcp.consentPage ?? '/', own);
+  const own = new URL(baseUrl);
+  const page = new URL(config.mcp.consentPage ?? '/', own);
   const fromBrowser = ['origin', 'sec-fetch-site', 'referer'].some((name) => request.headers.has(name));
   if (fromBrowser && !comesFrom(request, [own.origin, page.origin]))
     throw CommonErrors.FORBIDDEN({ message: 'Consent must be sent from the consent page.' });

@@ -50,7 +50,7 @@ export function scopeChoices(t: Texts, scopes: readonly string[], ticked?: reado
 
 /** Preselects the agent that this client used before. Collapsed unless the choice has an error. */
 export async function agentChoice(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database'>,
   t: Texts,
   userId: Id<'user'>,
   client: Client,

@@ -32,29 +32,28 @@ function bindingOf({ userId, via, credentialId }: UserPrincipal, authRequest: Au
 }
 
 /** Returns a token for one consent form: `<random>.<time>.<keyed hash>`. Stores nothing. */
-export function newConsentToken(platform: Platform, person: UserPrincipal, authRequest: AuthorizationRequest): string {
-  const key = platform.secrets().cookie[0] as Parameters<typeof keyedHash>[0];
-  const text = `${randomBytes(24).toString('base64url')}.${platform.clock.now().toString(36)}`;
+export function newConsentToken(
+  { clock, secrets }: Pick<Platform, 'clock' | 'secrets'>,
+  person: UserPrincipal,
+  authRequest: AuthorizationRequest,
+): string {
+  const key = secrets().cookie[0] as Parameters<typeof keyedHash>[0];
+  const text = `${randomBytes(24).toString('base64url')}.${clock.now().toString(36)}`;
   return `${text}.${keyedHash(key, FORM_PURPOSE, bindingOf(person, authRequest), text)}`;
 }
 
 /** Throws 403 CONSENT_TOKEN_INVALID unless the token was created for this session and request in the last hour. */
 export function readConsentToken(
-  platform: Platform,
+  { clock, secrets }: Pick<Platform, 'clock' | 'secrets'>,
   person: UserPrincipal,
   authRequest: AuthorizationRequest,
   token: string | undefined,
 ): ConsentForm {
   const [random = '', time = '', ...signature] = (token ?? '').split('.');
-  const hashes = keyedHashes(
-    platform.secrets().cookie,
-    FORM_PURPOSE,
-    bindingOf(person, authRequest),
-    `${random}.${time}`,
-  );
+  const hashes = keyedHashes(secrets().cookie, FORM_PURPOSE, bindingOf(person, authRequest), `${random}.${time}`);
   const expiresAt = Number.parseInt(time, 36) + FORM_TTL_MS;
   const genuine = hashes.some((hash) => secretsEqual(hash, signature.join('.')));
-  if (token === undefined || !genuine || platform.clock.now() >= expiresAt) throw ClientErrors.CONSENT_TOKEN_INVALID();
+  if (token === undefined || !genuine || clock.now() >= expiresAt) throw ClientErrors.CONSENT_TOKEN_INVALID();
   return { tokenHash: secretHash(token), expiresAt };
 }
 
@@ -71,12 +70,12 @@ export interface ConsentAnswer {
  * that.
  */
 export async function consumeForm(
-  platform: Platform,
+  { secrets }: Pick<Platform, 'secrets'>,
   { db, now }: Change,
   form: ConsentForm,
   { location, codeHash, validUntil }: ConsentAnswer,
 ): Promise<string | undefined> {
-  const keys = platform.secrets().cookie;
+  const keys = secrets().cookie;
   const inserted = await db
     .insertInto('oauth_consent_answers')
     .values({

@@ -28,7 +28,7 @@ const MAX_TOOLS_SHOWN = 30;
  * request.
  */
 export async function consentPage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database' | 'secrets'>,
   request: Request,
   authRequest: AuthorizationRequest,
   person: { principal: UserPrincipal; email: string | null },
@@ -69,15 +69,13 @@ const hostOf = (resource: string): string => new URL(resource).host || resource;
 
 /** Details for developers: scope names, tools, URLs. */
 async function technicalFacts(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   t: Texts,
   { client, scopes, target, redirectUri }: AuthorizationRequest,
 ) {
   const prefix = `mcp:${target.server}:`;
   const tools =
-    target.server === undefined
-      ? []
-      : (await findTools(platform.database.read)).filter((tool) => tool.startsWith(prefix));
+    target.server === undefined ? [] : (await findTools(database.read)).filter((tool) => tool.startsWith(prefix));
   const shown = tools.slice(0, MAX_TOOLS_SHOWN).map((tool) => tool.slice(prefix.length));
   const hidden = tools.length - shown.length;
   return [

@@ -17,8 +17,12 @@ const CODE_TTL_MS = 60 * SECOND_MS;
 export const joinScopes = (scopes: readonly string[]): string => [...scopes].sort().join(' ');
 
 /** Returns whether the person has a consent for this client that has not been ended. */
-export async function hasConsented(platform: Platform, userId: Id<'user'>, clientId: Id<'client'>): Promise<boolean> {
-  const row = await platform.database.read
+export async function hasConsented(
+  { database }: Pick<Platform, 'database'>,
+  userId: Id<'user'>,
+  clientId: Id<'client'>,
+): Promise<boolean> {
+  const row = await database.read
     .selectFrom('oauth_consents')
     .select('agent_id')
     .where('user_id', '=', userId)
@@ -40,7 +44,7 @@ export interface Approval extends AgentChoice {
  * Throws 403 OAUTH_ACCESS_DENIED if only the identity provider of the person's company may let applications act for
  * them.
  */
-export async function assertMayConsent(platform: Platform, db: Db, userId: Id<'user'>): Promise<void> {
+export async function assertMayConsent(platform: Pick<Platform, 'stateOf'>, db: Db, userId: Id<'user'>): Promise<void> {
   if (await isEnterpriseManaged(platform, db, userId)) throw OAuthErrors.OAUTH_ACCESS_DENIED({ message: MANAGED });
 }
 
@@ -106,7 +110,7 @@ const insertRow = preparedInsert('oauth_codes');
 
 /** Stores the code of a consent. */
 export async function insertCode(
-  { database }: Platform,
+  { database }: Pick<Platform, 'database'>,
   { db, now }: Change,
   { client, statedRedirectUri, challenge, target }: AuthorizationRequest,
   code: Pick<Approval, 'userId' | 'scopes'> & { readonly agentId: Id<'agent'>; readonly hash: SecretHash },
@@ -133,7 +137,7 @@ export const touchClient = prepared((db, now: number, id: Id<'client'>) =>
 
 /** Records that the person denied the request. Returns the URL to redirect to. */
 export async function deny(
-  platform: Platform,
+  platform: Pick<Platform, 'issuer' | 'ledger' | 'secrets'>,
   request: AuthorizationRequest,
   { form, reauthorize, actor }: Pick<Approval, 'reauthorize' | 'actor'> & { readonly form: ConsentForm },
 ): Promise<string> {

@@ -124,8 +124,8 @@ export async function getGrant(db: Db, visibility: Visibility, now: number, id: 
 }
 
 /** Ends a grant; the client has to ask the person again. Throws 404 GRANT_NOT_FOUND. */
-export async function endGrant(platform: Platform, caller: Changer, id: string): Promise<void> {
-  await platform.ledger.change(caller.actor, async (change) => {
+export async function endGrant({ ledger }: Pick<Platform, 'ledger'>, caller: Changer, id: string): Promise<void> {
+  await ledger.change(caller.actor, async (change) => {
     const visibility = await caller.reauthorize(change.db);
     const row = isId('grant', id)
       ? await whereVisible(change.db, visibility).where('oauth_grants.id', '=', id).executeTakeFirst()

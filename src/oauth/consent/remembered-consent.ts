@@ -59,7 +59,7 @@ interface Approver {
  * runs.
  */
 export async function approveRemembered(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'issuer' | 'ledger' | 'stateOf'>,
   request: AuthorizationRequest,
   { userId, reauthorize, actor }: Approver,
 ): Promise<string | undefined> {

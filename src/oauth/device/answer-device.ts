@@ -49,7 +49,7 @@ export interface DeviceAnswer {
  * AGENT_LIMIT_EXCEEDED.
  */
 export async function answerDevice(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger' | 'owners' | 'redactedKeys' | 'stateOf'>,
   person: Person,
   { row, client, target }: DeviceRequest,
   answer: DeviceAnswer,

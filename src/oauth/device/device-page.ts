@@ -41,7 +41,10 @@ const USER_CODE = 'user_code';
 const MAX_CODE_CHARS = 100;
 
 /** GET: asks for the code. A code in the address is filled in and still has to be confirmed (RFC 8628, section 5.4). */
-export async function devicePage(platform: Platform, call: PageCall): Promise<Response> {
+export async function devicePage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: PageCall,
+): Promise<Response> {
   const { searchParams } = call.url;
   const done = searchParams.get('done');
   const person = await call.requireUser();
@@ -96,7 +99,7 @@ export async function submitDevicePage(
 }
 
 async function codePage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
   { request }: PageCall,
   { principal }: Person,
   typed: string,
@@ -129,7 +132,7 @@ async function codePage(
 }
 
 async function requestPage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
   { request }: PageCall,
   { principal }: Person,
   { row, client, target }: DeviceRequest,
@@ -178,7 +181,7 @@ async function requestPage(
 }
 
 async function donePage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
   { request }: PageCall,
   { principal }: Person,
   done: 'allowed' | 'denied',

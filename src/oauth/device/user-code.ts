@@ -33,8 +33,8 @@ export function readUserCode(typed: string): string | undefined {
 }
 
 /** Returns the keyed hash to store. A plain hash of such a short code could be reversed. */
-export function userCodeHash(platform: Platform, code: string): string {
-  const [key] = platform.secrets().cookie;
+export function userCodeHash({ secrets }: Pick<Platform, 'secrets'>, code: string): string {
+  const [key] = secrets().cookie;
   return keyedHash(key as NonNullable<typeof key>, PURPOSE, '', code);
 }
 
@@ -44,7 +44,7 @@ export function userCodeHash(platform: Platform, code: string): string {
  * wrong guesses of this person in a minute.
  */
 export async function findPendingRequest(
-  platform: Platform,
+  platform: Pick<Platform, 'secrets'>,
   { db, now }: Change,
   userId: Id<'user'>,
   typed: string,
@@ -69,7 +69,7 @@ export async function findPendingRequest(
 
 /** Returns how this person has answered the request with this code; undefined if they have not, or it has expired. */
 export async function findOwnAnswer(
-  platform: Platform,
+  { secrets }: Pick<Platform, 'secrets'>,
   db: Db,
   now: number,
   userId: Id<'user'>,
@@ -80,7 +80,7 @@ export async function findOwnAnswer(
   const row = await db
     .selectFrom('oauth_device_requests')
     .select('status')
-    .where('user_code_hash', 'in', keyedHashes(platform.secrets().cookie, PURPOSE, '', code))
+    .where('user_code_hash', 'in', keyedHashes(secrets().cookie, PURPOSE, '', code))
     .where('user_id', '=', userId)
     .where('expires_at', '>', now)
     .executeTakeFirst();

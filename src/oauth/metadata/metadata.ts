@@ -45,7 +45,7 @@ export const ServerMetadata = z
   .meta({ id: 'AuthorizationServerMetadata' });
 
 /** Address of an endpoint of the authorization server. */
-const endpoint = ({ baseUrl, config }: Platform, name: string): string =>
+const endpoint = ({ baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>, name: string): string =>
   `${baseUrl}${config.http.basePath.replace(/\/$/, '')}/oauth/${name}`;
 
 /** Audiences of assertions (RFC 7523, section 3): the issuer, and the token endpoint by each of its addresses. */
@@ -56,7 +56,9 @@ export const assertionAudiences = defineState(({ baseUrl, config, issuer }): rea
 });
 
 /** `issuer` equals the configured one byte for byte, because clients compare it. */
-export function serverMetadata(platform: Platform): z.output<typeof ServerMetadata> {
+export function serverMetadata(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'issuer' | 'secrets' | 'stateOf'>,
+): z.output<typeof ServerMetadata> {
   const { config, baseUrl } = platform;
   const at = (name: string): string => endpoint(platform, name);
   return {

@@ -44,7 +44,11 @@ export const grantFields = ({
 });
 
 /** Inserts a grant and emits `grant.created`. */
-export async function insertGrant(platform: Platform, change: Change, grant: NewGrant): Promise<OAuthGrantRow> {
+export async function insertGrant(
+  { config, database }: Pick<Platform, 'config' | 'database'>,
+  change: Change,
+  grant: NewGrant,
+): Promise<OAuthGrantRow> {
   const { now } = change;
   const row: OAuthGrantRow = {
     id: newId('grant', now),
@@ -54,14 +58,14 @@ export async function insertGrant(platform: Platform, change: Change, grant: New
     parent_jti: null,
     trust_id: null,
     workload_issuer: null,
-    expires_at: now + platform.config.mcp.grantMaxAge * SECOND_MS,
+    expires_at: now + config.mcp.grantMaxAge * SECOND_MS,
     ...grant,
     created_at: now,
     last_used_at: now,
     revoked_at: null,
     reason: null,
   };
-  await insertRow(platform.database, change.db, row);
+  await insertRow(database, change.db, row);
   change.emit({
     type: 'grant.created',
     agentId: row.agent_id,
@@ -81,7 +85,7 @@ export async function insertGrant(platform: Platform, change: Change, grant: New
 
 /** Returns an access token for a grant, by default with all scopes of the grant. */
 export function accessToken(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'issuer' | 'secrets' | 'stateOf'>,
   grant: OAuthGrantRow,
   now: number,
   options: { scope?: string; act?: Act; notAfter?: number; workload?: Workload; enterprise?: Enterprise } = {},
@@ -115,7 +119,7 @@ export function accessToken(
  * replaces, so that the same successor can be returned again; otherwise it is random.
  */
 export function newRefreshToken(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'secrets'>,
   now: number,
   grant: Pick<OAuthGrantRow, 'id' | 'expires_at'>,
   previous?: RefreshToken,
@@ -140,7 +144,7 @@ export const insertRefreshToken = preparedInsert('oauth_refresh_tokens');
 
 /** Returns the first tokens of a new grant, with a refresh token if the client is registered for that. */
 export async function firstTokens(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   { db, now }: Change,
   client: Client,
   grant: OAuthGrantRow,
@@ -152,7 +156,10 @@ export async function firstTokens(
   return { ...response, refresh_token: next.token };
 }
 
-export const successorOf = (platform: Platform, token: RefreshToken): RefreshToken => {
-  const key = platform.config.mcp.signingSecret ?? platform.secrets().pepper[0]?.key ?? '';
+export const successorOf = (
+  { config, secrets }: Pick<Platform, 'config' | 'secrets'>,
+  token: RefreshToken,
+): RefreshToken => {
+  const key = config.mcp.signingSecret ?? secrets().pepper[0]?.key ?? '';
   return secretFrom('refreshToken', createHmac('sha256', key).update(`refresh ${token}`).digest()) as RefreshToken;
 };

@@ -93,7 +93,7 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
 
 /** Throws OAUTH_INVALID_CLIENT, or OAUTH_UNAUTHORIZED_CLIENT if the client may not use the grant type. */
 export async function authenticateFor(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'stateOf'>,
   by: ClientCredentials,
   { grant_type }: Pick<TokenRequest, 'grant_type'>,
 ): Promise<Client> {
@@ -104,7 +104,7 @@ export async function authenticateFor(
 
 /** Like `authenticateFor`, for a grant without a person: the client must authenticate with a secret or a key. */
 async function authenticateConfidential(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log' | 'stateOf'>,
   by: ClientCredentials,
   { grant_type }: Pick<TokenRequest, 'grant_type'>,
 ): Promise<Client> {

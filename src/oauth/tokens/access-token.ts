@@ -43,7 +43,7 @@ const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 export const newJti = (grantId: Id<'grant'>): Jti => `${grantId}.${randomBytes(12).toString('base64url')}` as Jti;
 export const grantOfJti = (jti: Jti): Id<'grant'> => asId('grant', jti.slice(0, Math.max(0, jti.indexOf('.'))));
 
-export function signAccessToken(platform: Platform, claims: Claims): string {
+export function signAccessToken(platform: Pick<Platform, 'config' | 'secrets' | 'stateOf'>, claims: Claims): string {
   const { current } = keyRing(platform);
   const input = `${current.header}.${encode(claims)}`;
   return `${input}.${current.sign(input)}`;
@@ -57,7 +57,11 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/;
  * key determines the algorithm, not the token; `typ` excludes tokens made for other purposes (RFC 8725, section 3.11).
  * `checkLiveToken` also checks the grant.
  */
-export function checkAccessToken(platform: Platform, token: string, now: number): Claims | RefusalReason {
+export function checkAccessToken(
+  platform: Pick<Platform, 'config' | 'issuer' | 'secrets' | 'stateOf'>,
+  token: string,
+  now: number,
+): Claims | RefusalReason {
   if (token.length > MAX_TOKEN_CHARS) return 'access-token-malformed';
   const [header, payload, signature, extra] = token.split('.');
   if (
@@ -92,16 +96,20 @@ export function checkAccessToken(platform: Platform, token: string, now: number)
 }
 
 /** Like `checkAccessToken`; returns undefined for every text that is refused. */
-export function readAccessToken(platform: Platform, token: string, now: number): Claims | undefined {
+export function readAccessToken(
+  platform: Pick<Platform, 'config' | 'issuer' | 'secrets' | 'stateOf'>,
+  token: string,
+  now: number,
+): Claims | undefined {
   const claims = checkAccessToken(platform, token, now);
   return typeof claims === 'string' ? undefined : claims;
 }
 
 /** Returns whether the text claims this service as its issuer. Verifies nothing. */
-export function looksLikeAccessToken(platform: Platform, token: string): boolean {
+export function looksLikeAccessToken({ issuer }: Pick<Platform, 'issuer'>, token: string): boolean {
   const [header, payload, signature, extra] = token.split('.');
   if (token.length > MAX_TOKEN_CHARS || !header || !payload || !signature || extra !== undefined) return false;
-  return (parse(payload) as Partial<Claims> | undefined)?.iss === platform.issuer;
+  return (parse(payload) as Partial<Claims> | undefined)?.iss === issuer;
 }
 
 function findKey(header: string, byId: ReadonlyMap<string, SigningKey>): SigningKey | undefined {

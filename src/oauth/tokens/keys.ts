@@ -115,14 +115,14 @@ export const derivedRing = defineState((): DerivedRing => ({}));
  * are derived from `mcp.signingSecret` or from the signing keys of the data folder. With HS256, a configured secret is
  * itself the key, so that other services with the secret can verify tokens.
  */
-export function keyRing(platform: Platform): KeyRing {
-  const { signing, signingSecret } = platform.config.mcp;
-  const derived = platform.stateOf(derivedRing);
-  const source = signingSecret === undefined ? platform.secrets() : platform.config.mcp;
+export function keyRing({ config, secrets, stateOf }: Pick<Platform, 'config' | 'secrets' | 'stateOf'>): KeyRing {
+  const { signing, signingSecret } = config.mcp;
+  const derived = stateOf(derivedRing);
+  const source = signingSecret === undefined ? secrets() : config.mcp;
   if (!derived.ring || derived.source !== source) {
     const sources =
       signingSecret === undefined
-        ? platform.secrets().signing.map(({ id, key }) => ({ id, secret: Buffer.from(key, 'base64url') }))
+        ? secrets().signing.map(({ id, key }) => ({ id, secret: Buffer.from(key, 'base64url') }))
         : [
             {
               id: createHash('sha256').update(`kid ${signingSecret}`).digest('base64url').slice(0, 8),

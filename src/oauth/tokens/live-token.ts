@@ -12,7 +12,7 @@ import { type Claims, checkAccessToken, grantOfJti, readAccessToken } from './ac
  * takes effect on the next call. Returns undefined for any other text.
  */
 export async function findLiveToken(
-  platform: Platform,
+  platform: Pick<Platform, 'audience' | 'config' | 'issuer' | 'secrets' | 'stateOf'>,
   db: Db,
   token: string,
   now: number,
@@ -23,7 +23,7 @@ export async function findLiveToken(
 
 /** Like `findLiveToken`; returns the reason if the token is refused. */
 export async function checkLiveToken(
-  platform: Platform,
+  platform: Pick<Platform, 'audience' | 'config' | 'issuer' | 'secrets' | 'stateOf'>,
   db: Db,
   token: string,
   now: number,
@@ -106,7 +106,7 @@ const readGrant = (db: Db, id: Id<'grant'>, jti = '') =>
 
 /** Returns undefined if the token is valid. */
 function findRefusalReason(
-  platform: Platform,
+  { audience }: Pick<Platform, 'audience'>,
   state: TokenState | undefined,
   claims: Claims,
   now: number,
@@ -115,7 +115,7 @@ function findRefusalReason(
   if (state.revoked_jti !== null) return 'access-token-revoked';
   if (state.agent_id !== claims.sub || state.client_id !== claims.client_id || state.resource !== claims.aud)
     return 'grant-mismatch';
-  if (state.server_id === null && state.resource !== platform.audience) return 'grant-resource-unregistered';
+  if (state.server_id === null && state.resource !== audience) return 'grant-resource-unregistered';
   for (const grant of [state, ...state.parents]) {
     if (now >= grant.grant_expires_at) return 'grant-expired';
     if (!hasActiveAgents(grant, now)) return 'grant-agent-inactive';

@@ -11,7 +11,7 @@ import { grantOfJti, readAccessToken } from './access-token.ts';
  * those exchanged for it. An unknown token, or one of another client, is ignored without an error (section 2.2).
  */
 export async function revokeToken(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'issuer' | 'ledger' | 'secrets' | 'stateOf'>,
   clientId: Id<'client'>,
   token: string,
   from: Actor,

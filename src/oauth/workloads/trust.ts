@@ -25,8 +25,12 @@ const findTrust = (db: Db, agentId: Id<'agent'>): Promise<AgentTrustRow[]> =>
   db.selectFrom('agent_trust').selectAll().where('agent_id', '=', agentId).orderBy('id').execute();
 
 /** Returns the workloads that an agent trusts, oldest first. Throws 404 AGENT_NOT_FOUND. */
-export async function listTrust(platform: Platform, { visibility }: Caller, agentId: Id<'agent'>): Promise<Trust[]> {
-  const db = platform.database.read;
+export async function listTrust(
+  { database }: Pick<Platform, 'database'>,
+  { visibility }: Caller,
+  agentId: Id<'agent'>,
+): Promise<Trust[]> {
+  const db = database.read;
   await getAgentRow(db, visibility, agentId);
   return (await findTrust(db, agentId)).map(toTrust);
 }
@@ -36,7 +40,7 @@ export async function listTrust(platform: Platform, { visibility }: Caller, agen
  * 422 ISSUER_UNKNOWN, TRUST_LIMIT_EXCEEDED.
  */
 export async function addTrust(
-  platform: Platform,
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
   caller: Caller,
   agentId: Id<'agent'>,
   input: CreateTrust,
@@ -77,7 +81,7 @@ export async function addTrust(
  * Throws 403 like every change of the agent, 404 AGENT_NOT_FOUND, TRUST_NOT_FOUND, 409 AGENT_REVOKED.
  */
 export async function removeTrust(
-  platform: Platform,
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
   caller: Caller,
   agentId: Id<'agent'>,
   trustId: string | undefined,

@@ -18,6 +18,7 @@ import {
   notice,
   page,
   pathOf,
+  type Site,
   seeOther,
   type Texts,
   textsFor,
@@ -57,7 +58,11 @@ export const connectionsPageErrors = [
 ];
 
 /** GET: the identity providers to which the account is connected or can be connected. */
-export async function connectionsPage(platform: Platform, call: AnyCall, error?: LegateError): Promise<Response> {
+export async function connectionsPage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'stateOf'>,
+  call: AnyCall,
+  error?: LegateError,
+): Promise<Response> {
   const t = textsFor(call.request);
   const { userId, via } = asUser(call.principal);
   const hasSession = via === 'session';
@@ -94,7 +99,7 @@ export async function connectionsPage(platform: Platform, call: AnyCall, error?:
 }
 
 function connectionCard(
-  platform: Platform,
+  site: Site,
   { request }: AnyCall,
   t: Texts,
   { issuer, name = issuer, createdAt, usedAt }: Connection,
@@ -104,7 +109,7 @@ function connectionCard(
   return card({
     title: name,
     lines: [issuer, `${t.identities.connectedOn(date(createdAt))}. ${t.identities.lastUsed(date(usedAt))}.`],
-    actions: form(pathOf(platform, PATHS.connections), remove, { action: 'remove', issuer }),
+    actions: form(pathOf(site, PATHS.connections), remove, { action: 'remove', issuer }),
   });
 }
 

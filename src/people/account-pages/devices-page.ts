@@ -42,7 +42,10 @@ const currentOf = (principal: Principal): Id<'session'> | null =>
     : null;
 
 /** GET: the user's sessions, that of this browser first. */
-export async function devicesPage(platform: Platform, call: AnyCall): Promise<Response> {
+export async function devicesPage(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
+  call: AnyCall,
+): Promise<Response> {
   const t = textsFor(call.request);
   const here = pathOf(platform, PATHS.devices);
   const sessions = await listSessions(platform, asUser(call.principal).userId, currentOf(call.principal));
@@ -93,7 +96,7 @@ function deviceCard(
  * error.
  */
 export async function endSessionForm(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   call: AnyCall & { readonly body: z.output<typeof EndSessionForm> },
 ): Promise<Response> {
   const { userId } = asUser(call.principal);

@@ -12,6 +12,7 @@ import {
   messageOf,
   notice,
   page,
+  type Site,
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -38,7 +39,11 @@ const failed = (tried: Tried | undefined) => ({
 });
 
 /** GET: the form for an address. */
-export async function emailCodePage(platform: Platform, call: AnyCall, tried?: Tried): Promise<Response> {
+export async function emailCodePage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'waitingFor'>,
+  call: AnyCall,
+  tried?: Tried,
+): Promise<Response> {
   const t = textsFor(call.request);
   const problems = tried ? formProblems(t, tried.error) : [];
   return page(platform, call.request, {
@@ -54,7 +59,7 @@ ${actions(button({ label: t.emailCode.submit }))}`,
 
 /** The form for the code, which is the same whether or not there is an account. */
 function codePage(
-  platform: Platform,
+  site: Site,
   call: AnyCall,
   email: string,
   o: { readonly tried?: Tried; readonly cookies?: readonly string[] } = {},
@@ -63,17 +68,17 @@ function codePage(
   const { tried, cookies } = o;
   const at = tried?.error.code === UserErrors.INVALID_CODE.code ? { field: 'code' } : {};
   const problems = tried ? [{ ...at, message: messageOf(t, tried.error) }] : [];
-  return page(platform, call.request, {
+  return page(site, call.request, {
     title: t.emailCode.enterTitle,
     ...failed(tried),
     ...(cookies ? { cookies } : {}),
-    formTargets: formTargets(platform, call),
+    formTargets: formTargets(site, call),
     body: html`${errorSummary(t, problems)}${!tried && notice('good', t.emailCode.sent(email))}${form(
-      withReturnTo(platform, call, PATHS.useEmailCode),
+      withReturnTo(site, call, PATHS.useEmailCode),
       html`${field(t, { name: 'code', label: t.emailCode.code, hint: t.emailCode.hint, autocomplete: 'one-time-code', inputmode: 'numeric', code: true, maxlength: 64, autofocus: true }, problems)}
 ${actions(button({ label: t.emailCode.signIn }))}`,
       { email },
-    )}<p><a href="${withReturnTo(platform, call, PATHS.emailCode)}">${t.emailCode.again}</a></p>`,
+    )}<p><a href="${withReturnTo(site, call, PATHS.emailCode)}">${t.emailCode.again}</a></p>`,
   });
 }
 

@@ -7,6 +7,7 @@ import {
   type PagePerson,
   pathOf,
   redirectTargets,
+  type Site,
   safeReturnTo,
   textsFor,
 } from '../../pages/index.ts';
@@ -41,7 +42,7 @@ export const PATHS = {
 
 /** Runs the action of a form. Problems are shown on the page again; a client that sends JSON gets the error itself. */
 export async function answerForm(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'log'>,
   { request, requestId }: AnyCall,
   work: () => Promise<Response>,
   again: (error: LegateError) => Response | Promise<Response>,
@@ -57,7 +58,10 @@ export async function answerForm(
 }
 
 /** Returns the signed-in user; undefined if there is none or the caller is not a user. */
-export async function findPagePerson(platform: Platform, call: AnyCall): Promise<PagePerson | undefined> {
+export async function findPagePerson(
+  platform: Pick<Platform, 'database'>,
+  call: AnyCall,
+): Promise<PagePerson | undefined> {
   try {
     const { principal } = await call.authenticateAs('enrolling');
     return principal.kind === 'user' ? await pagePerson(platform, principal) : undefined;
@@ -77,21 +81,24 @@ export const personCalling = ({ principal, reauthorize, ip, userAgent, actor }: 
 });
 
 /** Returns the page the user wanted (`returnTo`) if it is on this service, otherwise their account page. */
-export const destination = (platform: Platform, { url }: AnyCall): string =>
-  safeReturnTo(platform, url.searchParams.get('returnTo')) ?? pathOf(platform, PATHS.home);
+export const destination = (site: Site, { url }: AnyCall): string =>
+  safeReturnTo(site, url.searchParams.get('returnTo')) ?? pathOf(site, PATHS.home);
 
 /** Returns the path of a page with the current `returnTo` added. */
-export function withReturnTo(platform: Platform, { url }: AnyCall, path: string): string {
-  const returnTo = safeReturnTo(platform, url.searchParams.get('returnTo'));
-  return pathOf(platform, path) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
+export function withReturnTo(site: Site, { url }: AnyCall, path: string): string {
+  const returnTo = safeReturnTo(site, url.searchParams.get('returnTo'));
+  return pathOf(site, path) + (returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`);
 }
 
 /** Returns the addresses outside this service to which the form may redirect. */
-export const formTargets = (platform: Platform, { url }: AnyCall): string[] =>
-  redirectTargets(platform, safeReturnTo(platform, url.searchParams.get('returnTo')));
+export const formTargets = (site: Site, { url }: AnyCall): string[] =>
+  redirectTargets(site, safeReturnTo(site, url.searchParams.get('returnTo')));
 
 /** Returns the name of the application that waits for this sign-in. */
-export async function waiting(platform: Platform, call: AnyCall): Promise<Html | undefined> {
+export async function waiting(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'waitingFor'>,
+  call: AnyCall,
+): Promise<Html | undefined> {
   const returnTo = safeReturnTo(platform, call.url.searchParams.get('returnTo'));
   const name = returnTo && (await platform.waitingFor(new URL(returnTo, platform.baseUrl)));
   return name ? notice('info', textsFor(call.request).signIn.waiting(name)) : undefined;

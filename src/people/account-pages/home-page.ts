@@ -5,7 +5,10 @@ import { findUser } from '../users/index.ts';
 import { type AnyCall, findPagePerson, PATHS } from './form.ts';
 
 /** GET: the user's start page, with links to the pages of their account. */
-export async function homePage(platform: Platform, call: AnyCall): Promise<Response> {
+export async function homePage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mailer'>,
+  call: AnyCall,
+): Promise<Response> {
   const t = textsFor(call.request);
   const person = await findPagePerson(platform, call);
   const user = await findUser(platform.database.read, asUser(call.principal).userId);

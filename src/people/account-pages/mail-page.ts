@@ -13,6 +13,7 @@ import {
   languageOf,
   notice,
   page,
+  type Site,
   type Texts,
   textsFor,
 } from '../../pages/index.ts';
@@ -66,14 +67,14 @@ export const verifyEmailPage: MailPage = {
 /** GET: the form. */
 export function mailPage(
   { texts }: MailPage,
-  platform: Platform,
+  site: Site,
   call: AnyCall,
   tried?: { error: LegateError; email: string },
 ): Response {
   const t = textsFor(call.request);
   const { title, text, submit } = texts(t);
   const problems = tried ? formProblems(t, tried.error) : [];
-  return page(platform, call.request, {
+  return page(site, call.request, {
     title,
     status: tried?.error.status ?? 200,
     failed: tried !== undefined,
@@ -82,7 +83,7 @@ export function mailPage(
       call.url,
       html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email, autofocus: true }, problems)}
 ${actions(button({ label: submit }))}`,
-    )}<p><a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
+    )}<p><a href="${withReturnTo(site, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { LegateError } from '../../kernel/errors.ts';
-import { actions, buttonLink, type Html, html, pathOf, type Texts } from '../../pages/index.ts';
+import { actions, buttonLink, type Html, html, pathOf, type Site, type Texts } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { SessionErrors } from '../sessions/index.ts';
@@ -17,7 +17,7 @@ export function missingProofOf(error: unknown): Exclude<MissingProof, undefined>
 
 /** @param reauthorize checks the proof, for example the function of `withRecentProof` */
 export async function findMissingProof(
-  { database }: Platform,
+  { database }: Pick<Platform, 'database'>,
   reauthorize: (db: Db) => Promise<unknown>,
 ): Promise<MissingProof> {
   try {
@@ -29,7 +29,7 @@ export async function findMissingProof(
 }
 
 /** Redirects to the sign-in, which returns to the page. */
-export const signInAgain = (platform: Platform, t: Texts, page: string, text: string): Html => {
-  const again = `${pathOf(platform, PATHS.signIn)}?returnTo=${encodeURIComponent(page)}`;
+export const signInAgain = (site: Site, t: Texts, page: string, text: string): Html => {
+  const again = `${pathOf(site, PATHS.signIn)}?returnTo=${encodeURIComponent(page)}`;
   return html`<p>${text}</p>${actions(buttonLink(t.passkeys.signInAgain, again, 'primary'))}`;
 };

@@ -30,7 +30,7 @@ export function ceremony({ kind, options, verify, next, label, messages, before 
 }
 
 /** The passkey button of the sign-in page. Empty if browsers do not allow passkeys for the public address. */
-export function passkeyWay(platform: Platform, call: AnyCall, t: Texts): Html | undefined {
+export function passkeyWay(platform: Pick<Platform, 'baseUrl' | 'config'>, call: AnyCall, t: Texts): Html | undefined {
   if (!hasPasskeys(platform)) return undefined;
   return ceremony({
     kind: 'sign-in',

@@ -16,6 +16,7 @@ import {
   type Problem,
   page,
   pathOf,
+  type Site,
   type Texts,
   textsFor,
 } from '../../pages/index.ts';
@@ -30,7 +31,11 @@ import { PASSKEY_SCRIPT } from './passkey-script.ts';
 import { ceremony } from './passkey-way.ts';
 
 /** GET: the passkeys of the user, and the form that adds one. Also shows the problems of a form. */
-export async function passkeysPage(platform: Platform, call: AnyCall, error?: LegateError): Promise<Response> {
+export async function passkeysPage(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
+  call: AnyCall,
+  error?: LegateError,
+): Promise<Response> {
   const t = textsFor(call.request);
   const { userId, via } = asUser(call.principal);
   const hasSession = via === 'session';
@@ -57,7 +62,7 @@ export async function passkeysPage(platform: Platform, call: AnyCall, error?: Le
 }
 
 function passkeyCard(
-  platform: Platform,
+  site: Site,
   { request }: AnyCall,
   t: Texts,
   { id, name, synced, createdAt, lastUsedAt }: Passkey,
@@ -69,13 +74,13 @@ function passkeyCard(
   return card({
     title: name,
     lines: [`${t.passkeys.addedOn(date(createdAt))}. ${used}.`, synced ? t.passkeys.synced : t.passkeys.notSynced],
-    ...(missing ? {} : { actions: form(pathOf(platform, PATHS.passkeys), remove, { action: 'remove', id }) }),
+    ...(missing ? {} : { actions: form(pathOf(site, PATHS.passkeys), remove, { action: 'remove', id }) }),
   });
 }
 
 /** The part of the page below the list: the button that adds a passkey, or the step that is needed first. */
 function addingOf(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
   call: AnyCall,
   t: Texts,
   count: number,

@@ -32,7 +32,11 @@ export const PasswordForm = z
   .meta({ id: 'PasswordForm' });
 
 /** GET: the form, with the problems of the last attempt. */
-export async function passwordPage(platform: Platform, call: AnyCall, error?: LegateError): Promise<Response> {
+export async function passwordPage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: AnyCall,
+  error?: LegateError,
+): Promise<Response> {
   const t = textsFor(call.request);
   const { userId, via } = asUser(call.principal);
   const person = await findPagePerson(platform, call);

@@ -26,7 +26,11 @@ export const SecondFactorForm = z
   .meta({ id: 'SecondFactorForm' });
 
 /** GET: the form for a code. The token of the first step is in a cookie. Without it, the sign-in has to start again. */
-export function secondFactorPage(platform: Platform, call: AnyCall, error?: LegateError): Response {
+export function secondFactorPage(
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
+  call: AnyCall,
+  error?: LegateError,
+): Response {
   const t = textsFor(call.request);
   if (!secondStepCookie.read(platform, call.request)) {
     return page(platform, call.request, {

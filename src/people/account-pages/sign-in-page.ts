@@ -14,6 +14,7 @@ import {
   or,
   page,
   pathOf,
+  type Site,
   seeOther,
   textsFor,
 } from '../../pages/index.ts';
@@ -54,7 +55,10 @@ export const SignInForm = z
 type SignInForm = z.output<typeof SignInForm>;
 
 /** GET: the form. A signed-in user can continue as they are. */
-export async function signInPage(platform: Platform, call: AnyCall): Promise<Response> {
+export async function signInPage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mailer' | 'stateOf' | 'waitingFor'>,
+  call: AnyCall,
+): Promise<Response> {
   return render(platform, call, { already: (await findPagePerson(platform, call))?.name });
 }
 
@@ -65,7 +69,11 @@ interface Shown {
 }
 
 /** The form, with the previous outcome (`?done=`) or the problems of the last attempt. */
-async function render(platform: Platform, call: AnyCall, { tried, already }: Shown): Promise<Response> {
+async function render(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mailer' | 'stateOf' | 'waitingFor'>,
+  call: AnyCall,
+  { tried, already }: Shown,
+): Promise<Response> {
   const t = textsFor(call.request);
   const problems = tried ? formProblems(t, tried.error) : [];
   const providers = await listSignInIssuers(platform);
@@ -132,7 +140,7 @@ export const signInForm = (platform: Platform, call: AnyCall & { readonly body: 
  * Redirects after a successful first step: to the page the user wanted, or to the second step, whose token is kept in
  * a cookie.
  */
-export function finish(platform: Platform, call: AnyCall, result: SignInResult): Response {
+export function finish(platform: Pick<Platform, 'baseUrl' | 'config'>, call: AnyCall, result: SignInResult): Response {
   if ('twoFactorRequired' in result) {
     return seeOther(withReturnTo(platform, call, PATHS.secondFactor), {}, [
       secondStepCookie.set(platform, result.twoFactorToken),
@@ -142,5 +150,5 @@ export function finish(platform: Platform, call: AnyCall, result: SignInResult):
 }
 
 /** The redirect after signing out. */
-export const signedOut = (platform: Platform, headers: Readonly<Record<string, string>>): Response =>
-  seeOther(`${pathOf(platform, PATHS.signIn)}?done=signed-out`, headers);
+export const signedOut = (site: Site, headers: Readonly<Record<string, string>>): Response =>
+  seeOther(`${pathOf(site, PATHS.signIn)}?done=signed-out`, headers);

@@ -12,6 +12,7 @@ import {
   languageOf,
   notice,
   page,
+  type Site,
   seeOther,
   textsFor,
 } from '../../pages/index.ts';
@@ -34,7 +35,7 @@ type SignUpForm = z.output<typeof SignUpForm>;
  * create accounts, INVITE_REQUIRED.
  */
 export async function signUpPage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'waitingFor'>,
   call: AnyCall,
   tried?: { error: LegateError; form: SignUpForm },
 ): Promise<Response> {
@@ -63,18 +64,13 @@ ${actions(button({ label: t.signUp.submit }))}`,
 const inviteIn = ({ url }: AnyCall): string | undefined => url.searchParams.get('invite') ?? undefined;
 
 /** The same page for a new account and for an address that is already in use. */
-function checkMailPage(
-  platform: Platform,
-  call: AnyCall,
-  email: string,
-  headers: Readonly<Record<string, string>>,
-): Response {
+function checkMailPage(site: Site, call: AnyCall, email: string, headers: Readonly<Record<string, string>>): Response {
   const { request } = call;
   const t = textsFor(request);
-  return page(platform, request, {
+  return page(site, request, {
     title: t.signUp.checkMail,
     headers,
-    body: html`${notice('good', t.signUp.checkMailText(email))}${actions(buttonLink(t.common.backToSignIn, withReturnTo(platform, call, PATHS.signIn)))}`,
+    body: html`${notice('good', t.signUp.checkMailText(email))}${actions(buttonLink(t.common.backToSignIn, withReturnTo(site, call, PATHS.signIn)))}`,
   });
 }
 

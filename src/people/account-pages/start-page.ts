@@ -4,7 +4,10 @@ import type { Platform } from '../../platform.ts';
 import { type AnyCall, findPagePerson, PATHS } from './form.ts';
 
 /** GET /: what this service is, for people. 404 NOT_FOUND for a client that does not accept text/html. */
-export async function startPage(platform: Platform, call: AnyCall): Promise<Response> {
+export async function startPage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: AnyCall,
+): Promise<Response> {
   const { request } = call;
   if (!request.headers.get('accept')?.includes('text/html')) throw CommonErrors.NOT_FOUND();
   const t = textsFor(request);

@@ -76,7 +76,7 @@ const inputOf = (body: TokenForm): TokenInput => ({
   scopes: PAGE_SCOPES.filter((scope) => body[scopeField(scope)] !== undefined),
 });
 
-const expiryOf = ({ clock }: Platform, { lifetime }: TokenInput): string | null =>
+const expiryOf = ({ clock }: Pick<Platform, 'clock'>, { lifetime }: TokenInput): string | null =>
   lifetime === 'never' ? null : isoTime(clock.now() + Number(lifetime) * DAY_MS);
 
 function problemsOf(t: Texts, error: LegateError): Problem[] {
@@ -93,7 +93,7 @@ function problemsOf(t: Texts, error: LegateError): Problem[] {
 
 /** POST: revokes a token. One that does not exist is not an error. */
 export async function revokeTokenForm(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   call: AnyCall & { readonly body: z.output<typeof RevokeTokenForm> },
 ): Promise<Response> {
   try {

@@ -20,6 +20,7 @@ import {
   page,
   pathOf,
   radios,
+  type Site,
   type Texts,
   textsFor,
 } from '../../pages/index.ts';
@@ -50,7 +51,7 @@ const EMPTY: TokenInput = { name: '', access: 'chosen', lifetime: '30', scopes: 
 
 /** GET: the tokens of the user, and the form for a new one. Also shows the problems of the form. */
 export async function tokensPage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
   call: AnyCall,
   tried?: { readonly input: TokenInput; readonly problems: readonly Problem[]; readonly error?: LegateError },
 ): Promise<Response> {
@@ -78,7 +79,12 @@ export async function tokensPage(
   });
 }
 
-function tokenCard(platform: Platform, { request }: AnyCall, t: Texts, token: ApiToken): Html {
+function tokenCard(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config'>,
+  { request }: AnyCall,
+  t: Texts,
+  token: ApiToken,
+): Html {
   const { id, name, scopes, createdAt, expiresAt } = token;
   const date = (time: string): string => formatTime(request, Date.parse(time), 'date');
   const expired = expiresAt !== null && Date.parse(expiresAt) <= platform.clock.now();
@@ -96,13 +102,7 @@ function tokenCard(platform: Platform, { request }: AnyCall, t: Texts, token: Ap
   });
 }
 
-function createForm(
-  platform: Platform,
-  t: Texts,
-  input: TokenInput,
-  problems: readonly Problem[],
-  withCode: boolean,
-): Html {
+function createForm(site: Site, t: Texts, input: TokenInput, problems: readonly Problem[], withCode: boolean): Html {
   const access = (value: TokenInput['access'], label: string) => ({ value, label, checked: input.access === value });
   const scopes = PAGE_SCOPES.map((scope) =>
     checkbox({
@@ -132,7 +132,7 @@ function createForm(
       problems,
     );
   return form(
-    pathOf(platform, PATHS.tokens),
+    pathOf(site, PATHS.tokens),
     html`${field(t, { name: 'name', label: t.common.name, hint: t.tokens.nameHint, value: input.name, autocomplete: 'off', maxlength: 200 }, problems)}
 ${radios(t.tokens.rights, 'access', [access('chosen', t.tokens.chosen), access('all', t.tokens.allRights)])}
 ${group(t.tokens.scopes, scopes)}${radios(t.tokens.expiry, 'lifetime', lifetimes)}${code}${actions(button({ label: t.tokens.submit }))}`,
@@ -140,7 +140,12 @@ ${group(t.tokens.scopes, scopes)}${radios(t.tokens.expiry, 'lifetime', lifetimes
 }
 
 /** Shows a new token, which no later page shows. */
-export async function newTokenPage(platform: Platform, call: AnyCall, name: string, token: string): Promise<Response> {
+export async function newTokenPage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: AnyCall,
+  name: string,
+  token: string,
+): Promise<Response> {
   const t = textsFor(call.request);
   return page(platform, call.request, {
     title: t.tokens.newTitle,

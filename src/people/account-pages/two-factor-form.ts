@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LegateError } from '../../kernel/errors.ts';
-import { pathOf, seeOther } from '../../pages/index.ts';
+import { pathOf, type Site, seeOther } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import {
   confirmTotp,
@@ -53,7 +53,7 @@ export const twoFactorForm = (
 };
 
 const isError = (error: LegateError, { code }: { readonly code: string }): boolean => error.code === code;
-const toStart = (platform: Platform, call: AnyCall): Response => seeOther(hereWith(platform, call));
+const toStart = (site: Site, call: AnyCall): Response => seeOther(hereWith(site, call));
 
 async function act(platform: Platform, call: AnyCall & { readonly body: TwoFactorForm }): Promise<Response> {
   const person = personCalling(call);
@@ -73,7 +73,7 @@ async function act(platform: Platform, call: AnyCall & { readonly body: TwoFacto
 
 /** POST: ends the trust in one device or in all. */
 export async function endTrustForm(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   call: AnyCall & { readonly body: z.output<typeof EndTrustForm> },
 ): Promise<Response> {
   sessionIdOf(call.principal);

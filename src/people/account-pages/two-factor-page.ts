@@ -20,6 +20,7 @@ import {
   page,
   pathOf,
   qrCode,
+  type Site,
   safeReturnTo,
   type Texts,
   textsFor,
@@ -43,7 +44,11 @@ interface View {
 }
 
 /** GET: the second factor of the user, or the first step of setting one up. Also shows the problems of a form. */
-export async function twoFactorPage(platform: Platform, call: AnyCall, error?: LegateError): Promise<Response> {
+export async function twoFactorPage(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
+  call: AnyCall,
+  error?: LegateError,
+): Promise<Response> {
   const t = textsFor(call.request);
   const { userId, via } = asUser(call.principal);
   const state = await getSecondFactor(platform, userId);
@@ -60,7 +65,12 @@ export async function twoFactorPage(platform: Platform, call: AnyCall, error?: L
 }
 
 /** The second step of setting up: the secret, as QR code and as text, and the form for the first code. */
-export const setUpPage = (platform: Platform, call: AnyCall, uri: string, error?: LegateError): Promise<Response> => {
+export const setUpPage = (
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: AnyCall,
+  uri: string,
+  error?: LegateError,
+): Promise<Response> => {
   const t = textsFor(call.request);
   const secret = new URL(uri).searchParams.get('secret') ?? '';
   const problems = error ? problemsOf(t, error) : [];
@@ -77,7 +87,7 @@ export const setUpPage = (platform: Platform, call: AnyCall, uri: string, error?
 
 /** Shows new backup codes, which no later page shows. */
 export function backupCodesPage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
   call: AnyCall,
   codes: readonly string[],
   done: 'nowOn' | 'newCodes',
@@ -93,7 +103,7 @@ export function backupCodesPage(
 }
 
 async function render(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
   call: AnyCall,
   { title, body, wide = false }: View,
   problems: readonly Problem[] = [],
@@ -114,7 +124,7 @@ async function render(
 }
 
 async function offView(
-  platform: Platform,
+  site: Site,
   call: AnyCall,
   t: Texts,
   { hasPassword }: SecondFactorState,
@@ -128,11 +138,16 @@ async function offView(
         html`${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}${actions(button({ label: t.twoFactor.begin }))}`,
         { action: 'begin' },
       )
-    : html`<p>${t.twoFactor.noPassword}</p>${actions(buttonLink(t.twoFactor.setPassword, pathOf(platform, PATHS.forgotPassword), 'primary'))}`;
+    : html`<p>${t.twoFactor.noPassword}</p>${actions(buttonLink(t.twoFactor.setPassword, pathOf(site, PATHS.forgotPassword), 'primary'))}`;
   return { title: t.twoFactor.title, body: html`${done}${due}<p>${t.twoFactor.intro}</p>${start}` };
 }
 
-async function onView(platform: Platform, call: AnyCall, t: Texts, state: SecondFactorState): Promise<View> {
+async function onView(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
+  call: AnyCall,
+  t: Texts,
+  state: SecondFactorState,
+): Promise<View> {
   const { request, url } = call;
   const done = { trust: t.twoFactor.trustEnded, 'all-trust': t.twoFactor.allTrustEnded }[
     url.searchParams.get('done') ?? ''
@@ -154,7 +169,11 @@ ${list([
   };
 }
 
-async function trustedDevices(platform: Platform, { principal, request }: AnyCall, t: Texts): Promise<Html> {
+async function trustedDevices(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
+  { principal, request }: AnyCall,
+  t: Texts,
+): Promise<Html> {
   const { userId } = asUser(principal);
   const token = readDeviceToken(platform, request);
   const devices = await listTrustedDevices(platform.database.read, platform.clock.now(), userId, token);
@@ -175,24 +194,24 @@ async function trustedDevices(platform: Platform, { principal, request }: AnyCal
   return html`<p>${t.twoFactor.trustedText}</p>${list(cards)}${devices.length > 1 && all}`;
 }
 
-const renewView = (platform: Platform, call: AnyCall, t: Texts, problems: readonly Problem[]): View => ({
+const renewView = (site: Site, call: AnyCall, t: Texts, problems: readonly Problem[]): View => ({
   title: t.twoFactor.renewTitle,
   body: html`<p>${t.twoFactor.renewText}</p>${form(
     call.url,
     html`${codeField(t, t.twoFactor.anyCodeHint, problems)}${actions(
-      buttonLink(t.twoFactor.cancel, hereWith(platform, call)),
+      buttonLink(t.twoFactor.cancel, hereWith(site, call)),
       button({ label: t.twoFactor.renew }),
     )}`,
     { action: 'backup-codes' },
   )}`,
 });
 
-const switchOffView = (platform: Platform, call: AnyCall, t: Texts, problems: readonly Problem[]): View => ({
+const switchOffView = (site: Site, call: AnyCall, t: Texts, problems: readonly Problem[]): View => ({
   title: t.twoFactor.offTitle,
   body: html`<p>${t.twoFactor.offText}</p>${form(
     call.url,
     html`${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}${codeField(t, t.twoFactor.anyCodeHint, problems)}${actions(
-      buttonLink(t.twoFactor.cancel, hereWith(platform, call)),
+      buttonLink(t.twoFactor.cancel, hereWith(site, call)),
       button({ label: t.twoFactor.off, kind: 'danger' }),
     )}`,
     { action: 'off' },
@@ -207,10 +226,10 @@ const codeField = (t: Texts, hint: string, problems: readonly Problem[]): Html =
   );
 
 /** The path of the page, with `returnTo` kept. */
-export function hereWith(platform: Platform, { url }: AnyCall, step?: (typeof STEPS)[number]): string {
-  const returnTo = safeReturnTo(platform, url.searchParams.get('returnTo'));
+export function hereWith(site: Site, { url }: AnyCall, step?: (typeof STEPS)[number]): string {
+  const returnTo = safeReturnTo(site, url.searchParams.get('returnTo'));
   const query = new URLSearchParams({ ...(step ? { step } : {}), ...(returnTo ? { returnTo } : {}) }).toString();
-  return pathOf(platform, PATHS.twoFactor) + (query === '' ? '' : `?${query}`);
+  return pathOf(site, PATHS.twoFactor) + (query === '' ? '' : `?${query}`);
 }
 
 function problemsOf(t: Texts, error: LegateError): Problem[] {

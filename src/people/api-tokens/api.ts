@@ -21,7 +21,7 @@ export interface ApiTokensApi {
   revoke(id: string): Promise<void>;
 }
 
-export const apiTokensApi = (platform: Platform, actor: Actor): ApiTokensApi => ({
+export const apiTokensApi = (platform: Pick<Platform, 'database' | 'ledger'>, actor: Actor): ApiTokensApi => ({
   create: async (userId, input) =>
     createApiToken(
       platform,

@@ -23,13 +23,13 @@ const MAX_PER_USER = 50;
  * EXPIRES_AT_IN_PAST or API_TOKEN_LIMIT_EXCEEDED.
  */
 export async function createApiToken(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   caller: Changer,
   maker: Maker,
   input: CreateApiToken,
 ): Promise<ApiTokenWithSecret> {
   const token = newSecret('apiToken');
-  return platform.ledger.change(caller.actor, async (change) => {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     const expiresAt = input.expiresAt ?? null;

@@ -8,11 +8,11 @@ import type { ApiToken } from './schema.ts';
  * token values.
  */
 export async function listApiTokens(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   userId: Id<'user'>,
   page: { limit: number; after: Id<'apiToken'> | undefined },
 ): Promise<ApiToken[]> {
-  let query = platform.database.read
+  let query = database.read
     .selectFrom('api_tokens')
     .select(['id', 'name', 'scopes', 'created_at', 'expires_at'])
     .where('user_id', '=', userId);

@@ -8,28 +8,32 @@ const PURPOSE = 'issuer client secret';
 type Keys = Pick<Platform, 'secrets'>;
 
 /** Encrypts the client secret of an issuer. */
-export const sealClientSecret = (platform: Keys, id: string, secret: string | null | undefined): string | null =>
-  secret === null || secret === undefined ? null : seal(platform.secrets().pepper, PURPOSE, id, secret);
+export const sealClientSecret = ({ secrets }: Keys, id: string, secret: string | null | undefined): string | null =>
+  secret === null || secret === undefined ? null : seal(secrets().pepper, PURPOSE, id, secret);
 
 /**
  * Returns the secret of this service as a client of an issuer; undefined for a public client. Throws if its key was
  * lost (`legate keys forget`).
  */
-export async function findClientSecret(platform: Platform, db: Db, issuer: Issuer): Promise<string | undefined> {
+export async function findClientSecret(
+  { config, secrets }: Pick<Platform, 'config' | 'secrets'>,
+  db: Db,
+  issuer: Issuer,
+): Promise<string | undefined> {
   if (issuer.source === 'configuration')
-    return platform.config.issuers.find((each) => addressOf(each) === issuer.issuer)?.clientSecret;
+    return config.issuers.find((each) => addressOf(each) === issuer.issuer)?.clientSecret;
   const row = await db
     .selectFrom('issuers')
     .select(['id', 'client_secret'])
     .where('issuer', '=', issuer.issuer)
     .executeTakeFirst();
   return typeof row?.client_secret === 'string'
-    ? unseal(platform.secrets().pepper, PURPOSE, row.id, row.client_secret)
+    ? unseal(secrets().pepper, PURPOSE, row.id, row.client_secret)
     : undefined;
 }
 
 /** Encrypts client secrets again that are encrypted with a key from before `legate keys rotate`. */
-export async function resealClientSecrets(platform: Platform): Promise<void> {
+export async function resealClientSecrets(platform: Pick<Platform, 'database' | 'ledger' | 'secrets'>): Promise<void> {
   const { pepper } = platform.secrets();
   const rows = await platform.database.read
     .selectFrom('issuers')

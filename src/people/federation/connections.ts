@@ -31,7 +31,10 @@ export interface Connecting {
 }
 
 /** Returns the connections of a user, oldest first. */
-export async function listConnections(platform: Platform, userId: Id<'user'>): Promise<Connection[]> {
+export async function listConnections(
+  platform: Pick<Platform, 'database' | 'stateOf'>,
+  userId: Id<'user'>,
+): Promise<Connection[]> {
   const rows = await platform.database.read
     .selectFrom('identities')
     .selectAll()
@@ -84,7 +87,11 @@ export async function connect(
 }
 
 /** Removes a connection. Returns the user. Throws 404 IDENTITY_NOT_FOUND, 409 LAST_WAY_IN. */
-export async function disconnect(platform: Platform, person: Connecting, issuer: string): Promise<UserRow> {
+export async function disconnect(
+  platform: Pick<Platform, 'config' | 'database' | 'ledger' | 'mailer' | 'stateOf'>,
+  person: Connecting,
+  issuer: string,
+): Promise<UserRow> {
   const { userId } = person;
   return platform.ledger.change(person.actor, async (change) => {
     await person.reauthorize(change.db);
@@ -109,7 +116,11 @@ export async function disconnect(platform: Platform, person: Connecting, issuer:
 }
 
 /** Whether a user can sign in: by a password, a passkey, a provider, or a mail to their address. */
-async function hasWayIn(platform: Platform, db: Db, user: UserRow): Promise<boolean> {
+async function hasWayIn(
+  platform: Pick<Platform, 'config' | 'database' | 'mailer' | 'stateOf'>,
+  db: Db,
+  user: UserRow,
+): Promise<boolean> {
   if (user.password_hash !== null && mayUsePassword(platform, user.role)) return true;
   if (platform.mailer.available && user.email !== null) return true;
   const ofUser = (table: 'passkeys' | 'identities') => db.selectFrom(table).where('user_id', '=', user.id);

@@ -129,7 +129,11 @@ async function findJoinable(db: Db, issuer: Issuer, claims: AssertionClaims): Pr
  * Returns whether only the person's company may let applications act for this user: an issuer for enterprise-managed
  * authorization is trusted for the domain of their address and requires this (contract 23.5).
  */
-export async function isEnterpriseManaged(platform: Platform, db: Db, userId: Id<'user'>): Promise<boolean> {
+export async function isEnterpriseManaged(
+  platform: Pick<Platform, 'stateOf'>,
+  db: Db,
+  userId: Id<'user'>,
+): Promise<boolean> {
   const issuers = (await listIssuers(platform, db)).filter(
     ({ uses, enterprise }) => enterprise?.required === true && uses.includes('enterprise'),
   );

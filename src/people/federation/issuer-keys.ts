@@ -49,7 +49,11 @@ export class KeysUnavailable extends Error {}
  * @param cache the keys of issuers, unless given.
  */
 export const keysOf =
-  (platform: Platform, source: KeySource, cache: KeyCache = platform.stateOf(issuerKeys)): JWTVerifyGetKey =>
+  (
+    platform: Pick<Platform, 'clock' | 'log' | 'stateOf'>,
+    source: KeySource,
+    cache: KeyCache = platform.stateOf(issuerKeys),
+  ): JWTVerifyGetKey =>
   async (header, token) => {
     const id = JSON.stringify(source);
     const known = cache.kept.get(id);
@@ -68,14 +72,14 @@ export const keysOf =
 
 /** Returns undefined if the source was asked less than 30 s ago or does not answer. */
 async function refetch(
-  platform: Platform,
+  { clock, log }: Pick<Platform, 'clock' | 'log'>,
   cache: KeyCache,
   id: string,
   source: KeySource,
 ): Promise<CachedKeys | undefined> {
   const running = cache.pending.get(id);
   if (running) return running;
-  const now = platform.clock.now();
+  const now = clock.now();
   const last = cache.attempts.get(id);
   if (last !== undefined && now < last + MIN_INTERVAL_MS) return undefined;
   cache.attempts.set(id, now);
@@ -86,7 +90,7 @@ async function refetch(
       return keys;
     })
     .catch((error: unknown) => {
-      platform.log.warn({ err: error, ...source }, 'the keys of an issuer or client could not be read');
+      log.warn({ err: error, ...source }, 'the keys of an issuer or client could not be read');
       return undefined;
     })
     .finally(() => cache.pending.delete(id));

@@ -25,7 +25,11 @@ const COLUMNS = [
 ] as const;
 
 /** Throws 422 ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED. */
-export async function createIssuer(platform: Platform, caller: Changer, input: CreateIssuer): Promise<Issuer> {
+export async function createIssuer(
+  platform: Pick<Platform, 'ledger' | 'secrets' | 'stateOf'>,
+  caller: Changer,
+  input: CreateIssuer,
+): Promise<Issuer> {
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
@@ -45,7 +49,7 @@ export async function createIssuer(platform: Platform, caller: Changer, input: C
   });
 }
 
-async function assertFree(platform: Platform, db: Db, row: IssuerRow): Promise<void> {
+async function assertFree(platform: Pick<Platform, 'stateOf'>, db: Db, row: IssuerRow): Promise<void> {
   const others = (await listIssuers(platform, db)).filter(({ id }) => id !== row.id);
   for (const path of ['name', 'issuer'] as const)
     if (others.some((other) => other[path] === row[path])) throw IssuerErrors.ISSUER_IN_USE({ details: { path } });
@@ -57,7 +61,7 @@ async function assertFree(platform: Platform, db: Db, row: IssuerRow): Promise<v
  * ISSUER_CONFIGURED, 422 ISSUER_IN_USE.
  */
 export async function updateIssuer(
-  platform: Platform,
+  platform: Pick<Platform, 'ledger' | 'secrets' | 'stateOf'>,
   caller: Changer,
   id: Id<'issuer'>,
   input: UpdateIssuer,
@@ -104,7 +108,11 @@ export async function updateIssuer(
 /**
  * Removes an issuer. Tokens that it signed are no longer accepted. Throws 404 ISSUER_NOT_FOUND, 409 ISSUER_CONFIGURED.
  */
-export async function deleteIssuer(platform: Platform, caller: Changer, id: Id<'issuer'>): Promise<void> {
+export async function deleteIssuer(
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
+  caller: Changer,
+  id: Id<'issuer'>,
+): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const row = await getIssuerRow(platform, change.db, id);

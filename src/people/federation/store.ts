@@ -64,10 +64,11 @@ export const issuersOfConfiguration = defineState(({ config }): readonly Issuer[
   config.issuers.map(fromConfiguration),
 );
 
-const configuredIssuers = (platform: Platform): readonly Issuer[] => platform.stateOf(issuersOfConfiguration);
+const configuredIssuers = ({ stateOf }: Pick<Platform, 'stateOf'>): readonly Issuer[] =>
+  stateOf(issuersOfConfiguration);
 
 /** Returns all issuers: those of the configuration, then the others, oldest first. */
-export async function listIssuers(platform: Platform, db: Db): Promise<Issuer[]> {
+export async function listIssuers(platform: Pick<Platform, 'stateOf'>, db: Db): Promise<Issuer[]> {
   const rows = await db.selectFrom('issuers').selectAll().orderBy('id').limit(MAX_ISSUERS).execute();
   const configured = configuredIssuers(platform);
   // An issuer of the configuration replaces one with the same address or name that the API stored.
@@ -76,13 +77,13 @@ export async function listIssuers(platform: Platform, db: Db): Promise<Issuer[]>
 }
 
 /** Throws 404 ISSUER_NOT_FOUND. */
-export async function getIssuer(platform: Platform, db: Db, id: Id<'issuer'>): Promise<Issuer> {
+export async function getIssuer(platform: Pick<Platform, 'stateOf'>, db: Db, id: Id<'issuer'>): Promise<Issuer> {
   const configured = configuredIssuers(platform).find((issuer) => issuer.id === id);
   return configured ?? toIssuer(await getIssuerRow(platform, db, id));
 }
 
 /** Returns an issuer that the API may change. Throws 404 ISSUER_NOT_FOUND, 409 ISSUER_CONFIGURED. */
-export async function getIssuerRow(platform: Platform, db: Db, id: Id<'issuer'>): Promise<IssuerRow> {
+export async function getIssuerRow(platform: Pick<Platform, 'stateOf'>, db: Db, id: Id<'issuer'>): Promise<IssuerRow> {
   if (configuredIssuers(platform).some((issuer) => issuer.id === id)) throw IssuerErrors.ISSUER_CONFIGURED();
   const row = isId('issuer', id)
     ? await db.selectFrom('issuers').selectAll().where('id', '=', id).executeTakeFirst()
@@ -93,7 +94,7 @@ export async function getIssuerRow(platform: Platform, db: Db, id: Id<'issuer'>)
 
 /** Returns the issuer with this address if it is enabled for this use. */
 export async function findIssuer(
-  platform: Platform,
+  platform: Pick<Platform, 'stateOf'>,
   db: Db,
   { issuer, use }: { readonly issuer: string; readonly use: Issuer['uses'][number] },
 ): Promise<Issuer | undefined> {
@@ -107,11 +108,11 @@ export async function findIssuer(
 }
 
 /** Returns the issuers with which people sign in. */
-export const listSignInIssuers = async (platform: Platform): Promise<Issuer[]> =>
+export const listSignInIssuers = async (platform: Pick<Platform, 'database' | 'stateOf'>): Promise<Issuer[]> =>
   (await listIssuers(platform, platform.database.read)).filter(({ uses }) => uses.includes('signIn'));
 
 /** Throws 404 ISSUER_NOT_FOUND unless people sign in with an issuer of this name. */
-export async function getSignInIssuer(platform: Platform, name: string): Promise<Issuer> {
+export async function getSignInIssuer(platform: Pick<Platform, 'database' | 'stateOf'>, name: string): Promise<Issuer> {
   const found = (await listSignInIssuers(platform)).find((issuer) => issuer.name === name);
   if (!found) throw IssuerErrors.ISSUER_NOT_FOUND();
   return found;

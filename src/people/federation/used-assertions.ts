@@ -54,7 +54,7 @@ const keyHash = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 
 /** Deletes the keys of expired assertions. */
-export async function deleteExpiredAssertions({ ledger, clock }: Platform): Promise<void> {
+export async function deleteExpiredAssertions({ ledger, clock }: Pick<Platform, 'clock' | 'ledger'>): Promise<void> {
   await ledger.maintain(async (db) => {
     await db.deleteFrom('used_assertions').where('expires_at', '<', clock.now()).execute();
   });

@@ -32,7 +32,7 @@ const toInvite = (row: InviteRow): Invite => ({
  * TENANT_UNKNOWN.
  */
 export async function createInvite(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'mailer'>,
   input: CreateInvite,
   caller: Changer & { readonly userId: Id<'user'> },
   language: Language,
@@ -79,18 +79,22 @@ export async function createInvite(
 
 /** Returns the invitations that can still be accepted, oldest first. For administrators. */
 export async function listInvites(
-  platform: Platform,
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
   page: { limit: number; after: Id<'invite'> | undefined },
 ): Promise<Invite[]> {
-  let query = platform.database.read.selectFrom('invites').selectAll().where('expires_at', '>', platform.clock.now());
+  let query = database.read.selectFrom('invites').selectAll().where('expires_at', '>', clock.now());
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   return (await query.orderBy('id').limit(page.limit).execute()).map(toInvite);
 }
 
 /** Withdraws an invitation. For administrators. 404 INVITE_NOT_FOUND. */
-export async function deleteInvite(platform: Platform, caller: Changer, id: Id<'invite'>): Promise<void> {
+export async function deleteInvite(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Changer,
+  id: Id<'invite'>,
+): Promise<void> {
   if (!isId('invite', id)) throw UserErrors.INVITE_NOT_FOUND();
-  await platform.ledger.change(caller.actor, async (change) => {
+  await ledger.change(caller.actor, async (change) => {
     const { db } = change;
     await caller.reauthorize(db);
     const row = await db.deleteFrom('invites').where('id', '=', id).returningAll().executeTakeFirst();

@@ -31,7 +31,7 @@ export interface PersonCalling {
  * row from this session.
  */
 export async function withPasswordCheck<T>(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,
   person: PersonCalling,
   password: string,
   work: (change: Change, row: UserRow) => Promise<T | FailedAttempt>,

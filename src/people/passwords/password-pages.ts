@@ -10,16 +10,16 @@ import {
   notice,
   page,
   pathOf,
+  type Site,
   textsFor,
 } from '../../pages/index.ts';
-import type { Platform } from '../../platform.ts';
 import { formProblems } from '../sign-in/form-problems.ts';
 
 /** The form for a new password, with the problems of the last attempt. Its hidden token authorises the sender. */
-export function resetFormPage(platform: Platform, request: Request, token: string, error?: LegateError): Response {
+export function resetFormPage(site: Site, request: Request, token: string, error?: LegateError): Response {
   const t = textsFor(request);
   const problems = error ? formProblems(t, error, 'newPassword') : [];
-  return page(platform, request, {
+  return page(site, request, {
     title: t.passwordReset.title,
     status: error?.status ?? 200,
     failed: error !== undefined,
@@ -34,29 +34,25 @@ ${actions(button({ label: t.passwordReset.submit }))}`,
   });
 }
 
-export function passwordChangedPage(
-  platform: Platform,
-  request: Request,
-  headers: Readonly<Record<string, string>>,
-): Response {
+export function passwordChangedPage(site: Site, request: Request, headers: Readonly<Record<string, string>>): Response {
   const t = textsFor(request);
-  return page(platform, request, {
+  return page(site, request, {
     title: t.passwordReset.done,
     secretAddress: true,
     headers,
-    body: html`${notice('good', t.passwordReset.doneText)}${actions(buttonLink(t.signIn.submit, pathOf(platform, '/account/sign-in'), 'primary'))}`,
+    body: html`${notice('good', t.passwordReset.doneText)}${actions(buttonLink(t.signIn.submit, pathOf(site, '/account/sign-in'), 'primary'))}`,
   });
 }
 
 /** The page of a link in a mail: one button, so that a link scanner that opens the link changes nothing. */
 export function confirmPage(
-  platform: Platform,
+  site: Site,
   request: Request,
   texts: { title: string; text: string; submit: string },
   token: string,
   formTargets: readonly string[] = [],
 ): Response {
-  return page(platform, request, {
+  return page(site, request, {
     title: texts.title,
     secretAddress: true,
     formTargets,
@@ -66,7 +62,7 @@ export function confirmPage(
 
 /** The page after a link was used, with a link to the next step. */
 export function donePage(
-  platform: Platform,
+  site: Site,
   request: Request,
   texts: { done: string; doneText: string },
   o: { next: 'account' | 'sign-in' | 'set-password'; cookies?: readonly string[] },
@@ -77,10 +73,10 @@ export function donePage(
     'sign-in': { label: t.signIn.submit, path: '/account/sign-in' },
     'set-password': { label: t.verifyEmail.setPassword, path: '/account/forgot-password' },
   }[o.next];
-  return page(platform, request, {
+  return page(site, request, {
     title: texts.done,
     secretAddress: true,
     cookies: o.cookies ?? [],
-    body: html`${notice('good', texts.doneText)}${o.next === 'set-password' && html`<p>${t.verifyEmail.noPassword}</p>`}${actions(buttonLink(next.label, pathOf(platform, next.path), 'primary'))}`,
+    body: html`${notice('good', texts.doneText)}${o.next === 'set-password' && html`<p>${t.verifyEmail.noPassword}</p>`}${actions(buttonLink(next.label, pathOf(site, next.path), 'primary'))}`,
   });
 }

@@ -25,7 +25,7 @@ export type PasswordAdvice = Readonly<Record<string, string>>;
  * PASSWORD_BREACHED, PASSWORD_REJECTED; 503 PASSWORD_CHECK_UNAVAILABLE.
  */
 export async function assertPasswordAllowed(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'log' | 'stateOf' | 'validatePassword'>,
   password: string,
   context: PasswordContext,
 ): Promise<PasswordAdvice> {
@@ -53,7 +53,7 @@ export async function assertPasswordAllowed(
  * section 3.1.1.2).
  */
 export async function assertNotGuessable(
-  { config: { service } }: Platform,
+  { config: { service } }: Pick<Platform, 'config'>,
   password: string,
   email: string | null,
 ): Promise<void> {
@@ -62,7 +62,7 @@ export async function assertNotGuessable(
 }
 
 async function applyOwnRule(
-  { validatePassword, log }: Platform,
+  { validatePassword, log }: Pick<Platform, 'log' | 'validatePassword'>,
   password: string,
   context: PasswordContext,
 ): Promise<void> {

@@ -3,8 +3,8 @@ import { isForm } from '../../http/media-type.ts';
 import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
-import { errorPage, languageOf, textsFor } from '../../pages/index.ts';
-import { defineRoute, type Platform } from '../../platform.ts';
+import { errorPage, languageOf, type Site, textsFor } from '../../pages/index.ts';
+import { defineRoute } from '../../platform.ts';
 import { readKnownDevice } from '../sign-in/attempts/known-device.ts';
 import { UserErrors } from '../users/errors.ts';
 import { sessionOf } from '../users/mark-email-verified.ts';
@@ -17,8 +17,8 @@ import { assertResetToken, forgotPassword, resetPassword } from './reset-passwor
 const { INVALID_PASSWORD, INVALID_TOKEN, MAIL_NOT_CONFIGURED, PASSWORD_CHECKS_BUSY, PASSWORDS_OFF, TOO_MANY_TRIES } =
   UserErrors;
 /** The page for an invalid link, with a link to request a new one. */
-const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
-  errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/forgot-password' });
+const linkErrorPage = (site: Site, request: Request, error: LegateError): Response =>
+  errorPage(site, request, error, { label: textsFor(request).errors.newLink, path: '/account/forgot-password' });
 const HTML = { mediaTypes: ['text/html'] } as const;
 const DONE = { status: 200, body: { status: true } } as const;
 

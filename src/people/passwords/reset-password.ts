@@ -53,11 +53,11 @@ export async function forgotPassword(
 
 /** Throws 401 INVALID_TOKEN unless the link is valid. Does not consume it. */
 export async function assertResetToken(
-  platform: Platform,
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
   token: string,
-  db: Db = platform.database.read,
+  db: Db = database.read,
 ): Promise<{ userId: Id<'user'> }> {
-  const found = await findOneTimeToken(db, platform.clock.now(), 'password-reset', token);
+  const found = await findOneTimeToken(db, clock.now(), 'password-reset', token);
   if (!found) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
   return { userId: found.user_id };
 }

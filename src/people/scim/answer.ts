@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CommonErrors } from '../../kernel/errors.ts';
-import { pathOf } from '../../pages/index.ts';
-import type { Platform } from '../../platform.ts';
+import { pathOf, type Site } from '../../pages/index.ts';
 import { attributeName } from './filter.ts';
 import { type ListQuery, SCIM_JSON } from './schema.ts';
 
@@ -17,13 +16,8 @@ export interface Times {
 export const SCIM_PATH = '/scim/v2';
 
 /** Adds `meta` (RFC 7643, section 3.1) with a version that changes whenever the resource does. */
-export function withMeta(
-  platform: Platform,
-  resourceType: 'User' | 'Group',
-  resource: Resource,
-  times: Times,
-): Resource {
-  const location = new URL(pathOf(platform, `${SCIM_PATH}/${resourceType}s/${resource.id}`), platform.baseUrl).href;
+export function withMeta(site: Site, resourceType: 'User' | 'Group', resource: Resource, times: Times): Resource {
+  const location = new URL(pathOf(site, `${SCIM_PATH}/${resourceType}s/${resource.id}`), site.baseUrl).href;
   const hash = createHash('sha256')
     .update(JSON.stringify([resource, times.lastModified]))
     .digest('base64url');

@@ -1,15 +1,13 @@
-import { pathOf } from '../../pages/index.ts';
-import type { Platform } from '../../platform.ts';
+import { pathOf, type Site } from '../../pages/index.ts';
 import { SCIM_PATH } from './answer.ts';
 import { GROUP_SCHEMA, USER_SCHEMA } from './schema.ts';
 
-const at = (platform: Platform, path: string): string =>
-  new URL(pathOf(platform, `${SCIM_PATH}/${path}`), platform.baseUrl).href;
+const at = (site: Site, path: string): string => new URL(pathOf(site, `${SCIM_PATH}/${path}`), site.baseUrl).href;
 
 /** RFC 7643, section 5. */
-export const serviceProviderConfig = (platform: Platform) => ({
+export const serviceProviderConfig = (site: Site) => ({
   schemas: ['urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'],
-  documentationUri: new URL(pathOf(platform, '/docs'), platform.baseUrl).href,
+  documentationUri: new URL(pathOf(site, '/docs'), site.baseUrl).href,
   patch: { supported: true },
   bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
   filter: { supported: true, maxResults: 200 },
@@ -24,11 +22,11 @@ export const serviceProviderConfig = (platform: Platform) => ({
       primary: true,
     },
   ],
-  meta: { resourceType: 'ServiceProviderConfig', location: at(platform, 'ServiceProviderConfig') },
+  meta: { resourceType: 'ServiceProviderConfig', location: at(site, 'ServiceProviderConfig') },
 });
 
 /** RFC 7643, section 6. */
-export const resourceTypes = (platform: Platform) =>
+export const resourceTypes = (site: Site) =>
   (
     [
       ['User', USER_SCHEMA, 'People who use this service.'],
@@ -41,7 +39,7 @@ export const resourceTypes = (platform: Platform) =>
     endpoint: `/${id}s`,
     description,
     schema,
-    meta: { resourceType: 'ResourceType', location: at(platform, `ResourceTypes/${id}`) },
+    meta: { resourceType: 'ResourceType', location: at(site, `ResourceTypes/${id}`) },
   }));
 
 const attribute = (name: string, description: string, more: object = {}) => ({
@@ -108,7 +106,7 @@ const GROUP_ATTRIBUTES = [
 ];
 
 /** RFC 7643, section 7. */
-export const scimSchemas = (platform: Platform) =>
+export const scimSchemas = (site: Site) =>
   (
     [
       [USER_SCHEMA, 'User', USER_ATTRIBUTES],
@@ -120,5 +118,5 @@ export const scimSchemas = (platform: Platform) =>
     name,
     description: name,
     attributes,
-    meta: { resourceType: 'Schema', location: at(platform, `Schemas/${id}`) },
+    meta: { resourceType: 'Schema', location: at(site, `Schemas/${id}`) },
   }));

@@ -17,8 +17,8 @@ interface Mapping {
 /** Roles, weakest first. */
 const STRENGTH: readonly Role[] = ['user', 'auditor', 'admin'];
 
-const mappings = (platform: Platform): Mapping[] =>
-  platform.config.users.scimGroups.map((item) => {
+const mappings = ({ config }: Pick<Platform, 'config'>): Mapping[] =>
+  config.users.scimGroups.map((item) => {
     const equals = item.lastIndexOf('=');
     const [kind, name = ''] = item.slice(equals + 1).split(':');
     const group = item.slice(0, equals).toLowerCase();
@@ -26,18 +26,22 @@ const mappings = (platform: Platform): Mapping[] =>
   });
 
 /** Returns whether groups can give this role or a stronger one. */
-export const canGiveRole = (platform: Platform, role: Role): boolean =>
+export const canGiveRole = (platform: Pick<Platform, 'config'>, role: Role): boolean =>
   mappings(platform).some((each) => each.role !== undefined && STRENGTH.indexOf(each.role) >= STRENGTH.indexOf(role));
 
 /** Only groups of the whole service are mapped: a token of one tenant must not make administrators. */
-export const isMapped = (platform: Platform, { tenant_key, display_key }: ScimGroupRow): boolean =>
+export const isMapped = (platform: Pick<Platform, 'config'>, { tenant_key, display_key }: ScimGroupRow): boolean =>
   tenant_key === '' && mappings(platform).some(({ group }) => group === display_key);
 
 /**
  * Assigns users the strongest role and the tenant of their groups, after their groups changed. Without a mapped group,
  * their role is `user`, and they have no tenant if groups give tenants at all. Throws 409 LAST_ADMIN.
  */
-export async function applyGroups(platform: Platform, change: Change, userIds: readonly Id<'user'>[]): Promise<void> {
+export async function applyGroups(
+  platform: Pick<Platform, 'config'>,
+  change: Change,
+  userIds: readonly Id<'user'>[],
+): Promise<void> {
   const all = mappings(platform);
   const givesRoles = all.some(({ role }) => role !== undefined);
   const givesTenants = all.some(({ tenant }) => tenant !== undefined);

@@ -3,6 +3,7 @@ import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { asId, type Id, isId, newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
+import type { Site } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, ScimGroupRow } from '../../storage/index.ts';
 import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
@@ -60,12 +61,7 @@ function membersIn(db: Db, { tenantId }: ScimScope, groupIds: readonly Id<'scimG
   return (tenantId === null ? query : query.where('users.tenant_id', '=', tenantId)).execute();
 }
 
-async function toResources(
-  platform: Platform,
-  db: Db,
-  scope: ScimScope,
-  rows: readonly ScimGroupRow[],
-): Promise<Resource[]> {
+async function toResources(site: Site, db: Db, scope: ScimScope, rows: readonly ScimGroupRow[]): Promise<Resource[]> {
   const ids = rows.map(({ id }) => id);
   const members = ids.length === 0 ? [] : await membersIn(db, scope, ids);
   const byGroup = new Map<string, typeof members>(ids.map((id) => [id, []]));
@@ -83,17 +79,21 @@ async function toResources(
       displayName: row.display_name,
       members: own,
     };
-    return withMeta(platform, 'Group', document, {
+    return withMeta(site, 'Group', document, {
       created: isoTime(row.created_at),
       lastModified: isoTime(row.updated_at),
     });
   });
 }
 
-const toResource = async (platform: Platform, db: Db, scope: ScimScope, row: ScimGroupRow): Promise<Resource> =>
-  (await toResources(platform, db, scope, [row]))[0] as Resource;
+const toResource = async (site: Site, db: Db, scope: ScimScope, row: ScimGroupRow): Promise<Resource> =>
+  (await toResources(site, db, scope, [row]))[0] as Resource;
 
-export async function listScimGroups(platform: Platform, call: ScimCall, query: ListQuery) {
+export async function listScimGroups(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: ScimCall,
+  query: ListQuery,
+) {
   const scope = scopeOf(call.principal);
   const db = platform.database.read;
   const where = query.filter === undefined ? undefined : filterExpression(parseFilter(query.filter), columnsIn(db));
@@ -113,7 +113,11 @@ export async function listScimGroups(platform: Platform, call: ScimCall, query: 
   return { total: Number(total), resources: await toResources(platform, db, scope, rows) };
 }
 
-export async function getScimGroup(platform: Platform, call: ScimCall, id: Id<'scimGroup'>): Promise<Resource> {
+export async function getScimGroup(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: ScimCall,
+  id: Id<'scimGroup'>,
+): Promise<Resource> {
   const db = platform.database.read;
   const scope = scopeOf(call.principal);
   return toResource(platform, db, scope, await getRow(db, scope, id));
@@ -163,7 +167,11 @@ async function writeMembers(
 }
 
 /** Throws 409 SCIM_UNIQUENESS, 400 SCIM_INVALID_VALUE. */
-export function createScimGroup(platform: Platform, call: ScimCall, input: ScimGroupInput): Promise<Resource> {
+export function createScimGroup(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
+  call: ScimCall,
+  input: ScimGroupInput,
+): Promise<Resource> {
   return scimChange(platform, call, async (change, scope) => {
     const { db, now } = change;
     await assertNameFree(db, scope, input.displayName);
@@ -190,12 +198,16 @@ export function createScimGroup(platform: Platform, call: ScimCall, input: ScimG
 }
 
 /** Replaces name and members (RFC 7644, section 3.5.1). */
-export const replaceScimGroup = (platform: Platform, call: ScimCall, id: Id<'scimGroup'>, input: ScimGroupInput) =>
-  changeGroup(platform, call, id, () => input);
+export const replaceScimGroup = (
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
+  call: ScimCall,
+  id: Id<'scimGroup'>,
+  input: ScimGroupInput,
+) => changeGroup(platform, call, id, () => input);
 
 /** Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY or _VALUE; then nothing is changed. */
 export const patchScimGroup = (
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   call: ScimCall,
   id: Id<'scimGroup'>,
   { Operations }: (typeof PatchRequest)['_output'],
@@ -208,7 +220,7 @@ export const patchScimGroup = (
   });
 
 function changeGroup(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   call: ScimCall,
   id: Id<'scimGroup'>,
   toInput: (current: Resource) => ScimGroupInput,
@@ -247,7 +259,11 @@ function changeGroup(
 }
 
 /** Deletes the group. Its members lose the role and the tenant that the group gave them. */
-export function deleteScimGroup(platform: Platform, call: ScimCall, id: Id<'scimGroup'>): Promise<void> {
+export function deleteScimGroup(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
+  call: ScimCall,
+  id: Id<'scimGroup'>,
+): Promise<void> {
   return scimChange(platform, call, async (change, scope) => {
     const { db } = change;
     const row = await getRow(db, scope, id);

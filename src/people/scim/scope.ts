@@ -18,11 +18,11 @@ export type ScimCall = Call<unknown, unknown, unknown>;
 
 /** Runs a change with the caller's rights as they are inside it. Throws 401, or 403 if the tenant has changed since. */
 export const scimChange = <T>(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   call: ScimCall,
   work: (change: Change, scope: ScimScope) => Promise<T>,
 ): Promise<T> =>
-  platform.ledger.change(call.actor, async (change) => {
+  ledger.change(call.actor, async (change) => {
     await call.reauthorize(change.db);
     const scope = scopeOf(call.principal);
     const principal = call.principal.kind === 'user' ? call.principal.userId : undefined;
@@ -45,7 +45,11 @@ export function assertMayChange({ tenantId }: ScimScope, user: Pick<UserRow, 'ro
  * Throws 403 if a narrowed token would set the address of an administrator or auditor, unless SCIM groups can give such
  * a role anyway: the owner of the address can sign in to the account by mail.
  */
-export function assertMayReaddress(platform: Platform, principal: Principal, { role }: Pick<UserRow, 'role'>): void {
+export function assertMayReaddress(
+  platform: Pick<Platform, 'config'>,
+  principal: Principal,
+  { role }: Pick<UserRow, 'role'>,
+): void {
   if (role !== 'user' && isNarrowed(principal) && !canGiveRole(platform, role))
     throw CommonErrors.FORBIDDEN({
       message:

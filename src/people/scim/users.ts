@@ -3,6 +3,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
+import type { Site } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { deleteUser } from '../users/delete-user.ts';
@@ -94,12 +95,7 @@ async function getRow(db: Db, scope: ScimScope, id: Id<'user'>): Promise<Row> {
 }
 
 /** Converts rows, with the groups that are within the scope. */
-async function toResources(
-  platform: Platform,
-  db: Db,
-  { tenantId }: ScimScope,
-  rows: readonly Row[],
-): Promise<Resource[]> {
+async function toResources(site: Site, db: Db, { tenantId }: ScimScope, rows: readonly Row[]): Promise<Resource[]> {
   const ids = rows.map(({ id }) => id);
   const memberships =
     ids.length === 0
@@ -118,7 +114,7 @@ async function toResources(
       .map(({ id, display_name }) => ({ value: id, display: display_name, type: 'direct' }));
     const times = { created: isoTime(row.created_at), lastModified: isoTime(row.updated_at) };
     const document = toDocument({ ...row, formatted_name: row.formatted_name ?? row.name });
-    return withMeta(platform, 'User', { ...document, ...(groups.length > 0 ? { groups } : {}) }, times);
+    return withMeta(site, 'User', { ...document, ...(groups.length > 0 ? { groups } : {}) }, times);
   });
 }
 
@@ -141,10 +137,14 @@ function toDocument(row: Row): Resource {
   };
 }
 
-const toResource = async (platform: Platform, db: Db, scope: ScimScope, row: Row): Promise<Resource> =>
-  (await toResources(platform, db, scope, [row]))[0] as Resource;
+const toResource = async (site: Site, db: Db, scope: ScimScope, row: Row): Promise<Resource> =>
+  (await toResources(site, db, scope, [row]))[0] as Resource;
 
-export async function listScimUsers(platform: Platform, call: ScimCall, query: ListQuery) {
+export async function listScimUsers(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: ScimCall,
+  query: ListQuery,
+) {
   const scope = scopeOf(call.principal);
   const db = platform.database.read;
   const where = query.filter === undefined ? undefined : filterExpression(parseFilter(query.filter), COLUMNS);
@@ -164,7 +164,11 @@ export async function listScimUsers(platform: Platform, call: ScimCall, query: L
   return { total: Number(total), resources: await toResources(platform, db, scope, rows) };
 }
 
-export async function getScimUser(platform: Platform, call: ScimCall, id: Id<'user'>): Promise<Resource> {
+export async function getScimUser(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  call: ScimCall,
+  id: Id<'user'>,
+): Promise<Resource> {
   const scope = scopeOf(call.principal);
   const db = platform.database.read;
   return toResource(platform, db, scope, await getRow(db, scope, id));
@@ -192,7 +196,11 @@ const displayNameOf = ({ displayName, name }: ScimUserInput): string | null =>
  * Creates an account without a password; nobody can sign in to it while it has no address. Throws 409 SCIM_UNIQUENESS
  * if userName or address is in use.
  */
-export function createScimUser(platform: Platform, call: ScimCall, input: ScimUserInput): Promise<Resource> {
+export function createScimUser(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
+  call: ScimCall,
+  input: ScimUserInput,
+): Promise<Resource> {
   return scimChange(platform, call, async (change, scope) => {
     await assertUserNameFree(change.db, input.userName, undefined);
     const email = emailOf(input);
@@ -250,12 +258,16 @@ async function writeAttributes({ db }: Change, userId: Id<'user'>, input: ScimUs
 }
 
 /** Replaces the attributes (RFC 7644, section 3.5.1). Absent ones are cleared, except `active`. */
-export const replaceScimUser = (platform: Platform, call: ScimCall, id: Id<'user'>, input: ScimUserInput) =>
-  changeUser(platform, call, id, () => input);
+export const replaceScimUser = (
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
+  call: ScimCall,
+  id: Id<'user'>,
+  input: ScimUserInput,
+) => changeUser(platform, call, id, () => input);
 
 /** Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY or _VALUE; then nothing is changed. */
 export const patchScimUser = (
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   call: ScimCall,
   id: Id<'user'>,
   { Operations }: (typeof PatchRequest)['_output'],
@@ -268,7 +280,7 @@ export const patchScimUser = (
   });
 
 function changeUser(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   call: ScimCall,
   id: Id<'user'>,
   toInput: (row: Row) => ScimUserInput,
@@ -338,7 +350,11 @@ async function changeEmail(
 }
 
 /** Deletes the account (contract 23.7). Throws 404, 409 LAST_ADMIN. */
-export async function deleteScimUser(platform: Platform, call: ScimCall, id: Id<'user'>): Promise<void> {
+export async function deleteScimUser(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
+  call: ScimCall,
+  id: Id<'user'>,
+): Promise<void> {
   const scope = scopeOf(call.principal);
   await deleteUser(
     platform,

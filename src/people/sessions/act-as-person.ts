@@ -4,6 +4,11 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 
 /** Makes the user whom this request has just authenticated (by password, link or code) the actor of the change. */
-export function actAsPerson({ config }: Platform, change: Change, userId: Id<'user'>, ip: string | null): void {
+export function actAsPerson(
+  { config }: Pick<Platform, 'config'>,
+  change: Change,
+  userId: Id<'user'>,
+  ip: string | null,
+): void {
   change.actAs(person(userId, config.multiSession.trackIp ? ip : null));
 }

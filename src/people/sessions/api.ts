@@ -17,7 +17,10 @@ export interface SessionsApi {
   revokeAll(userId: Id<'user'>): Promise<number>;
 }
 
-export const sessionsApi = (platform: Platform, actor: Actor): SessionsApi => ({
+export const sessionsApi = (
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger'>,
+  actor: Actor,
+): SessionsApi => ({
   list: async (userId) => {
     await assertUser(platform, userId);
     return listSessions(platform, userId, null);

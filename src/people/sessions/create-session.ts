@@ -45,7 +45,7 @@ export interface NewSession {
  * @param method how the user authenticated: `password`, `magic-link`, `password+totp`
  */
 export async function createSession(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   change: Change,
   userId: Id<'user'>,
   device: Device,
@@ -90,7 +90,7 @@ export async function createSession(
   return { token, session };
 }
 
-async function makeRoom(platform: Platform, change: Change, userId: Id<'user'>): Promise<void> {
+async function makeRoom(platform: Pick<Platform, 'config'>, change: Change, userId: Id<'user'>): Promise<void> {
   const { maxSessions, overflow } = platform.config.multiSession;
   if (maxSessions === 0) return;
   const live = await change.db

@@ -34,7 +34,7 @@ interface Ending {
  * one. Returns the number of active sessions that ended; concurrent calls count each session once.
  */
 export async function endSessions(
-  { config }: Platform,
+  { config }: Pick<Platform, 'config'>,
   change: Change,
   userId: Id<'user'>,
   { reason, ip, only, except }: Ending,

@@ -7,15 +7,15 @@ import { toSession } from './session.ts';
 /** Maximum number of sessions in a list. */
 const MAX_SHOWN = 1000;
 
-const liveSessions = (platform: Platform, db: Db, userId: Id<'user'>) =>
-  db.selectFrom('sessions').where('user_id', '=', userId).where('expires_at', '>', platform.clock.now());
+const liveSessions = ({ clock }: Pick<Platform, 'clock'>, db: Db, userId: Id<'user'>) =>
+  db.selectFrom('sessions').where('user_id', '=', userId).where('expires_at', '>', clock.now());
 
 /**
  * Returns the active sessions of a user, newest first.
  * @param currentId the session that the caller used, if any
  */
 export async function listSessions(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'config' | 'database'>,
   userId: Id<'user'>,
   currentId: string | null,
 ): Promise<Session[]> {

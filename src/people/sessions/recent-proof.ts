@@ -20,7 +20,7 @@ interface CallOfPerson<T> {
  * password alone proves less: 403 REAUTHENTICATION_REQUIRED. API tokens pass, and so do users without both.
  */
 export const withRecentProof =
-  <T>(platform: Platform, call: CallOfPerson<T>) =>
+  <T>(platform: Pick<Platform, 'clock'>, call: CallOfPerson<T>) =>
   async (db: Db): Promise<T> => {
     const answer = await call.reauthorize(db);
     const proof = await findProof(platform, db, call.principal);
@@ -33,7 +33,7 @@ export const withRecentProof =
  * signed in recently, with all their factors: 403 REAUTHENTICATION_REQUIRED.
  */
 export const withRecentSignIn =
-  <T>(platform: Platform, call: CallOfPerson<T>) =>
+  <T>(platform: Pick<Platform, 'clock'>, call: CallOfPerson<T>) =>
   async (db: Db): Promise<T> => {
     const answer = await call.reauthorize(db);
     const proof = await findProof(platform, db, call.principal);
@@ -52,7 +52,7 @@ const missing = ({ hasSecondFactor, hasPasskey }: Proof) =>
   hasSecondFactor ? codeRequired() : signInRequired(hasPasskey ? '/passkeys/sign-in/options' : '/sign-in');
 
 /** Returns undefined for credentials other than sessions. */
-async function findProof(platform: Platform, db: Db, caller: Principal): Promise<Proof | undefined> {
+async function findProof({ clock }: Pick<Platform, 'clock'>, db: Db, caller: Principal): Promise<Proof | undefined> {
   const { via, credentialId } = asUser(caller);
   if (via !== 'session' || credentialId === null) return undefined;
   const row = await db
@@ -74,7 +74,7 @@ async function findProof(platform: Platform, db: Db, caller: Principal): Promise
   const hasPasskey = row.passkey_id !== null;
   // `second_factor_at` is set by a code of the app, but also by the password of a user who has only passkeys.
   const isStrong = hasSecondFactor || !hasPasskey || row.both_factors === 1;
-  return { hasSecondFactor, hasPasskey, isRecent: isStrong && platform.clock.now() - row.auth_time <= RECENT_MS };
+  return { hasSecondFactor, hasPasskey, isRecent: isStrong && clock.now() - row.auth_time <= RECENT_MS };
 }
 
 const codeRequired = () =>

@@ -18,7 +18,7 @@ interface Revoking {
  * user.
  */
 export async function revokeSession(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger'>,
   userId: Id<'user'>,
   sessionId: Id<'session'>,
   { reauthorize, reason, ip, actor }: Revoking,
@@ -33,7 +33,7 @@ export async function revokeSession(
 
 /** Ends all sessions of a user except `except` immediately. Returns the number of ended sessions. */
 export async function revokeSessions(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger'>,
   userId: Id<'user'>,
   { reauthorize, reason, ip, actor, except }: Revoking & { readonly except: Id<'session'> | null },
 ): Promise<number> {
@@ -44,10 +44,10 @@ export async function revokeSessions(
 }
 
 /** Throws 404 USER_NOT_FOUND if the user does not exist. The id may be one that an embedding application chose. */
-export async function assertUser(platform: Platform, userId: Id<'user'>): Promise<void> {
+export async function assertUser({ database }: Pick<Platform, 'database'>, userId: Id<'user'>): Promise<void> {
   const readable = userId.length <= 128 && userId.isWellFormed() && !userId.includes('\u0000');
   const row = readable
-    ? await platform.database.read.selectFrom('users').select('id').where('id', '=', userId).executeTakeFirst()
+    ? await database.read.selectFrom('users').select('id').where('id', '=', userId).executeTakeFirst()
     : undefined;
   if (!row) throw SessionErrors.USER_NOT_FOUND();
 }

@@ -6,7 +6,11 @@ import { expiryAfterUse, TOUCH_EVERY_MS } from './lifetime.ts';
 import type { Session } from './schema.ts';
 
 /** Returns a session as shown to its user or an administrator. */
-export function toSession(platform: Platform, row: SessionRow, currentId: string | null): Session {
+export function toSession(
+  platform: Pick<Platform, 'clock' | 'config'>,
+  row: SessionRow,
+  currentId: string | null,
+): Session {
   const { config, clock } = platform;
   const now = clock.now();
   const current = row.id === currentId;

@@ -10,7 +10,11 @@ const pending = new Map<string, Promise<void>>();
  * Records the use of a session and extends its expiry. Never throws: at worst the session ends a little early.
  * @param now records the use even if one was recorded within the last minute
  */
-export function touchSession(platform: Platform, sessionId: Id<'session'>, now: boolean): Promise<void> {
+export function touchSession(
+  platform: Pick<Platform, 'config' | 'ledger' | 'log'>,
+  sessionId: Id<'session'>,
+  now: boolean,
+): Promise<void> {
   const known = pending.get(sessionId);
   if (known) return known;
   const touching = touch(platform, sessionId, now).finally(() => pending.delete(sessionId));
@@ -18,7 +22,11 @@ export function touchSession(platform: Platform, sessionId: Id<'session'>, now: 
   return touching;
 }
 
-async function touch(platform: Platform, sessionId: Id<'session'>, always: boolean): Promise<void> {
+async function touch(
+  platform: Pick<Platform, 'config' | 'ledger' | 'log'>,
+  sessionId: Id<'session'>,
+  always: boolean,
+): Promise<void> {
   try {
     await platform.ledger.change(SYSTEM, async ({ db, now }) => {
       const row = await db

@@ -6,7 +6,7 @@ import type { Db } from '../../storage/index.ts';
 /**
  * Returns whether the order of use decides which session is evicted. Only then is each change of that order recorded.
  */
-export const keepsUseOrder = ({ config: { multiSession } }: Platform): boolean =>
+export const keepsUseOrder = ({ config: { multiSession } }: Pick<Platform, 'config'>): boolean =>
   multiSession.maxSessions > 0 && multiSession.overflow === 'evict-oldest';
 
 /** Returns a time of use later than that of every other session of the user, even within one millisecond. */

@@ -30,7 +30,9 @@ async function existing(db: Db): Promise<FirstAdmin | undefined> {
  * Called at start (contract, section 1). Of several instances that start at the same time, one creates the
  * administrator.
  */
-export async function ensureFirstAdmin(platform: Platform): Promise<FirstAdmin> {
+export async function ensureFirstAdmin(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'ledger'>,
+): Promise<FirstAdmin> {
   const found = await existing(platform.database.read);
   if (found) return found;
   const { email, password } = platform.config.admin;

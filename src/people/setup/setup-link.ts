@@ -14,24 +14,24 @@ import { insertUser } from '../users/store.ts';
 const LIFETIME_MS = 15 * MINUTE_MS;
 
 /** Creates a single-use link, valid for 15 minutes, that creates the first administrator. Only its hash is stored. */
-export async function createSetupLink(platform: Platform): Promise<string> {
+export async function createSetupLink({ baseUrl, ledger }: Pick<Platform, 'baseUrl' | 'ledger'>): Promise<string> {
   const token = newSecret('setupToken');
-  await platform.ledger.change(SYSTEM, async ({ db, now }) => {
+  await ledger.change(SYSTEM, async ({ db, now }) => {
     await db.deleteFrom('setup_links').where('expires_at', '<=', now).execute();
     await db
       .insertInto('setup_links')
       .values({ token_hash: secretHash(token), created_at: now, expires_at: now + LIFETIME_MS })
       .execute();
   });
-  return `${platform.baseUrl}/setup?token=${token}`;
+  return `${baseUrl}/setup?token=${token}`;
 }
 
 /** Throws 410 SETUP_LINK_INVALID unless the link is valid. Does not consume it. */
 export async function assertSetupLink(
-  platform: Platform,
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
   token: string,
-  db: Db = platform.database.read,
-  now: number = platform.clock.now(),
+  db: Db = database.read,
+  now: number = clock.now(),
 ): Promise<void> {
   const row = await db
     .selectFrom('setup_links')

@@ -10,9 +10,9 @@ import {
   notice,
   page,
   pathOf,
+  type Site,
   textsFor,
 } from '../../pages/index.ts';
-import type { Platform } from '../../platform.ts';
 import { formProblems } from '../sign-in/form-problems.ts';
 
 interface Tried {
@@ -21,10 +21,10 @@ interface Tried {
 }
 
 /** The form, with the problems of the last attempt. Its hidden token authorises the sender. */
-export function setupFormPage(platform: Platform, request: Request, token: string, tried?: Tried): Response {
+export function setupFormPage(site: Site, request: Request, token: string, tried?: Tried): Response {
   const t = textsFor(request);
   const problems = tried ? formProblems(t, tried.error) : [];
-  return page(platform, request, {
+  return page(site, request, {
     title: t.setup.title,
     status: tried?.error.status ?? 200,
     failed: tried !== undefined,
@@ -40,16 +40,11 @@ ${actions(button({ label: t.setup.submit }))}`,
   });
 }
 
-export function setupDonePage(
-  platform: Platform,
-  request: Request,
-  email: string,
-  headers: Record<string, string>,
-): Response {
+export function setupDonePage(site: Site, request: Request, email: string, headers: Record<string, string>): Response {
   const t = textsFor(request);
-  return page(platform, request, {
+  return page(site, request, {
     title: t.setup.done,
-    body: html`${notice('good', t.setup.doneText(email))}${actions(buttonLink(t.start.account, pathOf(platform, '/account'), 'primary'))}`,
+    body: html`${notice('good', t.setup.doneText(email))}${actions(buttonLink(t.start.account, pathOf(site, '/account'), 'primary'))}`,
     headers,
     secretAddress: true,
   });

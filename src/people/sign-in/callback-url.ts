@@ -9,7 +9,10 @@ const refused = (message: string): Error => validationFailed([{ path: 'callbackU
  * Returns the absolute form of a callback address, which must be a path of this service or on its origin or one of
  * `http.trustedOrigins`. 400 VALIDATION_FAILED for anything else, judged as browsers parse it (WHATWG URL).
  */
-export function checkCallbackUrl({ baseUrl, config }: Platform, value: string | undefined): string | undefined {
+export function checkCallbackUrl(
+  { baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>,
+  value: string | undefined,
+): string | undefined {
   if (value === undefined) return undefined;
   if (value.length > MAX_CHARS) throw refused(`must be at most ${MAX_CHARS} characters`);
   const base = new URL(baseUrl).origin;
@@ -31,7 +34,10 @@ export function checkCallbackUrl({ baseUrl, config }: Platform, value: string | 
  * `http.trustedOrigins` or be one of `users.resetPages`. On any other path of this origin, chosen by the requester,
  * the token could leak. 400 VALIDATION_FAILED.
  */
-export function checkResetPage(platform: Platform, value: string | undefined): string | undefined {
+export function checkResetPage(
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
+  value: string | undefined,
+): string | undefined {
   const address = checkCallbackUrl(platform, value);
   if (address === undefined) return undefined;
   const { origin, pathname } = new URL(address);
@@ -41,8 +47,11 @@ export function checkResetPage(platform: Platform, value: string | undefined): s
 }
 
 /** Returns an address of this service with a query. */
-export const linkTo = ({ baseUrl, config }: Platform, path: string, query: Readonly<Record<string, string>>): string =>
-  `${baseUrl}${config.http.restPath.replace(/\/$/, '')}${path}?${new URLSearchParams(query)}`;
+export const linkTo = (
+  { baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>,
+  path: string,
+  query: Readonly<Record<string, string>>,
+): string => `${baseUrl}${config.http.restPath.replace(/\/$/, '')}${path}?${new URLSearchParams(query)}`;
 
 /** Returns the address with a further query parameter. */
 export function withQuery(address: string, name: string, value: string): string {

@@ -63,7 +63,7 @@ export type SignInResult = SignedInResult | SecondFactorRequired;
  * @param method as in the event: `password`, `password+totp`
  */
 export async function startSession(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'secrets'>,
   change: Change,
   row: UserRow,
   method: string,
@@ -86,7 +86,7 @@ export async function startSession(
  * trusted, a token for the second step.
  */
 export async function finishSignIn(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'secrets'>,
   change: Change,
   row: UserRow,
   step: FirstStep,
@@ -104,7 +104,10 @@ export async function finishSignIn(
 }
 
 /** Returns what is known about the client of a sign-in from its request. */
-export const signInDevice = (platform: Platform, call: Device & { readonly request: Request }): SignInDevice => ({
+export const signInDevice = (
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
+  call: Device & { readonly request: Request },
+): SignInDevice => ({
   ip: call.ip,
   userAgent: call.userAgent,
   deviceToken: readDeviceToken(platform, call.request),
@@ -113,7 +116,7 @@ export const signInDevice = (platform: Platform, call: Device & { readonly reque
 
 /** Answers 200, with the session cookie if the sign-in is complete. */
 export function answerSignIn(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
   result: SignInResult,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {

@@ -10,7 +10,10 @@ import { ensureExternalUser, findUser, getUserRow, toUser } from '../users/store
  * Returns the caller and their session, if they used one. Creates the record of a user of the embedding application if
  * it is missing.
  */
-export async function getSession(platform: Platform, principal: UserPrincipal): Promise<SessionAndUser> {
+export async function getSession(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger'>,
+  principal: UserPrincipal,
+): Promise<SessionAndUser> {
   const { read } = platform.database;
   if (principal.via === 'external') {
     const row =

@@ -11,7 +11,7 @@ export const secondStepCookie = browserCookie('second_step', SECOND_STEP_MS);
 
 /** Redirects to the second-factor page, and from there to `callbackUrl` if it is a page of this origin. */
 export function redirectToSecondStep(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
   twoFactorToken: string,
   callbackUrl: string | undefined,
 ): Response {

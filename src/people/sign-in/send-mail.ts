@@ -41,8 +41,8 @@ export async function createRequestedLink(
 }
 
 /** 503 MAIL_NOT_CONFIGURED: in production without `mail.url`. */
-export function assertMail(platform: Platform): void {
-  if (!platform.mailer.available) throw UserErrors.MAIL_NOT_CONFIGURED();
+export function assertMail({ mailer }: Pick<Platform, 'mailer'>): void {
+  if (!mailer.available) throw UserErrors.MAIL_NOT_CONFIGURED();
 }
 
 /**
@@ -62,7 +62,7 @@ export interface SignedUpAs {
  * already verified; the newest link replaces the oldest. Runs after the answer.
  */
 export async function sendVerification(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'mailer'>,
   { id }: UserRow,
   callbackUrl: string | undefined,
   language: Language,
@@ -88,7 +88,11 @@ export async function sendVerification(
 }
 
 /** Tells the owner of an address that somebody signed up with it again. */
-export function sendAddressTaken(platform: Platform, { email }: UserRow, language: Language): void {
+export function sendAddressTaken(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
+  { email }: UserRow,
+  language: Language,
+): void {
   if (email)
     platform.mailer.send({
       to: email,
@@ -100,35 +104,66 @@ export function sendAddressTaken(platform: Platform, { email }: UserRow, languag
  * Returns what the first sign-up with an address chose, if addresses must be verified and there was only one. In all
  * other cases a link that anybody can request does not prove who chose the password.
  */
-const onlySignUpOf = ({ config }: Platform, { name, password_hash: passwordHash }: UserRow): SignedUpAs | undefined =>
+const onlySignUpOf = (
+  { config }: Pick<Platform, 'config'>,
+  { name, password_hash: passwordHash }: UserRow,
+): SignedUpAs | undefined =>
   config.users.requireEmailVerification && passwordHash !== null ? { name, passwordHash } : undefined;
 
 /** Tells a user that their password was reset, and what ended with it. */
-export function sendPasswordReset(platform: Platform, { email }: UserRow, language: Language): void {
+export function sendPasswordReset(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
+  { email }: UserRow,
+  language: Language,
+): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).passwordReset(brandOf(platform)) });
 }
 
 /** Tells a user that their password was changed, in case it was not them. */
-export function sendPasswordChanged(platform: Platform, { email }: UserRow, language: Language): void {
+export function sendPasswordChanged(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
+  { email }: UserRow,
+  language: Language,
+): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).passwordChanged(brandOf(platform)) });
 }
 
 /** Tells a user that a passkey was added to their account, in case it was not them. */
-export function sendPasskeyAdded(platform: Platform, { email }: UserRow, name: string, language: Language): void {
+export function sendPasskeyAdded(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
+  { email }: UserRow,
+  name: string,
+  language: Language,
+): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).passkeyAdded(brandOf(platform), name) });
 }
 
 /** Tells a user that a passkey of theirs was removed, in case it was not them. */
-export function sendPasskeyRemoved(platform: Platform, { email }: UserRow, name: string, language: Language): void {
+export function sendPasskeyRemoved(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
+  { email }: UserRow,
+  name: string,
+  language: Language,
+): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).passkeyRemoved(brandOf(platform), name) });
 }
 
 /** Tells a user that their account was connected with an identity provider, in case it was not them. */
-export function sendConnectionAdded(platform: Platform, { email }: UserRow, name: string, language: Language): void {
+export function sendConnectionAdded(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
+  { email }: UserRow,
+  name: string,
+  language: Language,
+): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).connectionAdded(brandOf(platform), name) });
 }
 
 /** Tells a user that a connection with an identity provider was removed, in case it was not them. */
-export function sendConnectionRemoved(platform: Platform, { email }: UserRow, name: string, language: Language): void {
+export function sendConnectionRemoved(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
+  { email }: UserRow,
+  name: string,
+  language: Language,
+): void {
   if (email) platform.mailer.send({ to: email, ...mailTexts(language).connectionRemoved(brandOf(platform), name) });
 }

@@ -35,14 +35,14 @@ const emailHash = (email: string): string => hash('sha256', emailKey(email.toWel
  * and logged.
  */
 export function recordFailure(
-  platform: Platform,
+  { config, stateOf }: Pick<Platform, 'config' | 'stateOf'>,
   change: Change,
   { method, email, userId, ip }: Attempt,
   error: LegateError,
 ): FailedAttempt {
-  const counted = userId === undefined ? platform.stateOf(unknownTargetFailures).record(method, change.now) : 0;
+  const counted = userId === undefined ? stateOf(unknownTargetFailures).record(method, change.now) : 0;
   if (counted === undefined) return new FailedAttempt(error);
-  const ipAddress = platform.config.multiSession.trackIp ? ip : null;
+  const ipAddress = config.multiSession.trackIp ? ip : null;
   if (change.actor.id === null && ipAddress !== null) change.actAs({ ...UNKNOWN, ip: ipAddress });
   change.emit({
     type: 'auth.failed',
@@ -64,11 +64,11 @@ export function recordFailure(
  * thrown.
  */
 export async function withSignInAudit<T>(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   work: (change: Change) => Promise<T | FailedAttempt>,
   by: Actor = UNKNOWN,
 ): Promise<T> {
-  const outcome = await platform.ledger.change(by, work);
+  const outcome = await ledger.change(by, work);
   if (outcome instanceof FailedAttempt) throw outcome.error;
   return outcome;
 }

@@ -13,7 +13,10 @@ interface Caller {
 }
 
 /** Ends the session of the call immediately, on every instance. 403 FORBIDDEN if the caller used another credential. */
-export async function signOut(platform: Platform, { principal, reauthorize, ip, actor }: Caller): Promise<void> {
+export async function signOut(
+  platform: Pick<Platform, 'config' | 'ledger'>,
+  { principal, reauthorize, ip, actor }: Caller,
+): Promise<void> {
   const sessionId = sessionIdOf(
     principal,
     'Only a session can sign out. Revoke an API token with DELETE /api-tokens/:id.',

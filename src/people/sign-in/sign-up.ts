@@ -66,7 +66,7 @@ export async function signUp(
  * the invited person gets that account.
  */
 async function acceptInvite(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   change: Change,
   { role, tenant_id }: InviteRow,
   user: Wanted,

@@ -12,7 +12,7 @@ const cookie = browserCookie('trusted_device', LIFETIME_MS);
 
 /** Marks this browser as trusted: it needs no second factor for this user. Returns the Set-Cookie value. */
 export async function trustDevice(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
   { db, now }: Change,
   userId: Id<'user'>,
   userAgent: string | null,
@@ -98,9 +98,13 @@ export async function listTrustedDevices(
  * Ends the trust in one browser of the caller, or in all without `id`. Their next sign-in needs the second factor. A
  * device of somebody else, or one that is no longer trusted, is ignored.
  */
-export async function endTrust(platform: Platform, person: PersonCalling, id: string | undefined): Promise<void> {
+export async function endTrust(
+  { ledger }: Pick<Platform, 'ledger'>,
+  person: PersonCalling,
+  id: string | undefined,
+): Promise<void> {
   const { userId } = person.principal;
-  await platform.ledger.change(person.actor, async (change) => {
+  await ledger.change(person.actor, async (change) => {
     await person.reauthorize(change.db);
     const rows = await change.db
       .selectFrom('trusted_devices')

@@ -1,8 +1,8 @@
 import { isForm } from '../../http/media-type.ts';
 import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import { errorPage, languageOf, redirectTargets, seeOther, textsFor } from '../../pages/index.ts';
-import { defineRoute, type Platform } from '../../platform.ts';
+import { errorPage, languageOf, redirectTargets, type Site, seeOther, textsFor } from '../../pages/index.ts';
+import { defineRoute } from '../../platform.ts';
 import { confirmPage, donePage } from '../passwords/password-pages.ts';
 import { UserErrors } from '../users/errors.ts';
 import { sessionOf } from '../users/mark-email-verified.ts';
@@ -11,8 +11,8 @@ import { findVerification, requestVerification, verifyEmail } from './verify-ema
 
 const { INVALID_TOKEN, MAIL_NOT_CONFIGURED } = UserErrors;
 /** The page for an invalid link, with a link to request a new one. */
-const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
-  errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/verify-email' });
+const linkErrorPage = (site: Site, request: Request, error: LegateError): Response =>
+  errorPage(site, request, error, { label: textsFor(request).errors.newLink, path: '/account/verify-email' });
 const HTML = { mediaTypes: ['text/html'] } as const;
 
 export const verifyEmailRoutes = [

@@ -13,7 +13,11 @@ import { assertMail, type SignedUpAs, sendVerification } from './send-mail.ts';
  * Mails a new verification link. Neither text nor time of the answer reveals whether there is an account. 503
  * MAIL_NOT_CONFIGURED.
  */
-export async function requestVerification(platform: Platform, input: MailRequest, language: Language): Promise<void> {
+export async function requestVerification(
+  platform: Pick<Platform, 'background' | 'baseUrl' | 'config' | 'database' | 'ledger' | 'mailer'>,
+  input: MailRequest,
+  language: Language,
+): Promise<void> {
   const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   assertMail(platform);
   const row = await findActiveUserByEmail(platform.database.read, input.email);
@@ -30,10 +34,10 @@ const carriedBy = (data: string): Carried => JSON.parse(data) as Carried;
 
 /** Returns the content of a valid link without consuming it; undefined if it is invalid. */
 export async function findVerification(
-  platform: Platform,
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
   token: string,
 ): Promise<{ callbackUrl: string | undefined } | undefined> {
-  const found = await findOneTimeToken(platform.database.read, platform.clock.now(), 'verify-email', token);
+  const found = await findOneTimeToken(database.read, clock.now(), 'verify-email', token);
   return found && { callbackUrl: carriedBy(found.data).callbackUrl };
 }
 
@@ -43,7 +47,7 @@ export async function findVerification(
  * address to redirect to, and whether the account now has a password. 401 INVALID_TOKEN.
  */
 export async function verifyEmail(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger'>,
   token: string,
   proof: AddressProof,
 ): Promise<{ callbackUrl: string | undefined; hasPassword: boolean }> {

@@ -9,12 +9,12 @@ import { getTenantRow, isSlugTaken, toTenant } from './store.ts';
 
 /** Changes name and slug. Throws 404 TENANT_NOT_FOUND, 422 SLUG_IN_USE. */
 export async function updateTenant(
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   caller: Changer,
   id: Id<'tenant'>,
   input: UpdateTenant,
 ): Promise<Tenant> {
-  return platform.ledger.change(caller.actor, async (change) => {
+  return ledger.change(caller.actor, async (change) => {
     const { db } = change;
     await caller.reauthorize(db);
     const row = await getTenantRow(db, id);
@@ -34,8 +34,12 @@ export async function updateTenant(
  * Deletes a tenant to which nobody belongs. Throws 404 TENANT_NOT_FOUND, 409 TENANT_IN_USE while users, open
  * invitations or SCIM groups belong to it.
  */
-export async function deleteTenant(platform: Platform, caller: Changer, id: Id<'tenant'>): Promise<void> {
-  await platform.ledger.change(caller.actor, async (change) => {
+export async function deleteTenant(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Changer,
+  id: Id<'tenant'>,
+): Promise<void> {
+  await ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     const row = await getTenantRow(db, id);

@@ -7,8 +7,12 @@ import { type CreateTenant, MAX_SLUG_CHARS, type Tenant } from './schema.ts';
 import { isSlugTaken, toTenant } from './store.ts';
 
 /** Creates a tenant. A slug derived from the name is made unique; a given slug that is in use is 422 SLUG_IN_USE. */
-export async function createTenant(platform: Platform, caller: Changer, input: CreateTenant): Promise<Tenant> {
-  return platform.ledger.change(caller.actor, async (change) => {
+export async function createTenant(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Changer,
+  input: CreateTenant,
+): Promise<Tenant> {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     const id = newId('tenant', now);

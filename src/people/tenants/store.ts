@@ -30,10 +30,10 @@ export async function getTenantRow(db: Db, id: Id<'tenant'>): Promise<TenantRow>
 
 /** Returns up to `limit` tenants after the id `after`, oldest first. */
 export async function listTenants(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   page: { limit: number; after: Id<'tenant'> | undefined },
 ): Promise<Tenant[]> {
-  let query = platform.database.read.selectFrom('tenants').selectAll();
+  let query = database.read.selectFrom('tenants').selectAll();
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   return (await query.orderBy('id').limit(page.limit).execute()).map(toTenant);
 }

@@ -12,7 +12,7 @@ type NewAccount = SignUp & { role?: User['role'] | undefined; emailVerified?: bo
  * password-policy.ts.
  */
 export async function createUser(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger' | 'log' | 'stateOf' | 'validatePassword'>,
   actor: Actor,
   { email, password, name, role = 'user', emailVerified = false }: NewAccount,
 ): Promise<User> {

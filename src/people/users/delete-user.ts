@@ -23,7 +23,7 @@ const OWNED = [
  * invitations to the same address end. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
  */
 export async function deleteUser(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger'>,
   caller: Changer,
   id: Id<'user'>,
   { erase = false }: { readonly erase?: boolean } = {},

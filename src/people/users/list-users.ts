@@ -5,14 +5,14 @@ import { findUsers, getUserRow, toUser } from './store.ts';
 
 /** Returns up to `limit` users after the id `after`, ordered by id. For administrators. */
 export async function listUsers(
-  platform: Platform,
+  { database }: Pick<Platform, 'database'>,
   filter: UserFilter,
   page: { limit: number; after: Id<'user'> | undefined },
 ): Promise<User[]> {
-  return (await findUsers(platform.database.read, filter, page)).map(toUser);
+  return (await findUsers(database.read, filter, page)).map(toUser);
 }
 
 /** Returns a user. For administrators. 404 USER_NOT_FOUND. */
-export async function getUser(platform: Platform, id: Id<'user'>): Promise<User> {
-  return toUser(await getUserRow(platform.database.read, id));
+export async function getUser({ database }: Pick<Platform, 'database'>, id: Id<'user'>): Promise<User> {
+  return toUser(await getUserRow(database.read, id));
 }

@@ -54,7 +54,7 @@ export async function sessionOf(
  * Returns the updated row. Later proofs change nothing.
  */
 export async function markEmailVerified(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   change: Change,
   row: UserRow,
   proof: AddressProof,
@@ -119,7 +119,7 @@ interface Ended {
  * ends in the reaction to the event.
  */
 export async function deleteCredentials(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   change: Change,
   userId: Id<'user'>,
   { reason, ip, changed, before, after }: Ended,

@@ -16,7 +16,7 @@ import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
  * 422 TENANT_UNKNOWN.
  */
 export async function updateUser(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger'>,
   caller: Changer,
   id: Id<'user'>,
   input: UpdateUser,
@@ -36,7 +36,7 @@ export async function updateUser(
  * @param more further columns and names of changed fields that the caller has written itself
  */
 export async function updateUserIn(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   change: Change,
   before: UserRow,
   input: UpdateUser,
@@ -66,7 +66,7 @@ export async function updateUserIn(
 const isActiveAdmin = ({ role, suspended_at }: UserRow): boolean => role === 'admin' && suspended_at === null;
 
 /** Ends the sessions of a user and all sign-ins in progress. */
-async function endAccess(platform: Platform, change: Change, userId: Id<'user'>): Promise<void> {
+async function endAccess(platform: Pick<Platform, 'config'>, change: Change, userId: Id<'user'>): Promise<void> {
   await endSessions(platform, change, userId, { reason: 'user-suspended' });
   for (const table of ['one_time_tokens', 'email_codes'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', userId).execute();

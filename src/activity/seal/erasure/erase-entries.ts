@@ -11,7 +11,7 @@ import type { Selection } from './schema.ts';
  * NOT_YET_SEALED and 409 SEALED_ROW_DIFFERS.
  */
 export async function eraseEntries(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
   caller: Changer,
   { userId, agentId, auditIds, before }: Selection,
   what: 'private' | 'entry' = 'private',

@@ -18,7 +18,11 @@ const SLICE = 200;
  * metadata of their agents, and their addresses in events about others. Decisions and changes themselves can still be
  * proven. Throws 409 like {@link eraseEntries}. A repeated call continues where an earlier one stopped.
  */
-export async function erasePerson(platform: Platform, caller: Changer, userId: Id<'user'>): Promise<Erasure> {
+export async function erasePerson(
+  platform: Pick<Platform, 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
+  caller: Changer,
+  userId: Id<'user'>,
+): Promise<Erasure> {
   const entries = await eraseEntries(platform, caller, { userId });
   const events = await eraseRows(
     platform,
@@ -49,7 +53,10 @@ export async function erasePerson(platform: Platform, caller: Changer, userId: I
  * Erases texts that the user wrote about their agents and approvals, and the remainders of events that retention has
  * deleted.
  */
-async function eraseAgents({ ledger, database }: Platform, userId: Id<'user'>): Promise<void> {
+async function eraseAgents(
+  { ledger, database }: Pick<Platform, 'database' | 'ledger'>,
+  userId: Id<'user'>,
+): Promise<void> {
   const ids = await database.read.selectFrom('agents').select('id').where('owner_id', '=', userId).execute();
   for (const some of chunk(
     ids.map(({ id }) => id),
@@ -91,7 +98,10 @@ async function eraseVersions(db: Db, agents: readonly Id<'agent'>[]): Promise<vo
 }
 
 /** Erases the addresses from which a user made changes that concern others. */
-async function eraseAddresses({ ledger, database }: Platform, userId: Id<'user'>): Promise<void> {
+async function eraseAddresses(
+  { ledger, database }: Pick<Platform, 'database' | 'ledger'>,
+  userId: Id<'user'>,
+): Promise<void> {
   const rows = await database.read
     .selectFrom('changes')
     .select('seq')

@@ -35,7 +35,7 @@ const OUT_OF_REACH =
  * SEALED_ROW_DIFFERS and erases nothing of that slice.
  */
 export async function eraseRows(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
   caller: Changer,
   filter: EntryFilter,
   { what, applies, erase }: { what: 'private' | 'entry'; applies: Applies; erase: Erase },

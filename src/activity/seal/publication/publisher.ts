@@ -22,13 +22,13 @@ const READABLE = 0o644;
  * One instance at a time does this. After a failure it is tried again after the interval, with the newest checkpoint.
  */
 export class Publisher {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>;
   // The operator configured the addresses, so they may be private.
   readonly #fetch = createGuardedFetch({ allowPrivateNetworks: true });
 
   #last: Promise<void> = Promise.resolve();
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>) {
     this.#platform = platform;
   }
 

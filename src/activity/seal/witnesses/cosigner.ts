@@ -28,14 +28,14 @@ export interface WitnessStatus {
  * than this database has signed, the database was rolled back, and sealing stops.
  */
 export class Cosigner {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>;
   // The operator configured the addresses in the policy, so they may be private.
   readonly #fetch = createGuardedFetch({ allowPrivateNetworks: true });
   #policy: Policy | undefined;
   #asking: Promise<void> | undefined;
   #keptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>) {
     this.#platform = platform;
   }
 

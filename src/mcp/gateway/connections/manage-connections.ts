@@ -23,8 +23,8 @@ type Person = Changer & { readonly principal: UserPrincipal };
 const newVersion = (): number => randomInt(2 ** 47);
 
 /** Returns a server that needs credentials of people. Throws 404 CONNECTION_NOT_FOUND. */
-export function getConnectable(platform: Platform, name: string): Relay {
-  const relay = platform.stateOf(gatewayServers).get(name);
+export function getConnectable({ stateOf }: Pick<Platform, 'stateOf'>, name: string): Relay {
+  const relay = stateOf(gatewayServers).get(name);
   if (!relay || !isConnectable(relay.server)) throw ConnectionErrors.CONNECTION_NOT_FOUND();
   return relay;
 }
@@ -33,7 +33,7 @@ const isConnectable = ({ legate: { auth } }: GatewayServer): boolean =>
   auth.type === 'userSecret' || auth.type === 'oauth';
 
 function toConnection(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'secrets'>,
   server: GatewayServer,
   row: GatewayConnectionRow | undefined,
 ): Connection | undefined {
@@ -51,7 +51,10 @@ function toConnection(
 }
 
 /** Returns each server that needs credentials of people, and whether this person is connected to it. */
-export async function listConnections(platform: Platform, userId: Id<'user'>): Promise<Connection[]> {
+export async function listConnections(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'secrets' | 'stateOf'>,
+  userId: Id<'user'>,
+): Promise<Connection[]> {
   const servers = [...platform.stateOf(gatewayServers).values()].map(({ server }) => server).filter(isConnectable);
   if (servers.length === 0) return [];
   const rows = await platform.database.read
@@ -66,7 +69,11 @@ export async function listConnections(platform: Platform, userId: Id<'user'>): P
 }
 
 /** Throws 404 CONNECTION_NOT_FOUND. */
-export async function getConnection(platform: Platform, userId: Id<'user'>, name: string): Promise<Connection> {
+export async function getConnection(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'secrets' | 'stateOf'>,
+  userId: Id<'user'>,
+  name: string,
+): Promise<Connection> {
   const { server } = getConnectable(platform, name);
   const row = await findConnectionRow(platform.database.read, userId, name);
   return toConnection(platform, server, row) as Connection;
@@ -77,7 +84,7 @@ export async function getConnection(platform: Platform, userId: Id<'user'>, name
  * CONNECTION_NOT_FOUND, 400 VALIDATION_FAILED.
  */
 export async function putConnection(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'owners' | 'secrets' | 'stateOf'>,
   caller: Person,
   name: string,
   fields: Readonly<Record<string, string>>,
@@ -90,13 +97,18 @@ export async function putConnection(
 
 /** Stores the tokens of a sign-in. Throws 404 CONNECTION_NOT_FOUND. */
 export const storeSignIn = (
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'owners' | 'secrets' | 'stateOf'>,
   caller: Person,
   name: string,
   credentials: OAuthCredentials,
 ): Promise<Connection> => store(platform, caller, getConnectable(platform, name), credentials);
 
-async function store(platform: Platform, caller: Person, relay: Relay, credentials: Credentials): Promise<Connection> {
+async function store(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'owners' | 'secrets'>,
+  caller: Person,
+  relay: Relay,
+  credentials: Credentials,
+): Promise<Connection> {
   const { userId } = caller.principal;
   const { name } = relay.server;
   const { row, isChanged } = await platform.ledger.change(caller.actor, async (change) => {
@@ -131,7 +143,7 @@ async function store(platform: Platform, caller: Person, relay: Relay, credentia
 }
 
 /** Returns whether a row already has these secrets. Tokens always count as new. */
-function hasSame(platform: Platform, row: GatewayConnectionRow, credentials: Credentials): boolean {
+function hasSame(platform: Pick<Platform, 'secrets'>, row: GatewayConnectionRow, credentials: Credentials): boolean {
   const stored = readCredentials(platform, row);
   if (stored?.type !== 'userSecret' || credentials.type !== 'userSecret') return false;
   const { fields } = credentials;
@@ -153,14 +165,19 @@ function assertFits(server: GatewayServer, fields: Readonly<Record<string, strin
     throw validationFailed(issues.map(({ name, message }) => ({ path: `fields.${name}`, message })));
 }
 
-const revokeInBackground = (platform: Platform): void =>
-  platform.background.run('revoking tokens of the gateway', () => revokeWaiting(platform));
+const revokeInBackground = (
+  platform: Pick<Platform, 'background' | 'database' | 'ledger' | 'log' | 'secrets' | 'stateOf'>,
+): void => platform.background.run('revoking tokens of the gateway', () => revokeWaiting(platform));
 
 /**
  * Deletes a person's credentials for a server, even if the server is no longer configured, and ends its processes.
  * Throws 404 CONNECTION_NOT_FOUND.
  */
-export async function deleteConnection(platform: Platform, caller: Person, name: string): Promise<void> {
+export async function deleteConnection(
+  platform: Pick<Platform, 'background' | 'database' | 'ledger' | 'log' | 'secrets' | 'stateOf'>,
+  caller: Person,
+  name: string,
+): Promise<void> {
   const { userId } = caller.principal;
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);

@@ -1,5 +1,5 @@
 import { asId, type Id } from '../../../kernel/ids.ts';
-import { pathOf } from '../../../pages/index.ts';
+import { pathOf, type Site } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { Bearer } from '../http-request.ts';
 import { openHttp } from '../http-server.ts';
@@ -16,8 +16,7 @@ import { withUserFields } from './user-fields.ts';
 /** Path of the page on which a person connects. */
 export const connectPath = (server: string): string => `/gateway/${encodeURIComponent(server)}/connect`;
 
-export const connectUrl = (platform: Platform, server: string): string =>
-  platform.baseUrl + pathOf(platform, connectPath(server));
+export const connectUrl = (site: Site, server: string): string => site.baseUrl + pathOf(site, connectPath(server));
 
 /**
  * Returns the function that opens connections to a server, only ever with the credentials of the person in the key.

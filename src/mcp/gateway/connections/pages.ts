@@ -48,10 +48,13 @@ const callerOf = (call: Call<unknown, unknown, unknown>) => ({
 });
 
 /** GET: the credentials that the server needs from the signed-in person, and whether they are connected. */
-export const connectPage = (platform: Platform, call: PageCall): Promise<Response> => show(platform, call);
+export const connectPage = (
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'secrets' | 'stateOf'>,
+  call: PageCall,
+): Promise<Response> => show(platform, call);
 
 async function show(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'secrets' | 'stateOf'>,
   call: PageCall,
   problems?: readonly Problem[],
   status = 400,
@@ -165,7 +168,10 @@ export async function callbackPage(platform: Platform, call: Call<unknown, SignI
 }
 
 /** GET: the servers that need credentials of the signed-in person. */
-export async function connectionsPage(platform: Platform, call: Call<unknown, unknown, unknown>): Promise<Response> {
+export async function connectionsPage(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'secrets' | 'stateOf'>,
+  call: Call<unknown, unknown, unknown>,
+): Promise<Response> {
   const t = textsFor(call.request);
   const principal = asUser(call.principal);
   const connections = await listConnections(platform, principal.userId);

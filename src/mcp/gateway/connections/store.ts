@@ -31,9 +31,9 @@ export const sealCredentials = (
 });
 
 export const unsealCredentials = (
-  platform: Pick<Platform, 'secrets'>,
+  { secrets }: Pick<Platform, 'secrets'>,
   row: Owned & Pick<GatewayConnectionRow, 'sealed'>,
-): Credentials => JSON.parse(unseal(platform.secrets().pepper, PURPOSE, ownerOf(row), row.sealed)) as Credentials;
+): Credentials => JSON.parse(unseal(secrets().pepper, PURPOSE, ownerOf(row), row.sealed)) as Credentials;
 
 /** Returns undefined if the key of the row was lost (`legate keys forget`). */
 export function readCredentials(
@@ -79,7 +79,9 @@ export function usableCredentials(
 export const sealedWith = defineState(() => ({ keyId: '' }));
 
 /** Encrypts connections again that are encrypted with a key from before `legate keys rotate`. */
-export async function resealConnections(platform: Platform): Promise<void> {
+export async function resealConnections(
+  platform: Pick<Platform, 'database' | 'ledger' | 'secrets' | 'stateOf'>,
+): Promise<void> {
   const state = platform.stateOf(sealedWith);
   const keyId = newestKey(platform);
   if (state.keyId === keyId) return;

@@ -17,7 +17,7 @@ export const watchState = defineState(
  * Within a second, on every instance, ends the processes and sessions of deleted or suspended people and of ended
  * connections.
  */
-export function startWatch(platform: Platform): void {
+export function startWatch(platform: Pick<Platform, 'database' | 'log' | 'stateOf'>): void {
   if (platform.stateOf(gatewayServers).size === 0) return;
   const watch = platform.stateOf(watchState);
   watch.timer = setInterval(() => {
@@ -29,20 +29,20 @@ export function startWatch(platform: Platform): void {
   }, CHECK_MS).unref();
 }
 
-export async function stopWatch(platform: Platform): Promise<void> {
-  const watch = platform.stateOf(watchState);
+export async function stopWatch({ stateOf }: Pick<Platform, 'stateOf'>): Promise<void> {
+  const watch = stateOf(watchState);
   clearInterval(watch.timer);
   await watch.checking;
 }
 
-async function endFormer(platform: Platform): Promise<void> {
-  const relays = [...platform.stateOf(gatewayServers).values()];
-  const watched = platform.stateOf(watchedPeople);
+async function endFormer({ database, stateOf }: Pick<Platform, 'database' | 'stateOf'>): Promise<void> {
+  const relays = [...stateOf(gatewayServers).values()];
+  const watched = stateOf(watchedPeople);
   const people = (): Set<Id<'user'>> =>
     new Set(relays.flatMap((relay) => [...relay.people()].map((person) => asId('user', person))));
   for (const some of chunk([...people()])) {
     const before = new Map<string, ReadonlyMap<string, Opened>>(some.map((person) => [person, watched.of(person)]));
-    const db = platform.database.read;
+    const db = database.read;
     const users = await db.selectFrom('users').select(['id', 'suspended_at']).where('id', 'in', some).execute();
     const rows = await db
       .selectFrom('gateway_connections')

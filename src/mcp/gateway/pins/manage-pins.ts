@@ -54,9 +54,13 @@ interface Decision {
 }
 
 /** Approves the definition that the server listed last, or blocks the tool. Throws 404 and 409 of GatewayErrors. */
-export function decideTool(platform: Platform, caller: Changer, decision: Decision): Promise<GatewayTool> {
+export function decideTool(
+  { ledger }: Pick<Platform, 'ledger'>,
+  caller: Changer,
+  decision: Decision,
+): Promise<GatewayTool> {
   const { server, tool } = decision;
-  return platform.ledger.change(caller.actor, async (change) => {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now, epoch } = change;
     await caller.reauthorize(db);
     const row = await db
@@ -88,8 +92,8 @@ export function decideTool(platform: Platform, caller: Changer, decision: Decisi
 }
 
 /** Records that the connections to a server end on all instances. Returns the recorded time. */
-export function recordRestart(platform: Platform, caller: Changer, name: string): Promise<number> {
-  return platform.ledger.change(caller.actor, async (change) => {
+export function recordRestart({ ledger }: Pick<Platform, 'ledger'>, caller: Changer, name: string): Promise<number> {
+  return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     const before = await db

@@ -29,7 +29,7 @@ interface Version {
  * current epoch, so that an approval on one instance applies to the next call on another.
  */
 export class Pins {
-  readonly #platform: Platform;
+  readonly #platform: Pick<Platform, 'clock' | 'database' | 'ledger'>;
   readonly #servers = new Map<string, Map<string, Pin>>();
   /** Servers whose permitted tools have changed. */
   readonly #changed = new Set<string>();
@@ -38,7 +38,7 @@ export class Pins {
   #loadedEpoch = -1;
   #version: Version = { epoch: -1, losses: 0 };
 
-  constructor(platform: Platform) {
+  constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>) {
     this.#platform = platform;
   }
 

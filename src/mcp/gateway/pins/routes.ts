@@ -14,13 +14,13 @@ const ofServer = z.object({ name: z.string() });
 const ofTool = z.object({ name: z.string(), tool: z.string() });
 
 /** Throws 404 GATEWAY_SERVER_NOT_FOUND. */
-function getRelay(platform: Platform, name: string): Relay {
-  const relay = platform.stateOf(gatewayServers).get(name);
+function getRelay({ stateOf }: Pick<Platform, 'stateOf'>, name: string): Relay {
+  const relay = stateOf(gatewayServers).get(name);
   if (!relay) throw GATEWAY_SERVER_NOT_FOUND();
   return relay;
 }
 
-async function listServers(platform: Platform): Promise<GatewayServerView[]> {
+async function listServers(platform: Pick<Platform, 'database' | 'stateOf'>): Promise<GatewayServerView[]> {
   const db = platform.database.read;
   const baselines = await db.selectFrom('gateway_servers').select(['name', 'baseline_at']).execute();
   const counts = await countPins(db);
@@ -49,7 +49,7 @@ function assertPinned({ server }: Relay): void {
 }
 
 async function decide(
-  platform: Platform,
+  platform: Pick<Platform, 'ledger' | 'stateOf'>,
   call: Call<z.output<typeof ofTool>, unknown, unknown>,
   decision: { readonly decision: 'approve' | 'block'; readonly definition?: string | undefined },
 ): Promise<GatewayTool> {

@@ -37,7 +37,7 @@ export async function exchangeDeviceCode(
 
 /** Returns refusals instead of throwing them, so that the time of the request is stored. */
 async function exchangeOne(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
   client: Client,
   { device_code }: DeviceCodeRequest,
@@ -71,7 +71,7 @@ async function keepWaiting({ db, now }: Change, row: OAuthDeviceRequestRow): Pro
 }
 
 async function issue(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
   client: Client,
   { device_code_hash }: OAuthDeviceRequestRow,

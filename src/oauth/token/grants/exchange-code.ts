@@ -34,7 +34,7 @@ export async function exchangeCode(
 
 /** Returns refusals instead of throwing them, so that the change commits and the code stays used. */
 async function exchangeOne(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
   client: Client,
   request: CodeRequest,
@@ -98,7 +98,12 @@ async function handleUnusableCode(change: Change, client: Client, hash: SecretHa
   return 'code-reused';
 }
 
-async function issue(platform: Platform, change: Change, client: Client, code: OAuthCodeRow): Promise<TokenResponse> {
+async function issue(
+  platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
+  change: Change,
+  client: Client,
+  code: OAuthCodeRow,
+): Promise<TokenResponse> {
   const { db } = change;
   change.actAs({ ...change.actor, kind: 'user', id: code.user_id });
   const grant = await insertGrant(platform, change, {

@@ -87,7 +87,7 @@ export async function idJagGrant(
 
 /** Throws OAUTH_INVALID_GRANT. */
 async function verifyIdJag(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'database' | 'issuer' | 'log' | 'stateOf'>,
   client: Client,
   assertion: string,
 ): Promise<{ issuer: Issuer; claims: AssertionClaims }> {
@@ -116,7 +116,11 @@ async function verifyIdJag(
 }
 
 /** Returns the resource that the assertion names, which the request may repeat, or else the resource of the request. */
-async function targetOf(platform: Platform, claims: AssertionClaims, { resource }: JwtBearerRequest): Promise<Target> {
+async function targetOf(
+  platform: Pick<Platform, 'audience' | 'database'>,
+  claims: AssertionClaims,
+  { resource }: JwtBearerRequest,
+): Promise<Target> {
   const asked = resource === undefined ? undefined : await getTarget(platform, resource);
   const named = claims['resource'];
   if (named === undefined) return asked ?? getTarget(platform, undefined);
@@ -134,7 +138,7 @@ async function targetOf(platform: Platform, claims: AssertionClaims, { resource 
 
 /** Returns the requested scopes that the assertion contains. Throws OAUTH_INVALID_SCOPE if there are none. */
 function grantedScopes(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   claims: AssertionClaims,
   request: JwtBearerRequest,
   client: Client,

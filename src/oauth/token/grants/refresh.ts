@@ -36,7 +36,7 @@ export async function refresh(
 
 /** Returns refusals instead of throwing them, so that the end of a grant commits. */
 async function refreshOne(
-  platform: Platform,
+  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
   client: Client,
   request: RefreshRequest,
@@ -136,7 +136,7 @@ function narrowScope(granted: string, requested: string | undefined): string | L
 
 /** Marks the token as used and stores its successor. */
 async function rotate(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'database' | 'secrets'>,
   { db, now }: Change,
   token: StoredToken,
   presented: RefreshToken,
@@ -156,7 +156,7 @@ async function rotate(
  * the latest rotation can be repeated.
  */
 async function findGraceSuccessor(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'secrets'>,
   { db, now }: Change,
   token: RefreshToken,
   usedAt: number | null,

@@ -47,7 +47,12 @@ export async function exchangeToken(platform: Platform, request: ExchangeRequest
 const invalidRequest = (reason: RefusalReason, message: string) =>
   OAuthErrors.OAUTH_INVALID_REQUEST({ reason, message });
 
-async function readSubject(platform: Platform, db: Db, token: string, now: number): Promise<Claims> {
+async function readSubject(
+  platform: Pick<Platform, 'audience' | 'config' | 'issuer' | 'secrets' | 'stateOf'>,
+  db: Db,
+  token: string,
+  now: number,
+): Promise<Claims> {
   const claims = await checkLiveToken(platform, db, token, now);
   if (typeof claims === 'string')
     throw invalidRequest(claims, 'subject_token is not valid, has expired or was revoked.');
@@ -65,7 +70,11 @@ async function readActor(db: Db, token: string, now: number): Promise<AgentRow> 
   return actor;
 }
 
-async function assertSameTarget(platform: Platform, request: ExchangeRequest, subject: Claims): Promise<void> {
+async function assertSameTarget(
+  platform: Pick<Platform, 'audience' | 'database'>,
+  request: ExchangeRequest,
+  subject: Claims,
+): Promise<void> {
   const { resource } = await getTarget(platform, request.target ?? subject.aud);
   if (resource !== subject.aud)
     throw OAuthErrors.OAUTH_INVALID_TARGET({
@@ -79,7 +88,7 @@ async function assertSameTarget(platform: Platform, request: ExchangeRequest, su
  * id.
  */
 async function createDelegationFor(
-  platform: Platform,
+  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'ledger' | 'stateOf'>,
   subject: Claims,
   actor: AgentRow,
   scopes: readonly string[],
@@ -120,7 +129,7 @@ interface Exchange {
 }
 
 async function issue(
-  platform: Platform,
+  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
   { request, subject, actor, scopes, delegationId }: Exchange,
 ): Promise<TokenResponse> {

@@ -19,7 +19,7 @@ const STRENGTH: readonly Role[] = ['user', 'auditor', 'admin'];
  * The last administrator keeps the role. Returns the changed user.
  */
 export async function applyMapping(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   change: Change,
   row: UserRow,
   { map = [], preset }: Issuer,

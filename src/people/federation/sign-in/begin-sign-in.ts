@@ -36,7 +36,7 @@ export interface Pending {
 }
 
 /** The address to which the provider redirects, the same in both of its requests. */
-export const callbackAddress = ({ baseUrl, config }: Platform, { name }: Issuer): string =>
+export const callbackAddress = ({ baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>, { name }: Issuer): string =>
   `${baseUrl}${config.http.restPath.replace(/\/$/, '')}/auth/oidc/${name}/callback`;
 
 /**
@@ -73,7 +73,11 @@ export async function beginSignIn(
 }
 
 /** Returns the sign-in that this browser began with this issuer; undefined if there is none, or it has expired. */
-export function readPending(platform: Platform, issuer: Issuer, request: Request): Pending | undefined {
+export function readPending(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'secrets'>,
+  issuer: Issuer,
+  request: Request,
+): Pending | undefined {
   const value = pendingCookie.read(platform, request);
   if (value === undefined) return undefined;
   try {

@@ -45,7 +45,7 @@ export async function confirmIdentity(
 }
 
 async function verifyIdToken(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'log' | 'stateOf'>,
   issuer: Issuer,
   { metadata }: Provider,
   token: string,

@@ -16,7 +16,7 @@ const MAX_NAME_CHARS = 200;
  * address, `users.provision` decides whether one is created.
  */
 export async function findAccount(
-  platform: Platform,
+  platform: Pick<Platform, 'config'>,
   change: Change,
   issuer: Issuer,
   { subject, claims }: Identity,
@@ -35,7 +35,7 @@ export async function findAccount(
 }
 
 async function provision(
-  { config }: Platform,
+  { config }: Pick<Platform, 'config'>,
   change: Change,
   email: string,
   claims: Identity['claims'],

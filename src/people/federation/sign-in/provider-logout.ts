@@ -61,7 +61,11 @@ export async function assertNotEnded({ db }: Change, issuer: Issuer, sid: unknow
   if (hash !== null && (await isKeyUsed(db, endedKey(issuer, hash)))) throw IssuerErrors.SIGN_IN_NOT_CONFIRMED();
 }
 
-async function verifyLogoutToken(platform: Platform, issuer: Issuer, token: string): Promise<SignedClaims> {
+async function verifyLogoutToken(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'log' | 'secrets' | 'stateOf'>,
+  issuer: Issuer,
+  token: string,
+): Promise<SignedClaims> {
   if (issuer.preset === 'github') throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-malformed' });
   const { metadata } = await getProvider(platform, issuer);
   const claims = await verifySigned(token, {

@@ -52,7 +52,10 @@ export const providers = defineState(
  * Returns the provider of an issuer. Its discovery document is fetched again after ten minutes; after a failure, it is
  * fetched again after 30 s at the earliest. Throws 503 PROVIDER_UNAVAILABLE.
  */
-export async function getProvider(platform: Platform, issuer: Issuer): Promise<Provider> {
+export async function getProvider(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'log' | 'secrets' | 'stateOf'>,
+  issuer: Issuer,
+): Promise<Provider> {
   const { fetch } = platform.stateOf(providers);
   const metadata = issuer.preset === 'github' ? githubMetadata(issuer.issuer) : await readDocument(platform, issuer);
   if (!metadata) throw IssuerErrors.PROVIDER_UNAVAILABLE();
@@ -66,7 +69,10 @@ export async function getProvider(platform: Platform, issuer: Issuer): Promise<P
   return { metadata, client: clientOf(platform, fetch, issuer, metadata, secret) };
 }
 
-async function readDocument(platform: Platform, issuer: Issuer): Promise<ServerMetadata | undefined> {
+async function readDocument(
+  platform: Pick<Platform, 'clock' | 'log' | 'stateOf'>,
+  issuer: Issuer,
+): Promise<ServerMetadata | undefined> {
   const { fetch, documents } = platform.stateOf(providers);
   const now = platform.clock.now();
   let pending = documents.get(issuer.issuer);
@@ -80,7 +86,12 @@ async function readDocument(platform: Platform, issuer: Issuer): Promise<ServerM
   return (await pending).metadata;
 }
 
-async function discover(platform: Platform, fetch: GuardedFetch, issuer: string, at: number): Promise<Discovered> {
+async function discover(
+  { log }: Pick<Platform, 'log'>,
+  fetch: GuardedFetch,
+  issuer: string,
+  at: number,
+): Promise<Discovered> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   try {
     const response = await fetch(url, { headers: { accept: 'application/json' }, maxBytes: MAX_DOCUMENT_BYTES });
@@ -94,13 +105,13 @@ async function discover(platform: Platform, fetch: GuardedFetch, issuer: string,
       throw new Error('authorization_endpoint is not an address');
     return { metadata, at };
   } catch (error) {
-    platform.log.warn({ err: error, issuer }, 'the discovery document of an issuer could not be read');
+    log.warn({ err: error, issuer }, 'the discovery document of an issuer could not be read');
     return { metadata: undefined, at };
   }
 }
 
 function clientOf(
-  platform: Platform,
+  { clock, config }: Pick<Platform, 'clock' | 'config'>,
   fetch: GuardedFetch,
   { clientId = '', algorithms }: Issuer,
   metadata: ServerMetadata,
@@ -114,13 +125,13 @@ function clientOf(
     { ...metadata, id_token_signing_alg_values_supported: [...algorithms] },
     clientId,
     {
-      [clockSkew]: Math.round((platform.clock.now() - Date.now()) / SECOND_MS),
+      [clockSkew]: Math.round((clock.now() - Date.now()) / SECOND_MS),
       [clockTolerance]: LEEWAY_SECONDS,
     },
     authentication,
   );
   // As in the guarded fetch.
-  if (platform.config.federation.allowPrivateNetworks) allowInsecureRequests(client);
+  if (config.federation.allowPrivateNetworks) allowInsecureRequests(client);
   client[customFetch] = (url, options) => throughGuard(fetch, url, options);
   return client;
 }

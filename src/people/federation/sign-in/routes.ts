@@ -26,7 +26,7 @@ const SIGN_IN_PAGE = '/account/sign-in';
 
 /** Shows errors as a page that leads back to the sign-in page, to clients that accept HTML. */
 async function orErrorPage(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'log'>,
   { request, requestId }: Call<unknown, unknown, unknown>,
   work: () => Promise<Response>,
 ): Promise<Response> {

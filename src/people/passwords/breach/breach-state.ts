@@ -10,4 +10,4 @@ export const breachCheck = defineState(({ config, clock, log }) =>
 );
 
 /** Returns the check of this service, as configured by `breach.*`. */
-export const breachCheckOf = (platform: Platform): BreachCheck => platform.stateOf(breachCheck);
+export const breachCheckOf = ({ stateOf }: Pick<Platform, 'stateOf'>): BreachCheck => stateOf(breachCheck);

@@ -21,7 +21,10 @@ const claim = (id: string, { password_hash }: Person): string => `${id}\n${passw
  * counts the failures of this browser separately from those of others (OWASP, "Slow down online guessing attacks with
  * device cookies").
  */
-export function knownDeviceCookie(platform: Platform, person: Person): string {
+export function knownDeviceCookie(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'secrets'>,
+  person: Person,
+): string {
   const { clock, secrets } = platform;
   const id = `${clock.now().toString(36)}-${randomBytes(12).toString('base64url')}`;
   const value = `${id}~${keyedHash(secrets().pepper[0] as SealKey, PURPOSE, person.id, claim(id, person))}`;
@@ -32,7 +35,7 @@ export const readKnownDevice = cookie.read;
 
 /** Returns the name of the browser that sent this cookie if this user has signed in there. */
 export function knownDeviceOf(
-  { clock, secrets }: Platform,
+  { clock, secrets }: Pick<Platform, 'clock' | 'secrets'>,
   person: Person | undefined,
   value: string | undefined,
 ): string | undefined {

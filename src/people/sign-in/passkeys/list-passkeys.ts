@@ -4,5 +4,5 @@ import type { Passkey } from './schema.ts';
 import { findPasskeys, toPasskey } from './store.ts';
 
 /** Returns the passkeys of a user, oldest first. */
-export const listPasskeys = async ({ database }: Platform, userId: Id<'user'>): Promise<Passkey[]> =>
+export const listPasskeys = async ({ database }: Pick<Platform, 'database'>, userId: Id<'user'>): Promise<Passkey[]> =>
   (await findPasskeys(database.read, userId)).map(toPasskey);

@@ -27,7 +27,10 @@ export interface Registering extends PersonCalling {
 }
 
 /** Returns the options for navigator.credentials.create(). 422 PASSKEY_LIMIT_EXCEEDED. */
-export async function beginRegistration(platform: Platform, person: Registering): Promise<RegistrationOptions> {
+export async function beginRegistration(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
+  person: Registering,
+): Promise<RegistrationOptions> {
   const begun = await platform.ledger.change(person.actor, async (change) => {
     const user = await checkPerson(change, person);
     const existing = await findPasskeys(change.db, user.id);
@@ -68,7 +71,7 @@ export async function beginRegistration(platform: Platform, person: Registering)
  * PASSKEY_REJECTED, 409 PASSKEY_EXISTS, 422 PASSKEY_LIMIT_EXCEEDED.
  */
 export async function completeRegistration(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'mailer'>,
   person: Registering,
   { name, ...answer }: VerifyRegistration,
   language: Language,
@@ -129,7 +132,7 @@ function assertRoom(existing: readonly PasskeyRow[]): void {
   if (existing.length >= MAX_PASSKEYS) throw PasskeyErrors.PASSKEY_LIMIT_EXCEEDED({ details: { limit: MAX_PASSKEYS } });
 }
 
-function defaultName({ config }: Platform, userAgent: string | null): string {
+function defaultName({ config }: Pick<Platform, 'config'>, userAgent: string | null): string {
   const { browser, os } = parseDevice(config.multiSession.trackDevice ? userAgent : null);
   return browser === 'unknown' ? 'Passkey' : os === 'unknown' ? browser : `${browser} on ${os}`;
 }
@@ -138,7 +141,7 @@ type Verified = Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter' | 't
 
 /** Checks an answer except its challenge (WebAuthn Level 3, section 7.1). Returns undefined if it is not valid. */
 async function verifyAnswer(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl'>,
   { id, rawId, type, response }: Omit<VerifyRegistration, 'name'>,
 ): Promise<Verified | undefined> {
   const { decodeAttestationObject, verifyRegistrationResponse } = await loadWebAuthn();

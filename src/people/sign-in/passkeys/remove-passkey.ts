@@ -7,7 +7,7 @@ import { deletePasskeys } from './store.ts';
 
 /** Removes a passkey of the caller. 404 PASSKEY_NOT_FOUND also for a passkey of another user. */
 export async function removePasskey(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'mailer'>,
   person: PersonCalling,
   id: Id<'passkey'>,
   language: Language,

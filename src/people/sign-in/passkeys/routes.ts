@@ -19,7 +19,7 @@ const { REAUTHENTICATION_REQUIRED, SESSION_LIMIT_REACHED } = SessionErrors;
 type AnyCall = Call<unknown, unknown, unknown>;
 
 /** Returns the caller, who must have signed in recently. API tokens pass. */
-const withRecentProofOf = (platform: Platform, call: AnyCall): Omit<Registering, 'sessionId'> => ({
+const withRecentProofOf = (platform: Pick<Platform, 'clock'>, call: AnyCall): Omit<Registering, 'sessionId'> => ({
   principal: asUser(call.principal),
   reauthorize: withRecentSignIn(platform, call),
   ip: call.ip,
@@ -31,7 +31,7 @@ const withRecentProofOf = (platform: Platform, call: AnyCall): Omit<Registering,
  * Returns the caller, who must have a session and have signed in recently. 403 FORBIDDEN without a session: an API
  * token must not create a passkey that outlives it.
  */
-export const withSession = (platform: Platform, call: AnyCall): Registering => ({
+export const withSession = (platform: Pick<Platform, 'clock'>, call: AnyCall): Registering => ({
   sessionId: sessionIdOf(call.principal),
   ...withRecentProofOf(platform, call),
 });

@@ -24,7 +24,9 @@ import { findByCredential } from './store.ts';
  * Returns the options for navigator.credentials.get(), and the secret that binds the challenge to this browser. The
  * options do not name passkeys, so they do not reveal whether an account exists.
  */
-export async function beginPasskeySignIn(platform: Platform): Promise<{ options: SignInOptions; browser: string }> {
+export async function beginPasskeySignIn(
+  platform: Pick<Platform, 'baseUrl' | 'ledger'>,
+): Promise<{ options: SignInOptions; browser: string }> {
   const browser = newSecret('oneTimeToken');
   const challenge = await platform.ledger.change(UNKNOWN, (change) =>
     createChallenge(change, 'sign-in', secretHash(browser)),
@@ -110,7 +112,7 @@ async function moveCounter({ db, now }: Change, id: PasskeyRow['id'], counter: n
  * Checks an answer except challenge and counter (WebAuthn Level 3, section 7.2). Returns undefined if it is not valid.
  */
 async function verifyAnswer(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl'>,
   passkey: PasskeyRow,
   { id, rawId, type, response }: VerifyPasskeySignIn,
 ): Promise<{ readonly counter: number } | undefined> {

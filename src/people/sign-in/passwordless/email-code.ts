@@ -127,7 +127,7 @@ async function makeCode({ db, now }: Change, userId: Id<'user'>, code: NewCode):
  * failure, an unknown address included.
  */
 export async function useEmailCode(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'ledger' | 'secrets' | 'stateOf'>,
   input: VerifyCode,
   requestToken: string | undefined,
   device: SignInDevice,

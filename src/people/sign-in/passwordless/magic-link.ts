@@ -56,10 +56,10 @@ export async function sendMagicLink(
 
 /** Returns the content of a valid link without consuming it; undefined if it is invalid. */
 export async function findMagicLink(
-  platform: Platform,
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
   token: string,
 ): Promise<{ callbackUrl: string | undefined } | undefined> {
-  const found = await findOneTimeToken(platform.database.read, platform.clock.now(), 'magic-link', token);
+  const found = await findOneTimeToken(database.read, clock.now(), 'magic-link', token);
   return found && { callbackUrl: callbackOf(found.data) };
 }
 
@@ -68,7 +68,7 @@ export async function findMagicLink(
  * INVALID_TOKEN.
  */
 export async function useMagicLink(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'ledger' | 'secrets' | 'stateOf'>,
   token: string,
   device: SignInDevice,
 ): Promise<{ result: SignInResult; callbackUrl: string | undefined }> {

@@ -1,7 +1,7 @@
 import { isForm } from '../../../http/media-type.ts';
 import { logRefusal } from '../../../http/render-error.ts';
 import { LegateError } from '../../../kernel/errors.ts';
-import { errorPage, languageOf, redirectTargets, seeOther, textsFor } from '../../../pages/index.ts';
+import { errorPage, languageOf, redirectTargets, type Site, seeOther, textsFor } from '../../../pages/index.ts';
 import { type Call, defineRoute, type Platform } from '../../../platform.ts';
 import { SessionErrors, startCookie } from '../../sessions/index.ts';
 import {
@@ -25,11 +25,14 @@ import { CodeSent, SendCode, VerifyCode } from './schema.ts';
 
 const { INVALID_CODE, INVALID_TOKEN, MAIL_NOT_CONFIGURED, TOO_MANY_TRIES } = UserErrors;
 /** The page for an invalid link, with a link to request a new one. */
-const linkErrorPage = (platform: Platform, request: Request, error: LegateError): Response =>
-  errorPage(platform, request, error, { label: textsFor(request).errors.newLink, path: '/account/magic-link' });
+const linkErrorPage = (site: Site, request: Request, error: LegateError): Response =>
+  errorPage(site, request, error, { label: textsFor(request).errors.newLink, path: '/account/magic-link' });
 const HTML = { mediaTypes: ['text/html'] } as const;
 /** If the browser is signed in to the account, credentials set up before the address was verified remain. */
-const proving = async (platform: Platform, call: Call<unknown, unknown, unknown>): Promise<SignInDevice> => ({
+const proving = async (
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
+  call: Call<unknown, unknown, unknown>,
+): Promise<SignInDevice> => ({
   ...signInDevice(platform, call),
   session: await sessionOf(call),
 });

@@ -24,10 +24,14 @@ function newCode(): string {
 }
 
 /** Replaces all backup codes with ten new ones. */
-export async function replaceBackupCodes(platform: Platform, { db }: Change, userId: Id<'user'>): Promise<string[]> {
+export async function replaceBackupCodes(
+  { secrets }: Pick<Platform, 'secrets'>,
+  { db }: Change,
+  userId: Id<'user'>,
+): Promise<string[]> {
   const codes = new Set<string>();
   while (codes.size < COUNT) codes.add(newCode());
-  const key = platform.secrets().pepper[0] as { id: string; key: string };
+  const key = secrets().pepper[0] as { id: string; key: string };
   await db.deleteFrom('backup_codes').where('user_id', '=', userId).execute();
   await db
     .insertInto('backup_codes')
@@ -40,12 +44,12 @@ export async function replaceBackupCodes(platform: Platform, { db }: Change, use
 
 /** Consumes a code; of concurrent requests exactly one succeeds. Returns false if the code does not exist. */
 export async function consumeBackupCode(
-  platform: Platform,
+  { secrets }: Pick<Platform, 'secrets'>,
   { db }: Change,
   userId: Id<'user'>,
   code: string,
 ): Promise<boolean> {
-  const hashes = keyedHashes(platform.secrets().pepper, PURPOSE, userId, normalised(code));
+  const hashes = keyedHashes(secrets().pepper, PURPOSE, userId, normalised(code));
   const { numDeletedRows } = await db
     .deleteFrom('backup_codes')
     .where('user_id', '=', userId)

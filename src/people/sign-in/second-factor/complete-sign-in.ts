@@ -32,7 +32,7 @@ export interface SecondStepResult extends SignedInResult {
  * after ten wrong codes in a row.
  */
 export async function completeSignIn(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'ledger' | 'secrets' | 'stateOf'>,
   input: VerifyTotp & { twoFactorToken: string },
   device: SignInDevice,
 ): Promise<SecondStepResult> {

@@ -32,7 +32,7 @@ export interface Confirmed {
  * @param withBackupCodes replace the backup codes when the second factor is switched on, and return the new ones
  */
 export async function confirmTotp(
-  platform: Platform,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'ledger' | 'secrets' | 'stateOf'>,
   { code, trustDevice: trusts }: Pick<VerifyTotp, 'code' | 'trustDevice'>,
   person: PersonCalling & { readonly userAgent: string | null },
   { withBackupCodes = false }: { readonly withBackupCodes?: boolean } = {},

@@ -10,7 +10,7 @@ import { useCode } from './use-code.ts';
  * on, a code. Does nothing if it is off. 401 INVALID_PASSWORD, 401 INVALID_CODE, 429 TOO_MANY_TRIES.
  */
 export async function disableTotp(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'secrets' | 'stateOf'>,
   person: PersonCalling,
   { password, code }: DisableTotp,
 ): Promise<void> {

@@ -13,7 +13,11 @@ import { newTotpSecret, totpUri } from './totp.ts';
  * confirmTotp}) switches it on; until then, a repeated call replaces both. 401 INVALID_PASSWORD, 409
  * TOTP_ALREADY_ENABLED, 403 REAUTHENTICATION_REQUIRED.
  */
-export async function enableTotp(platform: Platform, person: PersonCalling, password: string): Promise<TotpEnabling> {
+export async function enableTotp(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'secrets' | 'stateOf'>,
+  person: PersonCalling,
+  password: string,
+): Promise<TotpEnabling> {
   const secret = newTotpSecret();
   return withPasswordCheck(platform, person, password, async (change, row) => {
     const { db, now } = change;

@@ -10,7 +10,7 @@ import { useCode } from './use-code.ts';
  * or a backup code. 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
  */
 export async function renewBackupCodes(
-  platform: Platform,
+  platform: Pick<Platform, 'config' | 'ledger' | 'secrets' | 'stateOf'>,
   person: PersonCalling,
   code: string,
 ): Promise<readonly string[]> {

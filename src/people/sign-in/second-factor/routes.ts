@@ -16,7 +16,7 @@ const { INVALID_CODE, INVALID_PASSWORD, PASSWORD_CHECKS_BUSY, TOO_MANY_TRIES } =
 const { TOTP_ALREADY_ENABLED, TOTP_NOT_SET_UP } = SecondFactorErrors;
 
 /** Returns the session token of the call. */
-const tokenOf = ({ baseUrl, config }: Platform, { headers }: Request): string =>
+const tokenOf = ({ baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>, { headers }: Request): string =>
   headers.get('authorization')?.slice(7).trim() ??
   readCookie(headers.get('cookie'), sessionCookieName(baseUrl, config.service.name)) ??
   '';

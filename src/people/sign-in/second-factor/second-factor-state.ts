@@ -15,7 +15,10 @@ export interface SecondFactorState {
 }
 
 /** Returns what a user sees of their second factor. */
-export async function getSecondFactor({ database }: Platform, userId: Id<'user'>): Promise<SecondFactorState> {
+export async function getSecondFactor(
+  { database }: Pick<Platform, 'database'>,
+  userId: Id<'user'>,
+): Promise<SecondFactorState> {
   const [user, secret, codes] = await Promise.all([
     findUser(database.read, userId),
     database.read.selectFrom('totp_secrets').select('enabled_at').where('user_id', '=', userId).executeTakeFirst(),
@@ -33,11 +36,11 @@ export async function getSecondFactor({ database }: Platform, userId: Id<'user'>
  * reports a wrong code sends the secret with its form, because a session alone must not read it.
  */
 export async function findPendingUri(
-  platform: Platform,
+  { config, database, secrets }: Pick<Platform, 'config' | 'database' | 'secrets'>,
   userId: Id<'user'>,
   secret: string | undefined,
 ): Promise<string | undefined> {
-  const row = await platform.database.read
+  const row = await database.read
     .selectFrom('totp_secrets')
     .innerJoin('users', 'users.id', 'totp_secrets.user_id')
     .select(['totp_secrets.secret', 'users.email'])
@@ -45,6 +48,6 @@ export async function findPendingUri(
     .where('totp_secrets.enabled_at', 'is', null)
     .executeTakeFirst();
   if (!row || secret === undefined) return undefined;
-  const stored = unseal(platform.secrets().pepper, TOTP_PURPOSE, userId, row.secret);
-  return secretsEqual(stored, secret) ? totpUri(platform.config.service.name, row.email ?? userId, stored) : undefined;
+  const stored = unseal(secrets().pepper, TOTP_PURPOSE, userId, row.secret);
+  return secretsEqual(stored, secret) ? totpUri(config.service.name, row.email ?? userId, stored) : undefined;
 }

@@ -23,7 +23,7 @@ export interface NotUsed {
  * of the app and backup codes count separately, and so does each `device`.
  */
 export async function useCode(
-  platform: Platform,
+  platform: Pick<Platform, 'secrets'>,
   change: Change,
   userId: Id<'user'>,
   given: string,
@@ -46,10 +46,15 @@ export async function useCode(
 
 type Outcome = 'right' | 'totp-code-wrong' | 'totp-code-reused' | 'second-factor-not-set-up' | 'backup-code-wrong';
 
-async function useAppCode(platform: Platform, { db, now }: Change, userId: Id<'user'>, code: string): Promise<Outcome> {
+async function useAppCode(
+  { secrets }: Pick<Platform, 'secrets'>,
+  { db, now }: Change,
+  userId: Id<'user'>,
+  code: string,
+): Promise<Outcome> {
   const row = await db.selectFrom('totp_secrets').select('secret').where('user_id', '=', userId).executeTakeFirst();
   if (!row) return 'second-factor-not-set-up';
-  const step = totpStep(unseal(platform.secrets().pepper, TOTP_PURPOSE, userId, row.secret), code, now);
+  const step = totpStep(unseal(secrets().pepper, TOTP_PURPOSE, userId, row.secret), code, now);
   if (step === undefined) return 'totp-code-wrong';
   // Single use: one statement compares the time step and moves it on.
   const { numUpdatedRows } = await db
@@ -61,7 +66,12 @@ async function useAppCode(platform: Platform, { db, now }: Change, userId: Id<'u
   return numUpdatedRows > 0n ? 'right' : 'totp-code-reused';
 }
 
-async function useBackupCode(platform: Platform, change: Change, userId: Id<'user'>, code: string): Promise<Outcome> {
+async function useBackupCode(
+  platform: Pick<Platform, 'secrets'>,
+  change: Change,
+  userId: Id<'user'>,
+  code: string,
+): Promise<Outcome> {
   const on = await change.db
     .selectFrom('totp_secrets')
     .select('user_id')

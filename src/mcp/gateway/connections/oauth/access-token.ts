@@ -46,11 +46,11 @@ export async function accessTokenFor(
 }
 
 const takeLease = (
-  platform: Platform,
+  { ledger }: Pick<Platform, 'ledger'>,
   { userId, server, version }: PersonAndServer,
   sealed: string,
 ): Promise<boolean> =>
-  platform.ledger.change(SYSTEM, async ({ db, now }) => {
+  ledger.change(SYSTEM, async ({ db, now }) => {
     const { numUpdatedRows } = await db
       .updateTable('gateway_connections')
       .set({ refreshing_until: now + LEASE_MS })

@@ -29,7 +29,7 @@ type Person = Changer & { readonly principal: UserPrincipal };
 const newRandom = (): string => randomBytes(32).toString('base64url');
 
 /** Turns an error of a request into 502 CONNECTION_UPSTREAM_FAILED, without details of the network. */
-async function reaching<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
+async function reaching<T>(platform: Pick<Platform, 'log'>, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,6 +1,6 @@
 import { SYSTEM } from '../../../../access/actor.ts';
 import { seal, unseal } from '../../../../kernel/encryption.ts';
-import { pathOf } from '../../../../pages/index.ts';
+import { pathOf, type Site } from '../../../../pages/index.ts';
 import type { Platform } from '../../../../platform.ts';
 import { upstreamFailed } from '../errors.ts';
 import type { ServerMetadata } from './discover.ts';
@@ -19,27 +19,27 @@ interface OAuthSettings {
   readonly clientSecret?: string | undefined;
 }
 
-const addressOf = (platform: Platform, path: string): string => platform.baseUrl + pathOf(platform, path);
+const addressOf = (site: Site, path: string): string => site.baseUrl + pathOf(site, path);
 
 export const CALLBACK_PATH = '/gateway/callback';
 export const CLIENT_METADATA_PATH = '/gateway/client-metadata.json';
-export const redirectUri = (platform: Platform): string => addressOf(platform, CALLBACK_PATH);
-const documentId = (platform: Platform): string => addressOf(platform, CLIENT_METADATA_PATH);
+export const redirectUri = (site: Site): string => addressOf(site, CALLBACK_PATH);
+const documentId = (site: Site): string => addressOf(site, CLIENT_METADATA_PATH);
 
 /** How this service describes itself to authorization servers (RFC 7591, section 2). */
-const description = (platform: Platform) => ({
-  client_name: platform.config.service.name,
-  client_uri: platform.baseUrl,
-  redirect_uris: [redirectUri(platform)],
+const description = (site: Site) => ({
+  client_name: site.config.service.name,
+  client_uri: site.baseUrl,
+  redirect_uris: [redirectUri(site)],
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
 });
 
 /** The client ID metadata document of this service. */
-export const clientMetadata = (platform: Platform) => ({
-  client_id: documentId(platform),
-  ...description(platform),
+export const clientMetadata = (site: Site) => ({
+  client_id: documentId(site),
+  ...description(site),
 });
 
 /**
@@ -58,7 +58,10 @@ export async function clientFor(
   return (await findClient(platform, metadata.issuer)) ?? (await register(platform, server, metadata));
 }
 
-async function findClient(platform: Platform, issuer: string): Promise<UpstreamClient | undefined> {
+async function findClient(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'secrets'>,
+  issuer: string,
+): Promise<UpstreamClient | undefined> {
   const row = await platform.database.read
     .selectFrom('gateway_oauth_clients')
     .select('sealed')
@@ -74,7 +77,11 @@ async function findClient(platform: Platform, issuer: string): Promise<UpstreamC
   }
 }
 
-async function register(platform: Platform, server: string, metadata: ServerMetadata): Promise<UpstreamClient> {
+async function register(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'log' | 'secrets' | 'stateOf'>,
+  server: string,
+  metadata: ServerMetadata,
+): Promise<UpstreamClient> {
   const { issuer, registration_endpoint: url } = metadata;
   if (url === undefined)
     throw upstreamFailed(platform, `${issuer} does not register clients. Set clientId in legate.auth of the server`);

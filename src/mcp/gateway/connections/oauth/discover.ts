@@ -36,7 +36,10 @@ export interface Discovered {
 }
 
 /** Finds the authorization server of an MCP server. Throws 502 CONNECTION_UPSTREAM_FAILED. */
-export async function discover(platform: Platform, server: string): Promise<Discovered> {
+export async function discover(
+  platform: Pick<Platform, 'config' | 'log' | 'stateOf'>,
+  server: string,
+): Promise<Discovered> {
   const { resource, issuer } = await resourceOf(platform, server);
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
@@ -61,7 +64,11 @@ export async function discover(platform: Platform, server: string): Promise<Disc
 }
 
 /** This address is opened by the person's browser, so it is checked here. The guarded fetch checks all others. */
-function assertEndpoints(platform: Platform, server: string, { authorization_endpoint }: ServerMetadata): void {
+function assertEndpoints(
+  platform: Pick<Platform, 'config' | 'log'>,
+  server: string,
+  { authorization_endpoint }: ServerMetadata,
+): void {
   const { protocol, origin, username } = new URL(authorization_endpoint);
   const mayBePlain = platform.config.gateway.allowPrivateNetworks || origin === new URL(server).origin;
   if ((protocol !== 'https:' && !mayBePlain) || username !== '' || authorization_endpoint.includes('#'))
@@ -69,7 +76,10 @@ function assertEndpoints(platform: Platform, server: string, { authorization_end
 }
 
 /** Without resource metadata, the server is its own authorization server, as in MCP 2025-03-26. */
-async function resourceOf(platform: Platform, server: string): Promise<{ resource: string; issuer: string }> {
+async function resourceOf(
+  platform: Pick<Platform, 'log' | 'stateOf'>,
+  server: string,
+): Promise<{ resource: string; issuer: string }> {
   const { origin, pathname } = new URL(server);
   const path = pathname.replace(/\/$/, '');
   const named = await challengedMetadata(platform, server);
@@ -87,7 +97,7 @@ async function resourceOf(platform: Platform, server: string): Promise<{ resourc
 }
 
 /** Returns the address of the metadata from the 401 answer of the server (RFC 9728, section 5.1). */
-async function challengedMetadata(platform: Platform, server: string): Promise<string | undefined> {
+async function challengedMetadata(platform: Pick<Platform, 'stateOf'>, server: string): Promise<string | undefined> {
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
   const accept = { accept: 'application/json, text/event-stream' };
   const { status, headers } = await fetchUpstream(platform, { server, url: server, json: ping }, accept);

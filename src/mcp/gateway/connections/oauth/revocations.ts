@@ -17,7 +17,9 @@ export async function revokeLater({ db, now }: Change, ended: readonly Ended[]):
 }
 
 /** Revokes the stored tokens, each once. */
-export async function revokeWaiting(platform: Platform): Promise<void> {
+export async function revokeWaiting(
+  platform: Pick<Platform, 'database' | 'ledger' | 'log' | 'secrets' | 'stateOf'>,
+): Promise<void> {
   const waiting = await platform.database.read
     .selectFrom('gateway_revocations')
     .selectAll()

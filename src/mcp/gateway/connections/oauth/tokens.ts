@@ -39,7 +39,7 @@ function withClient(
 
 /** Sends a request to the token endpoint. Throws {@link GrantEnded} if the answer is that the grant is not valid. */
 export async function askForTokens(
-  platform: Platform,
+  platform: Pick<Platform, 'clock' | 'stateOf'>,
   source: TokenSource,
   grant: Readonly<Record<string, string>>,
 ): Promise<OAuthCredentials> {
@@ -62,7 +62,10 @@ export async function askForTokens(
 }
 
 /** Keeps the previous refresh token if the answer has no new one (RFC 6749, section 6). */
-export async function refreshTokens(platform: Platform, before: OAuthCredentials): Promise<OAuthCredentials> {
+export async function refreshTokens(
+  platform: Pick<Platform, 'clock' | 'stateOf'>,
+  before: OAuthCredentials,
+): Promise<OAuthCredentials> {
   const { refreshToken } = before;
   if (refreshToken === undefined) throw new GrantEnded('there is no refresh token');
   const { accessToken: _access, refreshToken: _refresh, expiresAt: _expires, ...source } = before;
@@ -71,7 +74,7 @@ export async function refreshTokens(platform: Platform, before: OAuthCredentials
 }
 
 /** Ends the grant at the authorization server if that supports revocation (RFC 7009). */
-export async function revokeTokens(platform: Platform, credentials: OAuthCredentials): Promise<void> {
+export async function revokeTokens(platform: Pick<Platform, 'stateOf'>, credentials: OAuthCredentials): Promise<void> {
   const { revocationEndpoint: url, refreshToken, accessToken, server } = credentials;
   if (url === undefined) return;
   for (const [hint, token] of [

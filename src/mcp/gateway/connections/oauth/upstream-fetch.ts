@@ -27,11 +27,11 @@ export interface UpstreamAnswer {
  * the origin that the operator configured, unless `gateway.allowPrivateNetworks` is set. Redirects are not followed.
  */
 export async function fetchUpstream(
-  platform: Platform,
+  { stateOf }: Pick<Platform, 'stateOf'>,
   { server, url, form, json }: { server: string; url: string; form?: URLSearchParams; json?: object },
   headers: Readonly<Record<string, string>> = {},
 ): Promise<UpstreamAnswer> {
-  const { configured, discovered } = platform.stateOf(upstreamFetches);
+  const { configured, discovered } = stateOf(upstreamFetches);
   const isConfigured = URL.canParse(url) && new URL(url).origin === new URL(server).origin;
   const body = form?.toString() ?? (json && JSON.stringify(json));
   const type = form ? 'application/x-www-form-urlencoded' : 'application/json';
