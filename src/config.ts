@@ -96,6 +96,8 @@ export const configSection = {
     defaultText: 'http://localhost:<port>',
     schema: z
       .url({ protocol: /^https?$/, message: 'must be an http or https address' })
+      .refine((url) => !/[?#]/.test(url), 'must not have a query or a fragment')
+      .refine((url) => !/^\w+:\/*[^/]*@/.test(url), 'must not have a user name or password')
       .transform((url) => url.replace(/\/+$/, '')),
     description:
       'Public address, used for issuer, cookies and links. Never taken from request headers. A trailing slash is ' +

@@ -183,6 +183,16 @@ describe('a configuration that does not fit', () => {
       { PORT: 'http', LEGATE_LOG_LEVEL: 'loud', LEGATE_BASE_URL: 'example.com' },
       ['PORT', 'LEGATE_LOG_LEVEL', 'LEGATE_BASE_URL'],
     ],
+    [
+      'a base URL that cannot be an issuer',
+      { LEGATE_BASE_URL: 'https://legate.example.com/?a=b' },
+      ['LEGATE_BASE_URL: must not have a query or a fragment'],
+    ],
+    [
+      'a base URL with a password',
+      { LEGATE_BASE_URL: 'https://me:secret@legate.example.com' },
+      ['LEGATE_BASE_URL: must not have a user name or password'],
+    ],
     ['a secret file that is not there', { LEGATE_METRICS_TOKEN_FILE: '/nowhere/token' }, ['LEGATE_METRICS_TOKEN_FILE']],
   ];
   it.each(wrong)('ends with 78 and names %s', async (_, env, names) => {
