@@ -1,4 +1,5 @@
-import { person } from '../../access/actor.ts';
+import { type Actor, actorOf, person } from '../../access/actor.ts';
+import { ANONYMOUS } from '../../access/principal.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -12,3 +13,7 @@ export function actAsPerson(
 ): void {
   change.actAs(person(userId, config.multiSession.trackIp ? ip : null));
 }
+
+/** The actor of a change by a request without a credential. Its user may become known in the change. */
+export const requester = ({ config }: Platform, ip: string | null): Actor =>
+  actorOf(ANONYMOUS, config.multiSession.trackIp ? ip : null);

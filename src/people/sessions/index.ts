@@ -11,7 +11,7 @@ import { sessionRoutes } from './routes.ts';
  *
  * Sign-in is in `../sign-in`; the session cookie is in `src/access/session-cookie.ts`.
  */
-export { actAsPerson } from './act-as-person.ts';
+export { actAsPerson, requester } from './act-as-person.ts';
 export { type SessionsApi, sessionsApi } from './api.ts';
 export { endCookie, startCookie } from './cookie.ts';
 export { createSession, type Device, type Proof, type ProviderSession } from './create-session.ts';

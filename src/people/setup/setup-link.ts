@@ -1,11 +1,11 @@
-import { SYSTEM, UNKNOWN } from '../../access/actor.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { hashPassword } from '../passwords/password.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from '../passwords/password-policy.ts';
-import type { Device } from '../sessions/index.ts';
+import { type Device, requester } from '../sessions/index.ts';
 import { type SignedInResult, startSession } from '../sign-in/finish-sign-in.ts';
 import { UserErrors } from '../users/errors.ts';
 import type { SignUp } from '../users/schema.ts';
@@ -58,7 +58,7 @@ export async function completeSetup(
     email: input.email,
   });
   const passwordHash = await hashPassword(input.password);
-  return platform.ledger.change(UNKNOWN, async (change) => {
+  return platform.ledger.change(requester(platform, device.ip), async (change) => {
     const { db, now } = change;
     const { numDeletedRows } = await db
       .deleteFrom('setup_links')

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { verifiedCosts } from '../../../test/support/cheap-argon2.ts';
 import { eventsOf } from '../../../test/support/events.ts';
-import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 import { asId } from '../../kernel/ids.ts';
 
 const password = 'correct horse battery';
@@ -91,6 +91,22 @@ describe('the events of a sign-in', () => {
     const t = await createTestService({ config: { multiSession: { trackIp: false } } });
     await t.call('POST', '/sign-in', { body: { email: 'nobody@example.com', password } });
     expect((await eventsOf(t)).map((e) => [e.type, e.data.ipAddress])).toEqual([['auth.failed', null]]);
+    const admin = await t.admin();
+    const { body } = await t.call('POST', '/sign-up', { body: { email: 'somebody@example.com', password } });
+    const [newest] = (await t.call('GET', '/events?types=user.created', { as: admin })).body;
+    expect(newest.actor).toEqual({ kind: 'user', id: body.user.id });
+  });
+
+  it.each([false, true])('has the person and the address of a sign-up as actor, verification: %s', async (verify) => {
+    const t = await createTestService({ config: { users: { requireEmailVerification: verify } } });
+    const admin = await t.admin();
+    const from = { body: { email: 'new@example.com', password }, ip: '198.51.100.9' };
+    expect((await t.call('POST', '/sign-up', from)).status).toBe(200);
+    const of = async (type: string): Promise<Json> =>
+      (await t.call('GET', `/events?types=${type}`, { as: admin })).body[0];
+    const { userId, actor } = await of('user.created');
+    expect(actor).toEqual({ kind: 'user', id: userId, ip: '198.51.100.9' });
+    if (!verify) expect(await of('auth.signin')).toMatchObject({ userId, actor });
   });
 
   it('accepts an address that no database can store', async () => {

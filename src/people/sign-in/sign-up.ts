@@ -1,4 +1,3 @@
-import { UNKNOWN } from '../../access/actor.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -7,7 +6,7 @@ import { consumeInvite, inviteAccepted } from '../invites/invites.ts';
 import { assertMayUsePassword } from '../passwords/may-use-password.ts';
 import { hashPassword } from '../passwords/password.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from '../passwords/password-policy.ts';
-import type { Device } from '../sessions/index.ts';
+import { type Device, requester } from '../sessions/index.ts';
 import { UserErrors } from '../users/errors.ts';
 import { markEmailVerified } from '../users/mark-email-verified.ts';
 import type { SignUpRequest } from '../users/schema.ts';
@@ -16,7 +15,7 @@ import { writeUser } from '../users/update-user.ts';
 import { checkCallbackUrl } from './callback-url.ts';
 import { type SignedInResult, startSession } from './finish-sign-in.ts';
 import { assertMail, sendAddressTaken, sendVerification } from './send-mail.ts';
-import { recordFailure, withSignInAudit } from './sign-in-audit.ts';
+import { type FailedAttempt, recordFailure, withSignInAudit } from './sign-in-audit.ts';
 
 /** The answer does not reveal whether the account is new; a mail explains the next step. */
 export interface SignUpPending {
@@ -50,7 +49,7 @@ export async function signUp(
   const passwordHash = await hashPassword(password);
   const user = { email, name: input.name, passwordHash };
   if (quietly) return { ...(await signUpQuietly(platform, user, device, callbackUrl, language)), advice };
-  return platform.ledger.change(UNKNOWN, async (change) => {
+  return platform.ledger.change(requester(platform, device.ip), async (change) => {
     const invite = inviteToken === undefined ? undefined : await consumeInvite(change, inviteToken, email);
     assertMayUsePassword(platform, invite?.role ?? 'user');
     const row = invite
@@ -97,7 +96,7 @@ async function signUpQuietly(
   language: Language,
 ): Promise<SignUpPending> {
   try {
-    await withSignInAudit<UserRow>(platform, async (change) => {
+    const work = async (change: Change): Promise<UserRow | FailedAttempt> => {
       const owner = await findUserByEmail(change.db, user.email);
       if (owner) {
         await contest(change, owner);
@@ -109,7 +108,8 @@ async function signUpQuietly(
         );
       }
       return makeUnverified(change, user);
-    });
+    };
+    await withSignInAudit(platform, work, requester(platform, device.ip));
   } catch (error) {
     if (!isEmailInUse(error)) throw error;
   }

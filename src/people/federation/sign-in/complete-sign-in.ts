@@ -1,6 +1,9 @@
 import { SECOND_MS } from '../../../kernel/clock.ts';
+import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
+import { requester } from '../../sessions/index.ts';
 import {
+  type FailedAttempt,
   finishSignIn,
   recordFailure,
   type SignInDevice,
@@ -18,6 +21,11 @@ import { findAccount } from './find-account.ts';
 import type { Identity } from './identity.ts';
 import { assertNotEnded, sessionHash } from './provider-logout.ts';
 
+interface Completed {
+  readonly result: SignInResult;
+  readonly returnTo: string | undefined;
+}
+
 /**
  * Completes a sign-in with the callback of a provider. Each callback works once, in the browser that began the sign-in.
  * A person without an account and a suspended person get the same answer. Throws 400 SIGN_IN_EXPIRED, 401
@@ -29,7 +37,7 @@ export async function completeProviderSignIn(
   request: Request,
   search: string,
   device: SignInDevice,
-): Promise<{ readonly result: SignInResult; readonly returnTo: string | undefined }> {
+): Promise<Completed> {
   const method = `oidc:${issuer.name}` as const;
   const attempt = { method, ip: device.ip };
   const pending = readPending(platform, issuer, request);
@@ -41,7 +49,7 @@ export async function completeProviderSignIn(
       : recordFailure(platform, change, attempt, IssuerErrors.SIGN_IN_EXPIRED()),
   );
   const identity = await confirmIdentity(platform, issuer, began, search);
-  return withSignInAudit(platform, async (change) => {
+  const finish = async (change: Change): Promise<Completed | FailedAttempt> => {
     const found = await findAccount(platform, change, issuer, identity);
     if (!found || found.suspended_at !== null) {
       const error = IssuerErrors.SIGN_IN_REFUSED(found ? { reason: 'owner-suspended' } : {});
@@ -58,7 +66,8 @@ export async function completeProviderSignIn(
         })
       : await finishSignIn(platform, change, row, { method, rememberMe: true, provider }, device);
     return { result, returnTo: began.returnTo ?? undefined };
-  });
+  };
+  return withSignInAudit(platform, finish, requester(platform, device.ip));
 }
 
 /** Returns whether the provider confirms a second factor with a value that the issuer's settings accept. */
