@@ -3211,12 +3211,12 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. */
-      readonly subject?: string | undefined;
-      /** Id of the actor. */
-      readonly actor?: string | undefined;
-      /** Type of the event, such as agent.updated. */
-      readonly type?: string | undefined;
+      /** Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. Repeated: any of them. */
+      readonly subject?: string | readonly string[] | undefined;
+      /** Id of the actor. Repeated: any of them. */
+      readonly actor?: string | readonly string[] | undefined;
+      /** Type of the event, such as agent.updated. Repeated: any of them. */
+      readonly type?: string | readonly string[] | undefined;
       /** Inclusive. */
       readonly since?: string | Date | undefined;
       /** Exclusive. */

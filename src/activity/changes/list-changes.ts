@@ -71,30 +71,32 @@ async function findSeqs(
           .selectFrom('change_subjects as s')
           .innerJoin('changes', 'changes.seq', 's.seq')
           .select(['changes.seq', 'changes.type', 'changes.agent_id', 'changes.user_id', 'changes.actor_id'])
-          .where('s.subject', '=', subject)
+          .where('s.subject', 'in', subject)
           .where('s.seq', '>=', from)
           .orderBy('s.seq', 'desc')
           .limit(SCAN)
       : agentId !== undefined
         ? changes.where('agent_id', '=', agentId)
-        : actor !== undefined && actor !== 'system'
-          ? changes.where('actor_id', '=', actor)
+        : actor !== undefined && !actor.includes('system')
+          ? changes.where('actor_id', 'in', actor)
           : userId !== undefined
             ? changes.where('user_id', '=', userId)
             : type !== undefined
-              ? changes.where('changes.type', '=', type)
+              ? changes.where('changes.type', 'in', type)
               : actor !== undefined
-                ? changes.where('actor_id', '=', actor)
+                ? changes.where('actor_id', 'in', actor)
                 : changes;
   const column = subject === undefined ? ('changes.seq' as const) : ('s.seq' as const);
   for (let top = before; found.length < limit; ) {
     const rows = await selectArrays<IndexRow>(database, scan.where(column as 'changes.seq', '<', top));
     for (const [seq, rowType, rowAgent, rowUser, rowActor] of rows)
       if (
-        (type === undefined || rowType === type) &&
-        (actor === undefined || rowActor === actor) &&
+        (type === undefined || type.some((one) => one === rowType)) &&
+        (actor === undefined || (rowActor !== null && actor.includes(rowActor))) &&
         (agentId === undefined || rowAgent === agentId) &&
-        (userId === undefined || rowUser === userId)
+        (userId === undefined || rowUser === userId) &&
+        // A change with several of the wanted subjects has several rows, one after the other.
+        found.at(-1) !== Number(seq)
       )
         found.push(Number(seq));
     const last = rows.at(-1);

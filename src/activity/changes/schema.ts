@@ -1,24 +1,32 @@
 import { z } from 'zod';
 import { PageQuery } from '../../http/page.ts';
-import { isoMoment, text } from '../../kernel/json.ts';
+import { isoMoment, repeated, text } from '../../kernel/json.ts';
 import { EVENT_TYPES, type EventType } from '../../ledger/index.ts';
 import { StreamEvent } from '../stream/schema.ts';
 
 /** Ids of subjects: external user ids and OAuth client ids, which may be URLs, included. */
 const MAX_ID_CHARS = 2048;
+/** Values of one filter. */
+const MAX_VALUES = 50;
 
 /** Query of GET /changes (contract 17.2). */
 export const ListChanges = PageQuery.extend({
-  subject: text(MAX_ID_CHARS).optional().meta({
-    description: 'Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on.',
-  }),
-  actor: text(MAX_ID_CHARS).optional().meta({ description: 'Id of the actor.' }),
-  type: z
-    .custom<EventType>((name) => typeof name === 'string' && Object.hasOwn(EVENT_TYPES, name), {
-      error: 'must be a type of event',
-    })
-    .optional()
-    .meta({ type: 'string', description: 'Type of the event, such as agent.updated.' }),
+  subject: repeated(
+    text(MAX_ID_CHARS),
+    MAX_VALUES,
+    'Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. Repeated: any ' +
+      'of them.',
+  ),
+  actor: repeated(text(MAX_ID_CHARS), MAX_VALUES, 'Id of the actor. Repeated: any of them.'),
+  type: repeated(
+    z
+      .custom<EventType>((name) => typeof name === 'string' && Object.hasOwn(EVENT_TYPES, name), {
+        error: 'must be a type of event',
+      })
+      .meta({ type: 'string' }),
+    MAX_VALUES,
+    'Type of the event, such as agent.updated. Repeated: any of them.',
+  ),
   since: isoMoment.optional().meta({ description: 'Inclusive.' }),
   until: isoMoment.optional().meta({ description: 'Exclusive.' }),
 }).refine(({ since, until }) => since === undefined || until === undefined || since <= until, {

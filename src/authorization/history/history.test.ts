@@ -175,6 +175,37 @@ describe('GET /changes', () => {
     expect(inProcess).toEqual(await changes(`subject=${agent.id}`));
   });
 
+  it('takes several values of a filter, of which any may match, and lists each change once', async () => {
+    const [from, to] = [await t.agent(owner, { permissions: read }), await t.agent(owner)];
+    const both = { fromAgent: from.id, toAgent: to.id };
+    const { body } = await t.call('POST', '/delegations', { as: owner, body: { ...both, permissions: read } });
+    await update(from, { name: 'renamed' }, admin);
+    const subjects = `subject=${from.id}&subject=${to.id}&subject=${body.id}`;
+    const found = await changes(subjects);
+    expect(found.map((c: Json) => [c.type, c.data.agentId ?? c.data.delegationId])).toEqual([
+      ['agent.updated', from.id],
+      ['delegation.created', body.id],
+      ['agent.created', to.id],
+      ['agent.created', from.id],
+    ]);
+    expect(await changes(`${subjects}&type=delegation.created&type=agent.updated`)).toEqual(found.slice(0, 2));
+    const [byAdmin, byOwner] = found.map((c: Json) => c.actor.id);
+    expect(await changes(`${subjects}&actor=${byAdmin}&actor=${byOwner}`)).toEqual(found);
+    expect(await changes(`${subjects}&actor=${byAdmin}&actor=usr_nobody`)).toEqual(found.slice(0, 1));
+    const pages: Json[] = [];
+    let next: string | undefined = `/changes?${subjects}&limit=1`;
+    while (next !== undefined) {
+      const page = await t.call('GET', next, { as: owner });
+      pages.push(...page.body);
+      next = /<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1];
+    }
+    expect(pages).toEqual(found);
+    const inProcess = await t.legate.changes.list({ subject: [from.id, to.id], type: 'delegation.created' });
+    expect(inProcess.changes).toEqual([found[1]]);
+    const many = Array.from({ length: 51 }, (_, i) => `subject=agt_${i}`).join('&');
+    expect((await t.call('GET', `/changes?${many}`, { as: owner })).status).toBe(400);
+  });
+
   it('pages, and answers 400 for an invalid query', async () => {
     const agent = await t.agent(owner, { permissions: read });
     for (const permissions of [write, read]) await update(agent, { permissions });
