@@ -18,17 +18,38 @@ const frameworks: Plugin = {
 };
 
 /**
- * Suites of what is above the database: bodies that are refused before they reach it, sockets, limits in memory and in
- * Redis, the guard and the gateway in front of MCP servers, the clients. One database is enough for them.
+ * Suites that run on SQLite only, because one database is enough for what they assert: refusals before a request reaches
+ * the database, sockets, addresses, pages, limits in memory and in Redis, signatures, the pure part of a decision, the
+ * guard and the gateway in front of MCP servers, the clients.
+ *
+ * A suite belongs here if the others send its statements to PostgreSQL too, and if nothing that it asserts depends on
+ * SQL for one dialect, the order of rows or texts, locks, concurrent requests, or several instances.
  */
 const ABOVE_DATABASE = [
+  'src/activity/seal/dishonest-server.test.ts',
   'src/activity/stream/{disconnects,readers,slow-readers}.test.ts',
+  'src/activity/webhooks/{addresses,receivers}.test.ts',
   'src/agents-sdk/**',
+  'src/authorization/approvals/approval-page.test.ts',
+  'src/authorization/permissions/{conditions,decide,pattern,policy-weight,questions}.test.ts',
   'src/client/**',
+  'src/console/**',
   'src/http/rate-limit/**',
+  'src/http/{refusal-log,tracing}.test.ts',
   'src/mcp/gateway/*.test.ts',
   'src/mcp/guard/**',
+  'src/mcp/servers/resource-metadata.test.ts',
+  'src/oauth/authorize/{open-redirector,redirect-uris}.test.ts',
+  'src/oauth/metadata/**',
+  'src/oauth/{oauth,oauth4webapi}.test.ts',
+  'src/oauth/token/{refusals,token}.test.ts',
+  'src/operations/mail/**',
   'src/operations/openapi.test.ts',
+  'src/people/account-pages/{account,credentials,mailed-links,passkeys,ways-on}.test.ts',
+  'src/people/federation/algorithms.test.ts',
+  'src/people/federation/sign-in/{guide,presets}.test.ts',
+  'src/people/passwords/{breach,common}/**',
+  'test/http/{cross-site,every-answer,hot-route,light-routes,mounting,observe,readme}.test.ts',
   'test/http/{hostile-bodies,mcp-clients,mcp-remote,rate-limit}.test.ts',
 ];
 
@@ -68,9 +89,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // The projects read the same modules: the first to transform one leaves it in node_modules for the others.
     experimental: { fsModuleCache: true },
-    // Files wait for databases, browsers and processes, so there are two more than cores. More than four would be more
+    // Files wait for databases, browsers and processes, so there are three more than cores. More than five would be more
     // connections than PostgreSQL is started with.
-    maxWorkers: Math.min(4, Math.max(2, availableParallelism() + 2)),
+    maxWorkers: Math.min(5, Math.max(2, availableParallelism() + 3)),
     projects: [
       {
         test: {

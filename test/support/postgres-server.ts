@@ -77,7 +77,7 @@ export function runPostgres(
 ): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const flags = [
-      'max_connections=300',
+      'max_connections=375',
       // Tests stop the server but not the machine, whose file cache remains, so fsync is not needed.
       'fsync=off',
       'full_page_writes=off',
