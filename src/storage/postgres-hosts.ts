@@ -4,7 +4,7 @@ const ACCEPTED = ['any', 'read-write', 'primary'];
 
 /**
  * The servers in one URL, in the form of libpq: `postgres://u@a:5432,b:5433/db?target_session_attrs=read-write`. One of
- * them is in use. When it cannot be reached or does not accept writes, the next one is tried, in a circle.
+ * them is in use, until it fails and another one accepts writes.
  */
 export class PostgresHosts {
   /** One URL for each server. */
@@ -38,12 +38,8 @@ export class PostgresHosts {
     return this.#current;
   }
 
-  get url(): string {
-    return this.urls[this.#current] as string;
-  }
-
-  /** Switches to the next server, unless another connection has already switched away from `failed`. */
-  leave(failed: number): void {
-    if (this.#current === failed) this.#current = (failed + 1) % this.urls.length;
+  /** Uses this server from now on. */
+  use(index: number): void {
+    this.#current = index;
   }
 }

@@ -20,15 +20,6 @@ describe('the hosts of a PostgreSQL URL', () => {
     expect([hosts.writable, hosts.description]).toEqual([true, 'a:5432,b:5433,[::1]/db']);
   });
 
-  it('turns to the next host once for each failure, in a circle', () => {
-    const hosts = new PostgresHosts('postgres://a,b/db');
-    hosts.leave(0);
-    hosts.leave(0);
-    expect(hosts.url).toBe('postgres://b/db');
-    hosts.leave(1);
-    expect(hosts.url).toBe('postgres://a/db');
-  });
-
   it('has no host for a local socket', () => {
     expect(new PostgresHosts('postgres:///db').description).toBe('local socket/db');
   });

@@ -54,6 +54,8 @@ const INT8 = 20;
 const NUMERIC = 1700;
 const CONNECT_MS = 3000;
 const LISTENER_QUERY_MS = 3000;
+/** While a connection is in use for longer, new ones test at this interval whether the server still answers. */
+const DOUBT_MS = 1000;
 /** Message of pg-pool if all connections are in use, as opposed to a server that does not answer. */
 const POOL_IS_FULL = 'timeout exceeded when trying to connect';
 
@@ -68,13 +70,83 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
 
   class HostClient extends pg.Client {
     readonly hostIndex: number;
-    constructor(config: object) {
-      super({ ...config, connectionString: hosts.url });
-      this.hostIndex = hosts.current;
+    constructor(config: object, hostIndex = hosts.current) {
+      super({ ...config, connectionString: hosts.urls[hostIndex] });
+      this.hostIndex = hostIndex;
     }
   }
 
-  /** A pool that switches to the next server when the current one fails. */
+  /** Connections of both pools. */
+  const connected = new Set<HostClient>();
+
+  /** Connects to a server and runs `work`. Throws if it does not answer. */
+  async function withServer(hostIndex: number, work?: (client: PostgresClient) => Promise<void>): Promise<void> {
+    const timeouts = { connectionTimeoutMillis: CONNECT_MS, query_timeout: CONNECT_MS };
+    const client = new HostClient({ ...timeouts, application_name: 'legate' }, hostIndex);
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await work?.(client as unknown as PostgresClient);
+    } finally {
+      // Not awaited: the server may fall silent now.
+      void client.end().catch(() => {});
+    }
+  }
+
+  let switching: Promise<boolean> | undefined;
+
+  /**
+   * Switches to another server that accepts writes, if there is one, and closes all connections to the failed one.
+   * Returns whether the failed server is no longer used. Without another one, connections that are slow but work stay.
+   */
+  function leave(failed: number): Promise<boolean> {
+    if (hosts.current !== failed) return Promise.resolve(true);
+    switching ??= switchFrom(failed).finally(() => {
+      switching = undefined;
+    });
+    return switching;
+  }
+
+  async function switchFrom(failed: number): Promise<boolean> {
+    const others = hosts.urls.map((_, index) => index).filter((index) => index !== failed);
+    try {
+      hosts.use(await Promise.any(others.map((index) => withServer(index, assertWritable).then(() => index))));
+    } catch {
+      return false;
+    }
+    for (const client of connected) if (client.hostIndex === failed) client.connection.stream.destroy();
+    return true;
+  }
+
+  let testing = false;
+
+  /** Leaves the server in use if it does not answer. */
+  async function testServer(): Promise<void> {
+    if (testing) return;
+    testing = true;
+    const index = hosts.current;
+    try {
+      await withServer(index);
+    } catch (error) {
+      // A refusal is an answer.
+      if (!(error instanceof pg.DatabaseError)) await leave(index);
+    } finally {
+      testing = false;
+    }
+  }
+
+  /** Tests the server while the connection is in use for long. */
+  function watched(client: PostgresClient): PostgresClient {
+    const release = client.release;
+    const timer = setInterval(testServer, DOUBT_MS).unref();
+    client.release = (error) => {
+      clearInterval(timer);
+      release(error);
+    };
+    return client;
+  }
+
+  /** A pool that uses another server when the current one fails. */
   class HostPool extends pg.Pool {
     // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg-pool, one of which takes a callback.
     override connect(done?: any): any {
@@ -91,12 +163,11 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
         const host = hosts.current;
         try {
           const client = (await super.connect()) as unknown as PostgresClient & HostClient;
-          if (client.hostIndex === hosts.current) return client;
+          if (client.hostIndex === hosts.current) return watched(client);
           client.release(true);
         } catch (error) {
           const full = error instanceof Error && error.message === POOL_IS_FULL;
-          if (full || tries++ >= hosts.urls.length || !isUnavailable(error)) throw error;
-          hosts.leave(host);
+          if (full || tries++ >= hosts.urls.length || !isUnavailable(error) || !(await leave(host))) throw error;
         }
       }
     }
@@ -129,7 +200,9 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     pool.on('error', (error) => options.onError?.(error));
     pool.on('connect', (client) => {
       client.on('error', () => {});
+      connected.add(client as unknown as HostClient);
     });
+    pool.on('remove', (client) => connected.delete(client as unknown as HostClient));
     return pool as unknown as PostgresPool;
   };
 

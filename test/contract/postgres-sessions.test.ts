@@ -1,6 +1,8 @@
+import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { lease, openDatabase, type PostgresDatabase } from '../../src/storage/index.ts';
+import { proxyTo } from '../faults/proxy.ts';
 import { createTestService, newTestDatabase, type TestAgent, type TestService } from '../support/service.ts';
 import { startTransactionPooler } from '../support/transaction-pooler.ts';
 
@@ -101,6 +103,53 @@ describe('sessions of PostgreSQL', () => {
         { serviceName: own.name },
       ),
     ).rejects.toThrow('The PostgreSQL server accepts no writes.');
+  });
+
+  it('with several hosts, decisions and reads do not wait for one that falls silent', async () => {
+    const own = await newTestDatabase();
+    const { host, port } = new URL(own.url);
+    const primary = await proxyTo(Number(port));
+    onTestFinished(() => primary.close());
+    const t = await createTestService({ databaseUrl: own.url.replace(host, `127.0.0.1:${primary.port},${host}`) });
+    const agent = await capped(t);
+    const { pool } = postgresOf(t);
+    expect((await ask(t, agent)).body.allowed).toBe(true);
+    primary.freeze();
+    const read = pool.query('select 1');
+    await Promise.all([
+      expect(read).rejects.toThrow('Connection terminated'),
+      ask(t, agent).then(({ status }) => expect(status).toBe(503)),
+    ]);
+    expect((await ask(t, agent)).body.allowed).toBe(true);
+    expect((await pool.query('select 1')).rows).toHaveLength(1);
+  });
+
+  it('with several hosts, keeps the connections to a slow one while no other accepts writes', async () => {
+    const own = await newTestDatabase();
+    const { host, port } = new URL(own.url);
+    const slow = await proxyTo(Number(port));
+    let tried = (): void => {};
+    const other = createServer((socket) => {
+      socket.destroy();
+      tried();
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    onTestFinished(async () => {
+      other.close();
+      await slow.close();
+    });
+    const hosts = `127.0.0.1:${slow.port},127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const t = await createTestService({ databaseUrl: own.url.replace(host, hosts) });
+    const { pool } = postgresOf(t);
+    await pool.query('select 1');
+    slow.freeze();
+    const waiting = pool.query('select 1');
+    await new Promise<void>((resolve) => {
+      tried = resolve;
+    });
+    slow.mend();
+    expect((await waiting).rows).toHaveLength(1);
+    expect((await ask(t, await capped(t))).body.allowed).toBe(true);
   });
 
   it('a statement and the commit after it go in one trip; a failed statement commits nothing', async () => {
