@@ -1,5 +1,8 @@
+import { pipeline, Readable } from 'node:stream';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
+import { offerDirect } from '../../http/node-body.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { SharedSlots, type SlotHolder } from '../../kernel/slots.ts';
@@ -165,7 +168,8 @@ function fileOf(
   const abort = (controller: ReadableStreamDefaultController, error: unknown): void => {
     end();
     log.error({ err: error }, 'an export broke off');
-    controller.error(error);
+    // Servers may send the message of this error to the client.
+    controller.error(new Error('The export broke off.'));
   };
   const body = new ReadableStream<Uint8Array>(
     {
@@ -196,6 +200,11 @@ function fileOf(
     },
     { highWaterMark: 1 },
   );
+  // An error breaks the connection, whatever was sent before it.
+  offerDirect(body, (res) => {
+    res.flushHeaders();
+    pipeline(Readable.fromWeb(body as NodeReadableStream), res, () => {});
+  });
   const stamp = isoTime(clock.now()).replaceAll(/[:.]/g, '-');
   return new Response(body, {
     status: 200,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { listen } from '../../http/node.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { parseKey, policyOfKeys, Refuted, runVerify, verifyExport } from '../../verify/index.ts';
 
@@ -164,4 +165,24 @@ it('is checked by the command, which finds that a file was cut', async () => {
   expect(run('cut', text.slice(0, -1))).toBe(1);
   expect(run('shorter', text.slice(0, text.lastIndexOf('{"left"')))).toBe(1);
   expect(printed).toContain('has been cut');
+});
+
+it('an export that fails at its first row breaks the connection, and nothing about the cause is sent', async () => {
+  const t = await createTestService({ config: { ledger: { seal: 'on' } } });
+  const admin = await t.admin();
+  await t.agent(await t.user(), {});
+  await t.legate.ledger.export();
+  await t.legate.platform.database.write.deleteFrom('seal_tiles').where('level', '=', 0).execute();
+  const { port, stop } = await listen(t.legate, { port: 0, host: '127.0.0.1' });
+  try {
+    const address = `http://127.0.0.1:${port}/audit/export?format=sealed`;
+    const response = await fetch(address, { headers: { authorization: `Bearer ${admin.token}` } });
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'application/x-ndjson; charset=utf-8',
+    ]);
+    await expect(response.text()).rejects.toThrow();
+  } finally {
+    await stop(100);
+  }
 });
