@@ -55,10 +55,17 @@ type Value = string | number | null;
 const PRIVATE = 'legate-private-v1';
 const ENTRY = 'legate-entry-v1';
 
-/** Joins fields with U+0000. An absent value is the empty text, and numbers are as JavaScript prints them. */
+/**
+ * Joins fields with U+0000. An absent value is the empty text, and numbers are as JavaScript prints them. JSON prints
+ * them alike, but V8 does not remember the texts: those of an export would collect in the old part of the heap.
+ */
 function joined(seq: number, values: readonly Value[]): string {
-  for (const value of values) if (typeof value === 'string' && value.includes('\0')) throw new UnsealableRow(seq);
-  return values.join('\0');
+  let text = '';
+  for (const value of values) {
+    if (typeof value === 'string' && value.includes('\0')) throw new UnsealableRow(seq);
+    text += `\0${typeof value === 'number' ? JSON.stringify(value) : (value ?? '')}`;
+  }
+  return text.slice(1);
 }
 
 export const digestOf = (privateText: string): string => hash('sha256', privateText, 'base64');

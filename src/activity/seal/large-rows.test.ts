@@ -8,6 +8,8 @@ import { checkSealedLedger, pruneLedger } from './index.ts';
 
 /** Large texts that each query has returned in several rows, in bytes. */
 const results: number[] = [];
+/** Number of rows of the ledger that each statement has deleted. */
+const deleted: number[] = [];
 
 const noteRows = (rows: readonly object[]): void => {
   if (rows.length < 2) return;
@@ -24,6 +26,7 @@ function watch({ legate }: TestService): void {
   vi.spyOn(executor, 'executeQuery').mockImplementation(async function (this: QueryExecutor, ...args) {
     const result = await executeQuery.apply(this, args);
     noteRows(result.rows as object[]);
+    if (/^delete from "\w*stream_events"/.test(args[0].sql)) deleted.push(Number(result.numAffectedRows));
     return result;
   });
   if (database.dialect === 'sqlite') {
@@ -97,6 +100,7 @@ it('legate ledger check and retention read slices of limited bytes', async () =>
     config: { ...SEALED, audit: { retentionDays: 90 }, events: { retentionDays: 30 } },
   });
   await decide(t);
+  await decide(t);
   await t.legate.ledger.export();
   watch(t);
   begin();
@@ -111,7 +115,11 @@ it('legate ledger check and retention read slices of limited bytes', async () =>
   await decide(t);
   await t.legate.ledger.export();
   begin();
+  deleted.splice(0);
   await pruneLedger(t.legate.platform);
+  // The decisions of the beginning, in more than one transaction: each deletes at most 4 MiB of arguments.
+  expect(deleted.reduce((sum, rows) => sum + rows, 0)).toBeGreaterThanOrEqual(2 * COUNT);
+  expect(Math.max(...deleted) * LARGE).toBeLessThanOrEqual(4_194_304 + 5 * LARGE);
   const left = await t.legate.platform.database.read
     .selectFrom('stream_events')
     .select('seq')

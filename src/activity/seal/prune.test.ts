@@ -53,10 +53,12 @@ describe('audit.retentionDays', () => {
     scene = await createScene({}, true);
     const { t, agent, owner } = scene;
     old = await decide(scene, OLD);
-    await t.call('POST', '/authorize', {
+    const asked = await t.call('POST', '/authorize', {
       as: agent,
       body: { action: 'pay', resource: 'bank:1', arguments: { to: 'Rue des Lilas 7' } },
     });
+    // Otherwise it lapses, which is recorded later, among the kept rows.
+    await t.call('POST', `/approvals/${asked.body.approvalId}/deny`, { as: owner });
     await t.call('POST', '/webhooks', { as: owner, body: { url: 'https://hooks.example', types: ['audit'] } });
     end = (await rowsOf(t)).at(-1)?.seq as number;
     t.clock.advance(91 * DAY_MS);
