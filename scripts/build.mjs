@@ -126,7 +126,8 @@ async function build() {
     const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
     const { status } = spawnSync(
       process.execPath,
-      [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', staging, '--noEmitOnError'],
+      // `npm run check` checks types, for twice the time of the rest.
+      [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', staging, '--noEmitOnError', '--noCheck'],
       { stdio: 'inherit' },
     );
     // The compiler has said why.
