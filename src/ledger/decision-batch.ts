@@ -206,7 +206,10 @@ export class DecisionBatches {
     return rejected ? batch.filter((queued) => !rejected.has(queued)) : batch;
   }
 
-  /** Loads what a decision lacks and decides again, until it lacks nothing. */
+  /**
+   * Loads what a decision lacks and decides again, until it lacks nothing. Throws 503 AUDIT_UNAVAILABLE if something
+   * cannot be loaded.
+   */
   async #decideLoading<T>(
     decision: PendingDecision<T>,
     context: BatchContext,
@@ -214,9 +217,13 @@ export class DecisionBatches {
   ): Promise<Outcome<T>> {
     let needs = lacks;
     for (let round = 0; round < MAX_LOADING_ROUNDS; round++) {
-      for (const need of needs) {
-        if ('load' in need) await need.load(this.#o.database.lockedRead);
-        else this.#counters.load(need.counters, await this.#store.counters(need.counters));
+      try {
+        for (const need of needs) {
+          if ('load' in need) await need.load(this.#o.database.lockedRead);
+          else this.#counters.load(need.counters, await this.#store.counters(need.counters));
+        }
+      } catch (error) {
+        throw error instanceof LegateError ? error : CommonErrors.AUDIT_UNAVAILABLE({ cause: error });
       }
       const result = decision.decide(context);
       if (!('lacks' in result)) return result;
