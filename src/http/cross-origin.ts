@@ -9,7 +9,9 @@
 export type Reader = { readonly trusted: string } | 'anyone';
 
 const EXPOSED = 'WWW-Authenticate, Retry-After, X-Request-ID';
-const EXPOSED_TO_TRUSTED = `${EXPOSED}, Link, ETag, Legate-Total-Count, Content-Disposition, RateLimit, RateLimit-Policy`;
+const EXPOSED_TO_TRUSTED =
+  `${EXPOSED}, Link, ETag, Legate-Total-Count, Content-Disposition, RateLimit, RateLimit-Policy, ` +
+  'Idempotent-Replayed, Legate-Warning, Allow';
 const ASKED_HEADERS = 'Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version';
 const ASKED_BY_TRUSTED = `${ASKED_HEADERS}, X-Request-ID, If-Match, Idempotency-Key`;
 const PREFLIGHT_SECONDS = 7200;
