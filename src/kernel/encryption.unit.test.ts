@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { keyedHash, keyedHashes, seal, unseal } from './encryption.ts';
+import { type Encrypted, keyedHash, keyedHashes, seal, unseal } from './encryption.ts';
 
 const key = (id: string) => ({ id, key: randomBytes(32).toString('base64url') });
 const [old, fresh] = [key('old'), key('fresh')];
@@ -21,7 +21,7 @@ describe('seal', () => {
     const flipped = Buffer.from(rest, 'base64url');
     flipped[0] = (flipped[0] as number) ^ 1;
     for (const wrong of [flipped.toString('base64url'), rest.slice(0, 8), '', rest.slice(0, -2)])
-      expect(() => unseal([old], 'totp', 'usr_1', `${id}.${iv}.${wrong}`)).toThrow();
+      expect(() => unseal([old], 'totp', 'usr_1', `${id}.${iv}.${wrong}` as Encrypted)).toThrow();
   });
 });
 

@@ -1,5 +1,5 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Branded } from './branded.ts';
+import type { Derived, PlainText } from './branded.ts';
 
 /**
  * Secrets that Legate issues: `<prefix>_`, 43 characters of base64url (256 random bits), and a checksum of 6
@@ -30,7 +30,7 @@ const CHECKSUM_CHARS = 6;
 const checksum = (text: string): string => hash('sha256', `legate-checksum${text}`, 'hex').slice(0, CHECKSUM_CHARS);
 
 /** Creates a secret. Show it once and store only its {@link secretHash}. */
-export const newSecret = (kind: SecretKind): string => secretFrom(kind, randomBytes(32));
+export const newSecret = (kind: SecretKind): PlainText => secretFrom(kind, randomBytes(32));
 
 /** Returns the secret that 32 random, confidential bytes encode. */
 export function secretFrom(kind: SecretKind, bytes: Uint8Array): string {
@@ -54,13 +54,18 @@ export function secretKindByPrefix(secret: string): SecretKind | undefined {
   return undefined;
 }
 
-/** The stored hash of a secret. The brand prevents passing a secret where a hash is expected. */
-export type SecretHash = Branded<string, 'SecretHash'>;
+/** The stored hash of a secret that Legate issued. */
+export type SecretHash = Derived<'SecretHash'>;
+
+/** The stored hash of a password: a PHC string of argon2id. */
+export type PasswordHash = Derived<'PasswordHash'>;
 
 /** SHA-256 as hex. A database look-up by this hash leaks nothing useful through timing. */
-export const secretHash = (secret: string): SecretHash => hash('sha256', secret, 'hex') as SecretHash;
+export const secretHash = (secret: PlainText): SecretHash => hash('sha256', secret, 'hex') as SecretHash;
 
-/** Constant-time comparison of two strings of any length. */
+/** Constant-time comparison of two secrets, or of two hashes of the same kind, of any length. */
+export function secretsEqual(a: PlainText, b: PlainText): boolean;
+export function secretsEqual<Hash extends Derived<string>>(a: Hash, b: NoInfer<Hash>): boolean;
 export function secretsEqual(a: string, b: string): boolean {
   const x = createHash('sha256').update(a).digest();
   const y = createHash('sha256').update(b).digest();

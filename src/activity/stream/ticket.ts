@@ -2,6 +2,7 @@ import { UNKNOWN } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
 import { readCookie, sessionCookieName } from '../../access/session-cookie.ts';
 import type { Call } from '../../http/route.ts';
+import type { PlainText } from '../../kernel/branded.ts';
 import { isoTime, MINUTE_MS } from '../../kernel/clock.ts';
 import { seal, unseal } from '../../kernel/encryption.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
@@ -19,7 +20,7 @@ export type TicketHolder = { readonly credential: string } | { readonly external
 export async function createTicket(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'secrets'>,
   call: Pick<Call<unknown, unknown, unknown>, 'request' | 'principal' | 'reauthorize' | 'actor'>,
-): Promise<{ ticket: string; expiresAt: string }> {
+): Promise<{ ticket: PlainText; expiresAt: string }> {
   const { request, principal } = call;
   const bearer = /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim();
   const cookie = readCookie(

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts';
+import type { Encrypted } from '../../kernel/encryption.ts';
 import { dispatcherOf } from './dispatcher.ts';
 
 const receiving = webhookReceiver();
@@ -114,7 +115,7 @@ describe('receivers that are slow, dead or new', () => {
     const webhook = await make({ types: ['agent.created'] });
     await t.legate.platform.database.write
       .updateTable('webhooks')
-      .set({ secret: 'gone.AAAA.AAAA' })
+      .set({ secret: 'gone.AAAA.AAAA' as Encrypted })
       .where('id', '=', webhook.id)
       .execute();
     const r = await t.call('POST', `/webhooks/${webhook.id}/test`, { as: owner });

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type SealKey, seal, unseal } from '../../kernel/encryption.ts';
+import { type Encrypted, type SealKey, seal, unseal } from '../../kernel/encryption.ts';
 import type { GuardOptions, McpAuth } from './guard-options.ts';
 import { isObject, type Message, paramsOf } from './json-rpc.ts';
 
@@ -48,7 +48,8 @@ export class RequestStates<T extends object> {
   take(auth: McpAuth, message: Message, state: string): T | undefined {
     let read: T & { once: string; ends: number };
     try {
-      read = JSON.parse(unseal(this.#keys(), PURPOSE, this.#binding(auth, message), state.slice(this.#prefix.length)));
+      const sealed = state.slice(this.#prefix.length) as Encrypted;
+      read = JSON.parse(unseal(this.#keys(), PURPOSE, this.#binding(auth, message), sealed));
     } catch {
       return undefined;
     }

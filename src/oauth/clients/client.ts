@@ -1,6 +1,7 @@
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import type { Id } from '../../kernel/ids.ts';
+import type { SecretHash } from '../../kernel/secrets.ts';
 import { type Database, type Db, type OAuthClientRow, prepared } from '../../storage/index.ts';
 import { ClientErrors } from '../errors.ts';
 import { type ClientKeys, clientKeysOf, type KeyMembers } from './client-keys.ts';
@@ -32,7 +33,7 @@ export interface Client {
   /** Upper bound if an administrator registered the client, otherwise its default scopes; null: not stated. */
   readonly scope: readonly string[] | null;
   readonly authMethod: OAuthClientRow['auth_method'];
-  readonly secretHash: string | null;
+  readonly secretHash: SecretHash | null;
   /** null unless it authenticates with a key. */
   readonly keys: ClientKeys | null;
   readonly origin: OAuthClientRow['origin'];

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { UserPrincipal } from '../../access/principal.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
-import { keyedHash, keyedHashes, seal, unseal } from '../../kernel/encryption.ts';
-import { type SecretHash, secretHash, secretsEqual } from '../../kernel/secrets.ts';
+import { isAmong, keyedHash, keyedHashes, seal, unseal } from '../../kernel/encryption.ts';
+import { type SecretHash, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
@@ -52,7 +52,7 @@ export function readConsentToken(
   const [random = '', time = '', ...signature] = (token ?? '').split('.');
   const hashes = keyedHashes(secrets().cookie, FORM_PURPOSE, bindingOf(person, authRequest), `${random}.${time}`);
   const expiresAt = Number.parseInt(time, 36) + FORM_TTL_MS;
-  const genuine = hashes.some((hash) => secretsEqual(hash, signature.join('.')));
+  const genuine = isAmong(hashes, signature.join('.'));
   if (token === undefined || !genuine || clock.now() >= expiresAt) throw ClientErrors.CONSENT_TOKEN_INVALID();
   return { tokenHash: secretHash(token), expiresAt };
 }

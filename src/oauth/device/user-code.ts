@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
-import { keyedHash, keyedHashes } from '../../kernel/encryption.ts';
+import { type KeyedHash, keyedHash, keyedHashes } from '../../kernel/encryption.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
@@ -33,7 +33,7 @@ export function readUserCode(typed: string): string | undefined {
 }
 
 /** Returns the keyed hash to store. A plain hash of such a short code could be reversed. */
-export function userCodeHash({ secrets }: Pick<Platform, 'secrets'>, code: string): string {
+export function userCodeHash({ secrets }: Pick<Platform, 'secrets'>, code: string): KeyedHash {
   const [key] = secrets().cookie;
   return keyedHash(key as NonNullable<typeof key>, PURPOSE, '', code);
 }

@@ -16,7 +16,7 @@ export interface TokenResponse {
   readonly token_type: 'Bearer';
   readonly expires_in: number;
   readonly scope: string;
-  readonly refresh_token?: string;
+  readonly refresh_token?: RefreshToken;
   readonly issued_token_type?: string;
 }
 

@@ -11,7 +11,7 @@ import {
   type SecretKeyKind,
   type Secrets,
 } from '../../kernel/data-folder.ts';
-import { type SealKey, seal, unseal } from '../../kernel/encryption.ts';
+import { type Encrypted, type SealKey, seal, unseal } from '../../kernel/encryption.ts';
 import { bytesOfSecret } from '../../kernel/root-secret.ts';
 import type { Database, Db, InstallationKeyRow } from '../../storage/index.ts';
 
@@ -224,7 +224,7 @@ export class KeyStore {
     const roots = [secret, secretPrevious].flatMap((each) => (each === undefined ? [] : [rootKey(each)]));
     return rows.map(({ id, kind, created_at, sealed }) => {
       try {
-        const key = unseal(roots, PURPOSE, `${kind} ${id}`, sealed);
+        const key = unseal(roots, PURPOSE, `${kind} ${id}`, sealed as Encrypted);
         return { kind: kind as StoredKind, key: { id, key, createdAt: created_at } };
       } catch {
         throw refusal(

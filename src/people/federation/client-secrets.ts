@@ -1,4 +1,4 @@
-import { seal, unseal } from '../../kernel/encryption.ts';
+import { type Encrypted, seal, unseal } from '../../kernel/encryption.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { addressOf, type Issuer, MAX_ISSUERS } from './schema.ts';
@@ -8,7 +8,7 @@ const PURPOSE = 'issuer client secret';
 type Keys = Pick<Platform, 'secrets'>;
 
 /** Encrypts the client secret of an issuer. */
-export const sealClientSecret = ({ secrets }: Keys, id: string, secret: string | null | undefined): string | null =>
+export const sealClientSecret = ({ secrets }: Keys, id: string, secret: string | null | undefined): Encrypted | null =>
   secret === null || secret === undefined ? null : seal(secrets().pepper, PURPOSE, id, secret);
 
 /**
@@ -38,7 +38,7 @@ export async function resealClientSecrets(platform: Pick<Platform, 'database' | 
   const rows = await platform.database.read
     .selectFrom('issuers')
     .select(['id', 'client_secret'])
-    .where('client_secret', 'not like', `${pepper[0]?.id}.%`)
+    .where('client_secret', 'not like', `${pepper[0]?.id}.%` as Encrypted)
     .limit(MAX_ISSUERS)
     .execute();
   // A secret whose key was lost has to be set again.
@@ -48,7 +48,7 @@ export async function resealClientSecrets(platform: Pick<Platform, 'database' | 
     for (const { id, client_secret: sealed } of readable)
       await db
         .updateTable('issuers')
-        .set({ client_secret: sealClientSecret(platform, id, unseal(pepper, PURPOSE, id, sealed as string)) })
+        .set({ client_secret: sealClientSecret(platform, id, unseal(pepper, PURPOSE, id, sealed as Encrypted)) })
         .where('id', '=', id)
         .where('client_secret', '=', sealed)
         .execute();

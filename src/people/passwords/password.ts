@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import type { PlainText } from '../../kernel/branded.ts';
+import type { PasswordHash } from '../../kernel/secrets.ts';
 import { UserErrors } from '../users/errors.ts';
 import { BoundedPool } from './bounded-pool.ts';
 
@@ -11,7 +13,7 @@ const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
 /** A hash that matches no known password: a check against it costs as much as a real one. */
 export const DUMMY_HASH =
-  '$argon2id$v=19$m=19456,t=2,p=1$bGVnYXRlLWR1bW15LXNsdA$1WbUuYHf7mOaNm5Nw5wqA2a7Q8vXrT0kYd3eHj9sZLE';
+  '$argon2id$v=19$m=19456,t=2,p=1$bGVnYXRlLWR1bW15LXNsdA$1WbUuYHf7mOaNm5Nw5wqA2a7Q8vXrT0kYd3eHj9sZLE' as PasswordHash;
 
 /**
  * One core remains for the event loop, so that decisions do not wait for passwords. At 5 ms each, the longest wait is
@@ -51,15 +53,17 @@ export const NewPassword = z
   });
 
 /** Returns the PHC string of argon2id. 503 PASSWORD_CHECKS_BUSY if too many are waiting. */
-export async function hashPassword(password: string): Promise<string> {
-  return pool.run(async () => (await import('@node-rs/argon2')).hash(bytesOf(password), OPTIONS));
+export async function hashPassword(password: PlainText): Promise<PasswordHash> {
+  return pool.run(
+    async () => (await (await import('@node-rs/argon2')).hash(bytesOf(password), OPTIONS)) as PasswordHash,
+  );
 }
 
 /**
  * Returns whether the password matches the hash. null (unknown user, or no password) is false after the same work. 503
  * PASSWORD_CHECKS_BUSY if too many are waiting.
  */
-export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
+export async function verifyPassword(hash: PasswordHash | null, password: PlainText): Promise<boolean> {
   const fits = checkable(password);
   const matches = await pool.run(async () =>
     (await import('@node-rs/argon2')).verify(hash ?? DUMMY_HASH, fits ? bytesOf(password) : 'no password at all'),

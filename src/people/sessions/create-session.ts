@@ -1,3 +1,4 @@
+import type { PlainText } from '../../kernel/branded.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
@@ -33,7 +34,7 @@ export interface ProviderSession {
 
 export interface NewSession {
   /** The session token. Returned once and stored as a hash. */
-  readonly token: string;
+  readonly token: PlainText;
   readonly session: SessionRow;
 }
 

@@ -1,4 +1,5 @@
 import type { Answer } from '../../http/route.ts';
+import type { PlainText } from '../../kernel/branded.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -41,7 +42,7 @@ export interface FirstStep {
 }
 
 export interface SignedInResult {
-  readonly token: string;
+  readonly token: PlainText;
   readonly user: User;
   readonly rememberMe: boolean;
   /** The session can only set up a second factor and sign out. */

@@ -1,3 +1,4 @@
+import type { PlainText } from '../../kernel/branded.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
@@ -17,7 +18,7 @@ export async function createOneTimeToken(
   userId: Id<'user'>,
   lifetimeMs: number,
   data: Readonly<Record<string, unknown>> = {},
-): Promise<string> {
+): Promise<PlainText> {
   await db
     .deleteFrom('one_time_tokens')
     .where('expires_at', '<=', now - KEPT_AFTER_EXPIRY_MS)

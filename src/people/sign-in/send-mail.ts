@@ -1,6 +1,7 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
+import type { PasswordHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import { brandOf, type Language, pathOf } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -54,7 +55,7 @@ const MAX_SIGN_UPS = 100;
 /** The name and password that a sign-up chose. They apply to the account if its mail is opened first. */
 export interface SignedUpAs {
   readonly name: string | null;
-  readonly passwordHash: string;
+  readonly passwordHash: PasswordHash;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { PasswordHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -84,7 +85,7 @@ async function acceptInvite(
 interface Wanted {
   readonly email: string;
   readonly name: string | undefined;
-  readonly passwordHash: string;
+  readonly passwordHash: PasswordHash;
 }
 
 /** Both cases commit one change and differ only after the answer, in the mail. */

@@ -1,3 +1,4 @@
+import type { PlainText } from '../../kernel/branded.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
@@ -16,7 +17,7 @@ export async function trustDevice(
   { db, now }: Change,
   userId: Id<'user'>,
   userAgent: string | null,
-): Promise<string> {
+): Promise<PlainText> {
   const token = newSecret('deviceToken');
   await db.deleteFrom('trusted_devices').where('user_id', '=', userId).where('expires_at', '<=', now).execute();
   await db

@@ -1,6 +1,7 @@
 import type { Call } from '../../http/route.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
+import type { PasswordHash } from '../../kernel/secrets.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
@@ -23,7 +24,7 @@ export interface AddressProof {
    * The password and name chosen by the sender of this proof: at the sign-up whose mail was opened, or together with
    * the proof.
    */
-  readonly chosen?: { readonly passwordHash: string; readonly name?: string | null } | undefined;
+  readonly chosen?: { readonly passwordHash: PasswordHash; readonly name?: string | null } | undefined;
 }
 
 /** Returns undefined if the request has no valid session. API tokens and other credentials do not count. */

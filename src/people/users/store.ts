@@ -4,6 +4,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { searchWords, wordPattern } from '../../kernel/search-words.ts';
+import type { PasswordHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Owners } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
@@ -35,7 +36,7 @@ export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User 
 export interface NewUser {
   /** null: an account of a directory that sent no address. */
   readonly email: string | null;
-  readonly passwordHash: string | null;
+  readonly passwordHash: PasswordHash | null;
   readonly name?: string | null | undefined;
   readonly role: UserRow['role'];
   readonly tenantId?: Id<'tenant'> | null | undefined;

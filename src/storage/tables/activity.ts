@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { Encrypted } from '../../kernel/encryption.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { SecretHash } from '../../kernel/secrets.ts';
 
@@ -18,7 +19,7 @@ export interface ActivityTables {
 export interface StreamTicketsTable {
   token_hash: SecretHash;
   /** JSON of the credential that it replaces, encrypted with the `cookie` key of secrets.json. */
-  sealed: string;
+  sealed: Encrypted;
   expires_at: number;
 }
 
@@ -37,8 +38,8 @@ export interface WebhooksTable {
   /** null: the event as JSON, signed. Otherwise a message of this chat service. Never changes. */
   format: 'slack' | 'teams' | 'discord' | null;
   /** Encrypted with the `cookie` key of secrets.json. Signs every message. */
-  secret: string;
-  previous_secret: string | null;
+  secret: Encrypted;
+  previous_secret: Encrypted | null;
   previous_until: number | null;
   enabled: number;
   disabled_reason: string | null;

@@ -1,4 +1,5 @@
 import type { Generated, Selectable } from 'kysely';
+import type { Encrypted } from '../../kernel/encryption.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { SecretHash } from '../../kernel/secrets.ts';
 
@@ -155,7 +156,7 @@ export interface GatewayConnectionsTable {
   server: string;
   type: 'userSecret' | 'oauth';
   /** JSON, encrypted. */
-  sealed: string;
+  sealed: Encrypted;
   /** The key with which it is encrypted. */
   key_id: string;
   /** Changes with the credentials. Processes that run with the previous ones then end. */
@@ -169,13 +170,13 @@ export type GatewayConnectionRow = Selectable<GatewayConnectionsTable>;
 
 /** Unfinished sign-ins at authorization servers of MCP servers behind the gateway. */
 export interface GatewayOAuthStatesTable {
-  state_hash: string;
+  state_hash: SecretHash;
   user_id: Id<'user'>;
   server: string;
   /** SHA-256 of a secret in a cookie of the browser. */
-  browser_hash: string;
+  browser_hash: SecretHash;
   /** JSON, encrypted. */
-  sealed: string;
+  sealed: Encrypted;
   expires_at: number;
 }
 
@@ -184,14 +185,14 @@ export interface GatewayOAuthClientsTable {
   issuer: string;
   redirect_uri: string;
   /** JSON, encrypted. */
-  sealed: string;
+  sealed: Encrypted;
   created_at: number;
 }
 
 /** Tokens of ended connections that still have to be revoked at their authorization servers. */
 export interface GatewayRevocationsTable {
   /** The same as in the connection. */
-  sealed: string;
+  sealed: Encrypted;
   user_id: Id<'user'>;
   server: string;
   created_at: number;

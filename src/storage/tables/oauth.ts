@@ -1,4 +1,5 @@
 import type { Generated, Selectable } from 'kysely';
+import type { Encrypted, KeyedHash } from '../../kernel/encryption.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { SecretHash } from '../../kernel/secrets.ts';
 
@@ -22,7 +23,7 @@ export interface OAuthTables {
 /** A client of the authorization server (RFC 7591). */
 export interface OAuthClientsTable {
   id: Id<'client'>;
-  secret_hash: string | null;
+  secret_hash: SecretHash | null;
   /** `optional`: the registration did not state a method, so a secret was issued but need not be sent. */
   auth_method: 'none' | 'optional' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
   name: string | null;
@@ -67,9 +68,9 @@ export interface OAuthConsentsTable {
 export interface OAuthConsentAnswersTable {
   token_hash: SecretHash;
   /** Encrypted: the URL of the redirect. null after its code has expired. */
-  answer: string | null;
+  answer: Encrypted | null;
   /** null: the person denied. */
-  code_hash: string | null;
+  code_hash: SecretHash | null;
   answer_expires_at: number;
   /** When the form itself expires. */
   expires_at: number;
@@ -136,7 +137,7 @@ export interface OAuthRefreshTokensTable {
   expires_at: number;
   used_at: number | null;
   /** The token that this one replaced. */
-  previous_hash: string | null;
+  previous_hash: SecretHash | null;
 }
 
 /** Individually revoked access tokens, kept until they expire. */
@@ -149,7 +150,7 @@ export interface OAuthRevokedTokensTable {
 export interface OAuthDeviceRequestsTable {
   device_code_hash: SecretHash;
   /** Keyed hash, because the code is too short for a plain one. */
-  user_code_hash: string;
+  user_code_hash: KeyedHash;
   client_id: Id<'client'>;
   /** Requested scopes, space-separated; after the person's consent, the scopes that they ticked. */
   scope: string;

@@ -1,6 +1,7 @@
 import type { Generated, Selectable } from 'kysely';
+import type { Encrypted, KeyedHash } from '../../kernel/encryption.ts';
 import type { Id } from '../../kernel/ids.ts';
-import type { SecretHash } from '../../kernel/secrets.ts';
+import type { PasswordHash, SecretHash } from '../../kernel/secrets.ts';
 
 /** Tables of users, their sign-in and their credentials. */
 export interface PeopleTables {
@@ -35,7 +36,7 @@ export interface UsersTable {
   name: string | null;
   role: 'user' | 'admin' | 'auditor';
   /** argon2id, or null when there is no password. */
-  password_hash: string | null;
+  password_hash: PasswordHash | null;
   email_verified: number;
   two_factor_enabled: number;
   tenant_id: Id<'tenant'> | null;
@@ -145,7 +146,7 @@ export interface EmailCodesTable {
   /** Hash of the secret that the request for the code received. */
   request_hash: SecretHash;
   user_id: Id<'user'>;
-  code_hash: string;
+  code_hash: KeyedHash;
   /** Attempts left for holders of that secret; 0 after the code was used. */
   tries_left: number;
   /** Attempts left for everyone else. */
@@ -159,7 +160,7 @@ export interface EmailCodesTable {
 export interface TotpSecretsTable {
   user_id: Id<'user'>;
   /** Encrypted rather than hashed, because checking a code needs the secret. */
-  secret: string;
+  secret: Encrypted;
   /** null until the first correct code. */
   enabled_at: number | null;
   /** The newest time step of a used code; -1 if none. */
@@ -169,7 +170,7 @@ export interface TotpSecretsTable {
 
 export interface BackupCodesTable {
   user_id: Id<'user'>;
-  code_hash: string;
+  code_hash: KeyedHash;
 }
 
 /** Public keys with which people sign in. */
@@ -194,7 +195,7 @@ export type PasskeyRow = Selectable<PasskeysTable>;
 
 /** Challenges that wait for an authenticator's answer. */
 export interface PasskeyChallengesTable {
-  challenge_hash: string;
+  challenge_hash: SecretHash;
   purpose: 'register' | 'sign-in';
   /** Id of the session, or hash of the browser's cookie, that requested it. */
   bound_to: string;
@@ -255,7 +256,7 @@ export interface IssuersTable {
   /** This service as a client of the issuer, for signing people in. */
   client_id: string | null;
   /** Encrypted. */
-  client_secret: string | null;
+  client_secret: Encrypted | null;
   /** JSON array. */
   claim_map: string | null;
   /** JSON array. */

@@ -140,7 +140,7 @@ async function rotate(
   { db, now }: Change,
   token: StoredToken,
   presented: RefreshToken,
-): Promise<string> {
+): Promise<RefreshToken> {
   const { database } = platform;
   // Cannot happen while changes are serialized; a second successor would start a second family of tokens.
   if (!(await markTokenUsed(database, db, now, token.token_hash)))
@@ -160,7 +160,7 @@ async function findGraceSuccessor(
   { db, now }: Change,
   token: RefreshToken,
   usedAt: number | null,
-): Promise<string | undefined> {
+): Promise<RefreshToken | undefined> {
   const { reuseGraceSeconds } = platform.config.mcp;
   if (usedAt === null || now - usedAt >= reuseGraceSeconds * SECOND_MS) return undefined;
   const successor = successorOf(platform, token);

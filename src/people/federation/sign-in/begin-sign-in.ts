@@ -6,7 +6,7 @@ import {
   randomState,
 } from 'openid-client';
 import { MINUTE_MS } from '../../../kernel/clock.ts';
-import { seal, unseal } from '../../../kernel/encryption.ts';
+import { type Encrypted, seal, unseal } from '../../../kernel/encryption.ts';
 import type { Id } from '../../../kernel/ids.ts';
 import type { Platform } from '../../../platform.ts';
 import { browserCookie } from '../../sign-in/browser-cookie.ts';
@@ -81,7 +81,7 @@ export function readPending(
   const value = pendingCookie.read(platform, request);
   if (value === undefined) return undefined;
   try {
-    const pending = JSON.parse(unseal(platform.secrets().cookie, PURPOSE, issuer.id, value)) as Pending;
+    const pending = JSON.parse(unseal(platform.secrets().cookie, PURPOSE, issuer.id, value as Encrypted)) as Pending;
     return platform.clock.now() < pending.expiresAt ? pending : undefined;
   } catch {
     return undefined;

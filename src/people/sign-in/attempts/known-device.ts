@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DAY_MS } from '../../../kernel/clock.ts';
-import { keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
-import { secretsEqual } from '../../../kernel/secrets.ts';
+import { isAmong, keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
 import type { Platform } from '../../../platform.ts';
 import type { UserRow } from '../../../storage/index.ts';
 import { browserCookie } from '../browser-cookie.ts';
@@ -43,8 +42,6 @@ export function knownDeviceOf(
   const [id = '', signature = ''] = value.split('~');
   const signedAt = Number.parseInt(id.split('-')[0] ?? '', 36);
   if (!(clock.now() - signedAt < LIFETIME_MS)) return undefined;
-  const right = keyedHashes(secrets().pepper, PURPOSE, person.id, claim(id, person)).some((hash) =>
-    secretsEqual(hash, signature),
-  );
+  const right = isAmong(keyedHashes(secrets().pepper, PURPOSE, person.id, claim(id, person)), signature);
   return right ? `browser ${id}` : undefined;
 }

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { SYSTEM } from '../../../access/actor.ts';
+import type { PlainText } from '../../../kernel/branded.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../kernel/clock.ts';
-import { keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
+import { type KeyedHash, keyedHash, keyedHashes, type SealKey } from '../../../kernel/encryption.ts';
 import type { Id } from '../../../kernel/ids.ts';
 import { newSecret, type SecretHash, secretHash, secretsEqual } from '../../../kernel/secrets.ts';
 import type { Change } from '../../../ledger/index.ts';
@@ -49,7 +50,7 @@ export async function sendEmailCode(
   email: string,
   language: Language,
   browser: { readonly earlier: string | undefined; readonly knownDevice: string | undefined },
-): Promise<string> {
+): Promise<PlainText> {
   assertMail(platform);
   const row = await findActiveUserByEmail(platform.database.read, email);
   const requestToken = newSecret('oneTimeToken');
@@ -78,7 +79,7 @@ export async function sendEmailCode(
 
 interface NewCode {
   readonly requestHash: SecretHash;
-  readonly codeHash: string;
+  readonly codeHash: KeyedHash;
   readonly earlier: string | undefined;
   /** The known browser that requests it. */
   readonly device: string | undefined;
@@ -193,7 +194,7 @@ async function takeAttempts(
   { db, now }: Change,
   userId: Id<'user'>,
   requestToken: string | undefined,
-): Promise<string[]> {
+): Promise<KeyedHash[]> {
   const tries = requestToken === undefined ? 'open_tries_left' : 'tries_left';
   let query = db
     .updateTable('email_codes')

@@ -1,5 +1,6 @@
 import { SYSTEM } from '../../../../access/actor.ts';
 import { SECOND_MS } from '../../../../kernel/clock.ts';
+import type { Encrypted } from '../../../../kernel/encryption.ts';
 import type { Id } from '../../../../kernel/ids.ts';
 import type { Platform } from '../../../../platform.ts';
 import { type NotConnected, ServerUnavailable } from '../../peer.ts';
@@ -48,7 +49,7 @@ export async function accessTokenFor(
 const takeLease = (
   { ledger }: Pick<Platform, 'ledger'>,
   { userId, server, version }: PersonAndServer,
-  sealed: string,
+  sealed: Encrypted,
 ): Promise<boolean> =>
   ledger.change(SYSTEM, async ({ db, now }) => {
     const { numUpdatedRows } = await db
