@@ -15,5 +15,5 @@ export function actAsPerson(
 }
 
 /** The actor of a change by a request without a credential. Its user may become known in the change. */
-export const requester = ({ config }: Platform, ip: string | null): Actor =>
+export const requester = ({ config }: Pick<Platform, 'config'>, ip: string | null): Actor =>
   actorOf(ANONYMOUS, config.multiSession.trackIp ? ip : null);
