@@ -64,6 +64,7 @@ beforeAll(async () => {
   const redisUrl = `redis://127.0.0.1:${await freePort()}`;
   t = await createTestService({
     lasting: true,
+    withoutIntervals: true,
     databaseClock,
     config: { metrics, ledger: { seal: 'on' }, rateLimit: { store: 'redis', redisUrl } },
   });
@@ -101,7 +102,12 @@ describe('deploy/prometheus/alerts.yaml', () => {
   });
 
   it('instances have different addresses', async () => {
-    const other = await createTestService({ sameDatabaseAs: t, config: { baseUrl: 'https://other.example.com' } });
+    // Two instances in one process share a thread: on SQLite, while one waits for the other's lock, neither continues.
+    // So nothing of either is left to do in the background.
+    const config = { baseUrl: 'https://other.example.com' };
+    const other = await createTestService({ sameDatabaseAs: t, config, withoutIntervals: true });
+    await other.legate.platform.background.idle();
+    await t.legate.platform.stateOf(sealer).signNow();
     await renewInstance(other.legate.platform);
     expect(await firingNow()).toEqual(['LegateBaseUrlsDiffer', ALWAYS]);
     await other.legate.close();

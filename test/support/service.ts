@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Role } from '../../src/access/principal.ts';
 import type { ConfigInput } from '../../src/config.ts';
 import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
@@ -90,6 +90,11 @@ export interface TestOptions extends LegateOptions {
   secrets?: unknown;
   /** Shares the database of another test service, as a second instance. */
   sameDatabaseAs?: TestService;
+  /**
+   * No interval of the service ever passes: it does upkeep, and reads commits of other instances, only when the test
+   * asks it to. On a busy machine the first intervals pass within a test.
+   */
+  withoutIntervals?: boolean;
 }
 
 /**
@@ -111,11 +116,12 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
     sameDatabaseAs || databaseUrl
       ? { ...(await newPlace(closers, sameDatabaseAs?.database)), ...(databaseUrl && { url: databaseUrl }) }
       : await newMigratedPlace(closers);
-  const { config, secrets, sameDatabaseAs: _, databaseUrl: __, lasting: ___, ...rest } = options;
+  const { config, secrets, sameDatabaseAs: _, databaseUrl: __, lasting: ___, withoutIntervals, ...rest } = options;
   if (secrets !== undefined) writeFileSync(join(place.dir, 'secrets.json'), JSON.stringify(secrets), { mode: 0o600 });
   // By default the path contains the service name, which differs in each run on PostgreSQL. Tests use the usual path.
   const http = { basePath: '/api/legate', ...config?.http };
-  const bare = await createLegate(
+  if (withoutIntervals) vi.useFakeTimers({ toFake: ['setInterval'] });
+  const creating = createLegate(
     {
       rateLimit: unlimited,
       ...(rest.production ? { baseUrl: 'http://localhost:3000', allowHttp: true, secret: TEST_SECRET } : {}),
@@ -129,6 +135,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
     },
     { env: {}, log: silent, ...rest, clock },
   );
+  const bare = await creating.finally(() => withoutIntervals && vi.useRealTimers());
   const legate = { ...bare, fetch: observed(bare, (problem) => undeclared.push(problem)) };
   const service = new TestService(legate, clock, place);
   closers.push(() => legate.close());

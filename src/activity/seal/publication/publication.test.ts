@@ -43,7 +43,7 @@ async function receiver(answer: (got: Got) => { status: number; body?: Buffer })
 }
 
 async function createScene(ledger: Record<string, unknown>) {
-  const t = await createTestService({ config: { ledger: { seal: 'on', ...ledger } } });
+  const t = await createTestService({ config: { ledger: { seal: 'on', ...ledger } }, withoutIntervals: true });
   const agent = await t.agent(await t.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] });
   const decide = async (): Promise<void> => {
     await t.authorize(agent, { action: 'read', resource: 'db:x' });
@@ -151,7 +151,9 @@ describe('ledger.tsaUrl', () => {
     await Promise.all([run(), run()]);
     expect(got).toHaveLength(1);
     expect(got[0]?.headers['content-type']).toBe('application/timestamp-query');
-    const { after } = (await t.call('GET', '/ledger/checkpoints?around=1')).body;
+    // The sealer may have kept one of fewer rows before.
+    const { size } = await opened(t, (await t.call('GET', '/ledger/checkpoint')).text);
+    const { after } = (await t.call('GET', `/ledger/checkpoints?around=${size}`)).body;
     expect(() => verify(after.checkpoint, after.stamp)).not.toThrow();
     expect(() => verify(after.checkpoint.replace(/\n\d+\n/, '\n9\n'), after.stamp)).toThrow();
     t.clock.advance(3_599_000);
