@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { createTestService, FakeClock } from '../../test/support/service.ts';
 import { SYSTEM } from '../access/actor.ts';
@@ -94,6 +95,32 @@ describe('GET /health/ready, while nothing can be recorded', () => {
     await change;
     expect([r.status, r.body]).toEqual([503, { status: 'unavailable', checks: { ...OK, ledger: 'blocked' } }]);
     await vi.waitFor(async () => expect((await t.call('GET', '/health/ready')).status).toBe(200));
+  });
+
+  it('503 while rows cannot be inserted, as on a full disk, and 200 after it', async () => {
+    const t = await createTestService();
+    const agent = await t.agent(await t.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] });
+    const { database } = t.legate.platform;
+    const rows = sql.table('stream_events');
+    const onPostgres = database.dialect === 'postgres';
+    const ready = async () => {
+      const { status, body } = await t.call('GET', '/health/ready');
+      return [status, body.checks.ledger];
+    };
+    const decide = async () => (await t.authorize(agent, { action: 'read', resource: 'db:x' })).status;
+    expect([await decide(), await ready()]).toEqual([200, [200, 'ok']]);
+    if (onPostgres)
+      await sql`create function no_space() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`.execute(database.write);
+    const body = onPostgres
+      ? sql`for each row execute function no_space()`
+      : sql`begin select raise(abort, 'database or disk is full'); end`;
+    await sql`create trigger full_disk before insert on ${rows} ${body}`.execute(database.write);
+    expect([await decide(), await ready()]).toEqual([503, [503, 'blocked']]);
+    await sql`drop trigger full_disk ${onPostgres ? sql`on ${rows}` : sql``}`.execute(database.write);
+    expect([await ready(), await decide(), await ready()]).toEqual([[200, 'ok'], 200, [200, 'ok']]);
+    const left = await database.read.selectFrom('stream_events').select('seq').where('seq', '<', 1).execute();
+    expect(left).toEqual([]);
   });
 
   it('503 while the clock is more than 30 s off that of the database', async () => {
