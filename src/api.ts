@@ -16,8 +16,6 @@ import { type DelegationsApi, delegationsApi } from './authorization/delegations
 import { type DecisionsApi, decisionsApi } from './authorization/permissions/index.ts';
 import type { Fetch } from './http/app.ts';
 import { preview } from './http/preview/preview.ts';
-import type { Preview } from './http/preview/schema.ts';
-import { ReasonText } from './http/reason.ts';
 import { idOf } from './kernel/id-schema.ts';
 import { parseWith, text } from './kernel/json.ts';
 import { type McpApi, mcpApi, type TokenValidation } from './mcp/servers/index.ts';
@@ -27,6 +25,8 @@ import { type ApiTokensApi, apiTokensApi } from './people/api-tokens/index.ts';
 import { type BreachCheck, breachCheckOf } from './people/passwords/breach/index.ts';
 import { type SessionsApi, sessionsApi } from './people/sessions/index.ts';
 import { type UsersApi, usersApi } from './people/users/index.ts';
+import type { Preview } from './platform/preview-schema.ts';
+import { ReasonText } from './platform/reason.ts';
 import type { Platform } from './platform.ts';
 
 /** The endpoints as functions (contract 15). The actor of their events is `application`. */

@@ -21,7 +21,6 @@ export type { ConfigInput } from './config.ts';
 export type { AuthenticateHook, ExternalUser } from './http/authenticate.ts';
 export { honoLegate, type Mountable } from './http/mount.ts';
 export { expressLegate, fastifyLegate, type NodeMountable } from './http/mount-node.ts';
-export type { Preview } from './http/preview/schema.ts';
 export {
   createRateLimiter,
   type RateLimiter,
@@ -51,4 +50,5 @@ export {
 } from './people/passwords/breach/index.ts';
 export type { Session, SessionsApi } from './people/sessions/index.ts';
 export type { User, UsersApi } from './people/users/index.ts';
+export type { Preview } from './platform/preview-schema.ts';
 export { createLegate, type Legate, type LegateInput, type LegateOptions } from './service.ts';

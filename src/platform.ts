@@ -5,12 +5,6 @@ import type { KnownAgents } from './access/known-agents.ts';
 import type { ValidatePassword } from './access/password-rule.ts';
 import type { OwnResource, Principal } from './access/principal.ts';
 import type { Config, Setting } from './config.ts';
-import type { Losses } from './http/preview/losses.ts';
-import type { EndpointLimits } from './http/rate-limit/index.ts';
-import { withReason } from './http/reason.ts';
-import type { RefusalEvents } from './http/refusal-events.ts';
-import type { RequestMetrics } from './http/request-metrics.ts';
-import type { Call, Route, RouteDeclaration } from './http/route.ts';
 import type { BackgroundTasks } from './kernel/background-tasks.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Secrets } from './kernel/data-folder.ts';
@@ -18,6 +12,7 @@ import type { ErrorFactory } from './kernel/errors.ts';
 import type { Histogram } from './kernel/histogram.ts';
 import type { Id } from './kernel/ids.ts';
 import type { LabelCounter } from './kernel/label-counter.ts';
+import type { Mailer } from './kernel/mailer.ts';
 import type { RefusalReason } from './kernel/refusals.ts';
 import type { SecretHash, SecretKind } from './kernel/secrets.ts';
 import type {
@@ -31,7 +26,12 @@ import type {
   NewEvent,
   Reaction,
 } from './ledger/index.ts';
-import type { Mailer } from './operations/mail/index.ts';
+import type { EndpointLimits } from './platform/endpoint-limits.ts';
+import type { Losses } from './platform/losses.ts';
+import { withReason } from './platform/reason.ts';
+import type { RefusalEvents } from './platform/refusal-events.ts';
+import type { RequestMetrics } from './platform/request-metrics.ts';
+import type { Call, Route, RouteDeclaration } from './platform/route.ts';
 import type { Database, Db, UserRow } from './storage/index.ts';
 
 export interface Log {

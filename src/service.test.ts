@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createTestService, newTestDatabase } from '../test/support/service.ts';
-import { EndpointLimits } from './http/rate-limit/index.ts';
+import { CountedEndpointLimits } from './http/rate-limit/index.ts';
 import { EventIndex, Ledger } from './ledger/index.ts';
 import { createLegate } from './service.ts';
 
@@ -9,7 +9,7 @@ afterEach(() => vi.restoreAllMocks());
 const closing = () => [
   vi.spyOn(EventIndex.prototype, 'stop'),
   vi.spyOn(Ledger.prototype, 'close'),
-  vi.spyOn(EndpointLimits.prototype, 'close'),
+  vi.spyOn(CountedEndpointLimits.prototype, 'close'),
 ];
 
 describe('createLegate', () => {

@@ -18,9 +18,7 @@ import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
 import { pathMatcher } from './http/mount.ts';
 import { describeApi, describedRoutes } from './http/openapi.ts';
 import { Pipeline } from './http/pipeline.ts';
-import { EndpointLimits, steadyClock } from './http/rate-limit/index.ts';
-import { RefusalEvents } from './http/refusal-events.ts';
-import { RequestMetrics } from './http/request-metrics.ts';
+import { CountedEndpointLimits, steadyClock } from './http/rate-limit/index.ts';
 import { nodeSource } from './http/sources/node.ts';
 import { BackgroundTasks } from './kernel/background-tasks.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
@@ -38,6 +36,8 @@ import { KeyStore } from './operations/keys/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
 import { limitOutages } from './operations/outage-log.ts';
 import { ensureFirstAdmin, type FirstAdmin, owners } from './people/users/index.ts';
+import { RefusalEvents } from './platform/refusal-events.ts';
+import { RequestMetrics } from './platform/request-metrics.ts';
 import type { Gate, Instance, Log, Platform } from './platform.ts';
 import { migrate, openDatabase } from './storage/index.ts';
 import { startUpkeep } from './upkeep.ts';
@@ -169,7 +169,7 @@ async function open(
   await migrate(database);
   const keys = await KeyStore.open({ ...values, database, now: () => clock.now() });
 
-  const limits = new EndpointLimits({
+  const limits = new CountedEndpointLimits({
     endpoints: values.rateLimit.endpoints,
     redisUrl: values.rateLimit.store === 'redis' ? (values.rateLimit.redisUrl ?? values.redisUrl) : undefined,
     prefix: `${values.service.name}:limit:`,

@@ -4,8 +4,8 @@ import { mountRoutes } from '../../src/http/app.ts';
 import { describedRoutes, schemasOf } from '../../src/http/openapi.ts';
 import { isPaged } from '../../src/http/openapi-answers.ts';
 import { Components, type Json } from '../../src/http/openapi-components.ts';
-import { Preview } from '../../src/http/preview/schema.ts';
 import { modules } from '../../src/modules.ts';
+import { Preview } from '../../src/platform/preview-schema.ts';
 import { answerOf, kindOf, type Operation, operationsOf } from './client-names.ts';
 
 const HEAD = '// Generated from the declarations of the routes by `npm run docs`.\n';

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import { CommonErrors } from '../kernel/errors.ts';
+import type { Route } from '../platform/route.ts';
 import type { Module, Platform } from '../platform.ts';
 import { preflight, type Reader, readableBy } from './cross-origin.ts';
 import type { Endpoint, Pipeline } from './pipeline.ts';
-import type { Route } from './route.ts';
 import { WebSource } from './sources/web.ts';
 
 /** Facts about a request that the server knows and a Request does not contain. */

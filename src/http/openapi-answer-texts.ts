@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { Preview } from '../platform/preview-schema.ts';
+import type { Route } from '../platform/route.ts';
 import type { Platform } from '../platform.ts';
-import { Preview } from './preview/schema.ts';
-import type { Route } from './route.ts';
 
 type Answer = Route<Platform>['responses'][number];
 

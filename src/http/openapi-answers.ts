@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { CommonErrors, type ErrorFactory } from '../kernel/errors.ts';
+import { Preview } from '../platform/preview-schema.ts';
+import type { Route } from '../platform/route.ts';
 import type { Platform } from '../platform.ts';
 import { IdempotencyErrors } from './idempotency/errors.ts';
 import { takesIdempotencyKey } from './idempotency/request-key.ts';
 import { textOfAnswer } from './openapi-answer-texts.ts';
 import type { Components, Json } from './openapi-components.ts';
-import { Preview } from './preview/schema.ts';
-import type { Route } from './route.ts';
 
 /** Body of every error (contract 3). */
 export const ErrorBody = z

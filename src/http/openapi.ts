@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { Access } from '../access/principal.ts';
 import { sessionCookieName } from '../access/session-cookie.ts';
 import { packageVersion } from '../kernel/version.ts';
+import type { Route } from '../platform/route.ts';
 import type { Platform } from '../platform.ts';
 import type { MountedRoute } from './app.ts';
 import { MAX_KEY_CHARS, takesIdempotencyKey } from './idempotency/request-key.ts';
 import { answers, ErrorBody, errors, responsesOf } from './openapi-answers.ts';
 import { Components, type Io, type Json } from './openapi-components.ts';
-import type { Route } from './route.ts';
 
 /** Example bodies by declared `METHOD /path`. */
 export type Examples = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
 import { CommonErrors, type LegateError } from '../kernel/errors.ts';
 import { enrolmentLocation, errorPage, seeOther, signInLocation } from '../pages/index.ts';
+import type { Route } from '../platform/route.ts';
 import type { Platform } from '../platform.ts';
 import { isForm, isJson } from './media-type.ts';
 import { type Rendered, renderKnownError, toKnownError } from './render-error.ts';
-import type { Route } from './route.ts';
 import type { Source } from './sources/source.ts';
 
 /** Renders an error in the format of the route: JSON, that of a standard, or a page. */

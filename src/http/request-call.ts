@@ -2,12 +2,12 @@ import { type Actor, actorOf } from '../access/actor.ts';
 import { type Access, ANONYMOUS, asUser, type Effect, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
 import { assertMatches, type IfMatch, parseIfMatch } from '../kernel/entity-tag.ts';
+import { splitReason } from '../platform/reason.ts';
+import type { Call, Route } from '../platform/route.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { assertAllowedOrigin } from './origin.ts';
-import { splitReason } from './reason.ts';
-import type { Call, Route } from './route.ts';
 import type { Source } from './sources/source.ts';
 
 const MAX_USER_AGENT_CHARS = 512;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { CommonErrors, validationFailed } from '../kernel/errors.ts';
 import { isRepeated, parseJson, parseQuery, parseWith } from '../kernel/json.ts';
+import type { Route } from '../platform/route.ts';
 import type { Platform } from '../platform.ts';
 import { hasMediaType, isForm, isJson } from './media-type.ts';
-import type { Route } from './route.ts';
 import type { Source } from './sources/source.ts';
 
 export function readQuery(route: Route<Platform>, source: Source<unknown>): unknown {

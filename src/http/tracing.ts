@@ -9,7 +9,7 @@ import type {
   TracerProvider,
 } from '@opentelemetry/api';
 import { packageVersion } from '../kernel/version.ts';
-import type { EndpointMetrics } from './request-metrics.ts';
+import type { EndpointMetrics } from '../platform/request-metrics.ts';
 import type { Source } from './sources/source.ts';
 
 type Api = typeof import('@opentelemetry/api');

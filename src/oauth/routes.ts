@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Changer } from '../access/caller.ts';
 import type { Principal } from '../access/principal.ts';
 import { AgentErrors } from '../authorization/agents/index.ts';
-import type { Call } from '../http/route.ts';
 import { CommonErrors } from '../kernel/errors.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
+import type { Call } from '../platform/route.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { authorizePage, CONSENT_PATH, decideOnPage } from './authorize/authorize.ts';
 import {

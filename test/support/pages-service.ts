@@ -1,9 +1,9 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { type Listening, listen } from '../../src/http/node.ts';
-import { LIMITED_ENDPOINTS } from '../../src/http/rate-limit/rate-limit.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { Mail } from '../../src/operations/mail/index.ts';
+import { LIMITED_ENDPOINTS } from '../../src/platform/limited-endpoints.ts';
 import { createLegate, type Legate, type LegateInput } from '../../src/service.ts';
 import { complaintsOf, openContext, PHONE } from './chromium.ts';
 import { freePort } from './process.ts';

@@ -1,7 +1,7 @@
-import type { Call } from '../../http/route.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { isId, timeOfId } from '../../kernel/ids.ts';
 import type { Condition } from '../../ledger/index.ts';
+import type { Call } from '../../platform/route.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { conditionsOf } from '../audit/index.ts';
 import { errorEvent, type SelectedStream, StreamConnection } from './connection.ts';

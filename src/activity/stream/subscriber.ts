@@ -1,10 +1,10 @@
 import { type Role, slotHolderOf, type Visibility } from '../../access/principal.ts';
-import type { Call } from '../../http/route.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
 import type { SlotHolder } from '../../kernel/slots.ts';
 import { findUser } from '../../people/users/index.ts';
+import type { Call } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import type { StreamQuery } from './schema.ts';
 import { takeTicket } from './ticket.ts';

@@ -1,11 +1,11 @@
 import { UNKNOWN } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
 import { readCookie, sessionCookieName } from '../../access/session-cookie.ts';
-import type { Call } from '../../http/route.ts';
 import type { PlainText } from '../../kernel/branded.ts';
 import { isoTime, MINUTE_MS } from '../../kernel/clock.ts';
 import { seal, unseal } from '../../kernel/encryption.ts';
 import { newSecret, secretHash, secretKind } from '../../kernel/secrets.ts';
+import type { Call } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 
 const PURPOSE = 'stream ticket';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Effect } from '../../access/principal.ts';
-import type { Call } from '../../http/route.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
+import type { Call } from '../../platform/route.ts';
 import { defineRoute, type Platform } from '../../platform.ts';
 import { askerOf, mayCheck } from '../permissions/index.ts';
 import { evaluate, evaluateAll } from './evaluate.ts';

@@ -1,8 +1,8 @@
-import type { AgentLoss, Losses } from '../../http/preview/losses.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { yieldOnce } from '../../kernel/yield-once.ts';
 import { type Change, Deadline } from '../../ledger/index.ts';
+import type { AgentLoss, Losses } from '../../platform/losses.ts';
 import type { AgentRow, ApprovalRow, Database, Db, DelegationRow } from '../../storage/index.ts';
 import {
   effectivePermission,

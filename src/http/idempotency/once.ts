@@ -1,9 +1,9 @@
 import type { LegateError } from '../../kernel/errors.ts';
 import { AlreadyAnswered } from '../../ledger/index.ts';
+import type { Route } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import type { IdempotencyKeyRow } from '../../storage/index.ts';
 import type { Rendered } from '../render-error.ts';
-import type { Route } from '../route.ts';
 import { IdempotencyErrors } from './errors.ts';
 import { KeyedLedger, type Settled } from './keyed-ledger.ts';
 import { findAnswer } from './store.ts';

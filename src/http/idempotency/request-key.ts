@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { Principal } from '../../access/principal.ts';
 import { validationFailed } from '../../kernel/errors.ts';
+import type { Route } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import { isForm } from '../media-type.ts';
-import type { Route } from '../route.ts';
 import type { Source } from '../sources/source.ts';
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';

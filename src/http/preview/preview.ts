@@ -3,11 +3,11 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { CommonErrors, validationFailed } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { ActedEvent } from '../../ledger/index.ts';
+import type { Preview } from '../../platform/preview-schema.ts';
+import type { Route } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
-import type { Route } from '../route.ts';
 import type { Source } from '../sources/source.ts';
 import { Previewed, PreviewLedger } from './preview-ledger.ts';
-import type { Preview } from './schema.ts';
 
 const MENTIONED = /(?:^|&)preview(?:=|&|$)/;
 

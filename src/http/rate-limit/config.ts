@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Option, option, type Section } from '../../kernel/config.ts';
+import { LIMITED_ENDPOINTS, type LimitedEndpoint } from '../../platform/limited-endpoints.ts';
 import { MAX_LIMIT, MAX_WINDOW_SECONDS } from './outcome.ts';
-import { LIMITED_ENDPOINTS, type LimitedEndpoint } from './rate-limit.ts';
 
 export const redisUrlOption = (defaultText: string, description: string): Option<string | undefined> =>
   option.optionalString({

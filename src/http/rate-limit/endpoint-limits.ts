@@ -1,9 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { LegateError } from '../../kernel/errors.ts';
+import type { EndpointLimits, LimitResult } from '../../platform/endpoint-limits.ts';
+import type { LimitedEndpoint } from '../../platform/limited-endpoints.ts';
 import { addressGroup } from '../client-address.ts';
 import { MemoryStore } from './memory-store.ts';
 import { type Outcome, type Verdict, verdictOf } from './outcome.ts';
-import type { LimitedEndpoint } from './rate-limit.ts';
 import { limitHeaders, rateLimitExceeded } from './refusal.ts';
 import { SharedStore } from './shared-store.ts';
 
@@ -17,14 +17,8 @@ export interface EndpointLimitsOptions {
   readonly onStoreChange: (up: boolean, error?: unknown) => void;
 }
 
-/** Headers for an allowed request, or the refusal to throw. */
-export type LimitResult =
-  | { readonly headers: Record<string, string>; readonly refusal?: undefined }
-  | { readonly refusal: LegateError };
-
-/** The limits of the endpoints, one counter for each client address and name (specification 8.1). */
-export class EndpointLimits {
-  /** Requests refused so far, by name. */
+/** Counts in this process, or in Redis for all instances. */
+export class CountedEndpointLimits implements EndpointLimits {
   readonly refusals = new Map<LimitedEndpoint, number>();
   readonly #o: EndpointLimitsOptions;
   readonly #memory = new MemoryStore();
@@ -37,12 +31,10 @@ export class EndpointLimits {
       redisUrl === undefined ? undefined : new SharedStore({ url: redisUrl, prefix, clock, onChange: onStoreChange });
   }
 
-  /** Counts a request from `address`, which may be unknown. */
   pass(name: LimitedEndpoint, address: string | null): Promise<LimitResult> {
     return this.passAs(name, addressGroup(address));
   }
 
-  /** Counts a request of a caller who is identified by something other than an address. */
   async passAs(name: LimitedEndpoint, caller: string): Promise<LimitResult> {
     const { limit, window } = this.#o.endpoints[name];
     const taken = this.#take(`${name}:${caller}`, limit, window * 1000);
@@ -58,7 +50,6 @@ export class EndpointLimits {
       : this.#memory.take(key, limit, windowMs, this.#o.clock.now());
   }
 
-  /** undefined: Redis is not used. */
   get store(): { readonly up: boolean; readonly fallbacks: number } | undefined {
     return this.#shared;
   }
@@ -68,7 +59,6 @@ export class EndpointLimits {
     await this.#shared?.open();
   }
 
-  /** Whether Redis answers. undefined: it is not used. */
   async ping(): Promise<boolean | undefined> {
     return this.#shared?.ping();
   }

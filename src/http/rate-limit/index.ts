@@ -6,7 +6,7 @@
  * `window.ts` is the algorithm, `memory-store.ts` and `shared-store.ts` are the stores, `endpoint-limits.ts` applies
  * the limits of routes. `createRateLimiter` and `withRateLimit` are for handlers of an application.
  */
-export { EndpointLimits } from './endpoint-limits.ts';
+export { CountedEndpointLimits } from './endpoint-limits.ts';
 export { createRateLimiter, type RateLimiter, type RateLimiterOptions, type RequestOrigin } from './limiter.ts';
 export type { Verdict } from './outcome.ts';
 export { steadyClock } from './steady-clock.ts';

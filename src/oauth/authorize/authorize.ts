@@ -1,11 +1,11 @@
 import type { UserPrincipal } from '../../access/principal.ts';
 import { logRefusal } from '../../http/render-error.ts';
-import type { Call } from '../../http/route.ts';
 import { CommonErrors, LegateError } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import { type Problem, textsFor } from '../../pages/index.ts';
 import { isEnterpriseManaged } from '../../people/federation/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
+import type { Call } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import { isLoopback, withParameters } from '../clients/redirect-uri.ts';
 import { approve, deny, hasConsented, MANAGED } from '../consent/consent.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openMailbox } from '../../../test/support/mailbox.ts';
-import { createMailer, type Mail, type MailLog } from './mailer.ts';
+import type { Mail } from '../../kernel/mailer.ts';
+import { createMailer, type MailLog } from './mailer.ts';
 
 const mail: Mail = {
   to: 'ada@example.com',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { LimitedEndpoint } from '../../http/rate-limit/rate-limit.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
+import type { LimitedEndpoint } from '../../platform/limited-endpoints.ts';
 import { defineRoute } from '../../platform.ts';
 import { endCookie, SessionErrors } from '../sessions/index.ts';
 import { passwordErrors, signOut, UserErrors } from '../users/index.ts';

@@ -1,7 +1,7 @@
-import type { Answer } from '../../http/route.ts';
 import type { PlainText } from '../../kernel/branded.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
+import type { Answer } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 import {

@@ -1,8 +1,8 @@
-import type { Call } from '../../http/route.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { PasswordHash } from '../../kernel/secrets.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
+import type { Call } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { endApiTokens } from '../api-tokens/end-api-tokens.ts';

@@ -3,7 +3,7 @@ import type { Actor } from '../access/actor.ts';
 import type { Access, Effect, Principal, UserPrincipal, Visibility } from '../access/principal.ts';
 import type { ErrorFactory, LegateError } from '../kernel/errors.ts';
 import type { Db } from '../storage/index.ts';
-import type { LimitedEndpoint } from './rate-limit/rate-limit.ts';
+import type { LimitedEndpoint } from './limited-endpoints.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

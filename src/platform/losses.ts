@@ -1,5 +1,5 @@
-import type { AgentRow } from '../../storage/index.ts';
-import type { Preview } from './schema.ts';
+import type { AgentRow } from '../storage/index.ts';
+import type { Preview } from './preview-schema.ts';
 
 /** An agent that can do less. */
 export interface AgentLoss {
