@@ -137,10 +137,16 @@ export interface Load {
 }
 
 /** Pause between two rounds of a client, so that the load leaves processor time for the tested instances. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 40;
+/** A sign-in takes as much processor time as many decisions. */
+const SIGN_IN_PAUSE_MS = 200;
 
 /** Clients that repeat `round`, which returns an answer and whether it is correct. */
-function steadily(count: number, round: (keep: (answer: Answer, isRight: boolean) => void) => Promise<void>): Load {
+function steadily(
+  count: number,
+  round: (keep: (answer: Answer, isRight: boolean) => void) => Promise<void>,
+  pauseMs = PAUSE_MS,
+): Load {
   let isOver = false;
   const answers: Answer[] = [];
   const wrong: Answer[] = [];
@@ -151,7 +157,7 @@ function steadily(count: number, round: (keep: (answer: Answer, isRight: boolean
   const clients = Array.from({ length: count }, async () => {
     while (!isOver) {
       await round(keep);
-      await sleep(PAUSE_MS);
+      await sleep(pauseMs);
     }
   });
   return {
@@ -176,11 +182,15 @@ export const askSteadily = (url: string, agent: Agent, token: string, count: num
 
 /** Signs the administrator in repeatedly until it is stopped. The correct answer is a session. */
 export const signInSteadily = (url: string, agent: Agent, { env }: Pair): Load =>
-  steadily(1, async (keep) => {
-    const body = { email: env['LEGATE_ADMIN_EMAIL'], password: env['LEGATE_ADMIN_PASSWORD'] };
-    const answer = await send(url, agent, { path: '/sign-in', body });
-    keep(answer, answer.status === 200 && answer.text.includes('"token"'));
-  });
+  steadily(
+    1,
+    async (keep) => {
+      const body = { email: env['LEGATE_ADMIN_EMAIL'], password: env['LEGATE_ADMIN_PASSWORD'] };
+      const answer = await send(url, agent, { path: '/sign-in', body });
+      keep(answer, answer.status === 200 && answer.text.includes('"token"'));
+    },
+    SIGN_IN_PAUSE_MS,
+  );
 
 /**
  * Creates and revokes agents, one after the other, until it is stopped. Correct is an agent whose calls are all allowed
