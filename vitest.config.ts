@@ -18,9 +18,9 @@ const frameworks: Plugin = {
 };
 
 /**
- * Suites that run on SQLite only, because one database is enough for what they assert: refusals before a request reaches
- * the database, sockets, addresses, pages, limits in memory and in Redis, signatures, the pure part of a decision, the
- * guard and the gateway in front of MCP servers, the clients.
+ * Suites that run on SQLite only, because one database is enough for what they assert: refusals before a request
+ * reaches the database, sockets, addresses, pages, limits in memory and in Redis, signatures, the pure part of a
+ * decision, the guard and the gateway in front of MCP servers, the clients.
  *
  * A suite belongs here if the others send its statements to PostgreSQL too, and if nothing that it asserts depends on
  * SQL for one dialect, the order of rows or texts, locks, concurrent requests, or several instances.
@@ -89,8 +89,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // The projects read the same modules: the first to transform one leaves it in node_modules for the others.
     experimental: { fsModuleCache: true },
-    // Files wait for databases, browsers and processes, so there are three more than cores. More than five would be more
-    // connections than PostgreSQL is started with.
+    // Files wait for databases, browsers and processes, so there are three more than cores. More than five would be
+    // more connections than PostgreSQL is started with.
     maxWorkers: Math.min(5, Math.max(2, availableParallelism() + 3)),
     projects: [
       {

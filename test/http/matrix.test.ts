@@ -129,8 +129,8 @@ function caller(name: keyof typeof CALLERS, s: Scene, scope: string | undefined)
 }
 
 /**
- * Every kind of caller on SQLite. The same code decides who may do what on PostgreSQL, so there it is one caller for each
- * status of the row, and an admin, for whom the statements that read have no filter by owner.
+ * Every kind of caller on SQLite. The same code decides who may do what on PostgreSQL, so there it is one caller for
+ * each status of the row, and an admin, for whom the statements that read have no filter by owner.
  */
 function callersOf(method: string, { want }: Row): (keyof typeof CALLERS)[] {
   const all = Object.keys(CALLERS) as (keyof typeof CALLERS)[];
