@@ -59,7 +59,10 @@ export const configSection = {
   databaseUrl: option.optionalString({
     secret: true,
     defaultText: 'sqlite:<dataDir>/legate.db',
-    schema: z.string().regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:<path> or postgres://...'),
+    schema: z
+      .string()
+      .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:<path> or postgres://...')
+      .refine((url) => url !== 'sqlite::memory:', 'must name a file, because records in memory are not durable'),
     description:
       'sqlite:<path> or postgres://... PostgreSQL may have several hosts: postgres://user@a:5432,b:5432/db. Options ' +
       'in the URL do not weaken durability or time limits.',

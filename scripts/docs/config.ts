@@ -12,7 +12,7 @@ environment over the file, the file over the default. An unknown name or an inva
 names what to change. \`legate config\` prints the values in effect.
 
 Lists are separated by commas in the environment and are arrays elsewhere. An option marked *secret* is masked wherever
-it is printed, and can also be read from a file: \`<NAME>_FILE=/run/secrets/...\`.
+it is printed, and can also be read from a file: \`<NAME>_FILE=/run/secrets/...\`. Setting both is an error.
 `;
 
 /** Describes the allowed values in words. */

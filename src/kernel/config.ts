@@ -221,6 +221,11 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
       found.set(direct.path.join('.'), direct.option.fromText(text));
       sources.set(direct.path.join('.'), 'environment');
     } else if (asFile?.option.secret) {
+      if (text === '') continue;
+      if ((env[asFile.env] ?? '') !== '') {
+        problems.push(`${asFile.env} and ${name} are both set; set one of them`);
+        continue;
+      }
       try {
         const content = (from.readFile ?? unreadable)(text).replace(/\r?\n$/, '');
         found.set(asFile.path.join('.'), asFile.option.fromText(content));

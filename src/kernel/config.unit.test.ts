@@ -99,6 +99,21 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('refuses a secret that is set as text and as a file, in whichever order; empty ones are not set', () => {
+    const text = { LEGATE_DATABASE_URL: 'postgres://x' };
+    const file = { LEGATE_DATABASE_URL_FILE: '/run/secrets/db' };
+    for (const env of [
+      { ...text, ...file },
+      { ...file, ...text },
+    ])
+      expect(problems({ env, readFile: () => 'postgres://y' })).toEqual([
+        'LEGATE_DATABASE_URL and LEGATE_DATABASE_URL_FILE are both set; set one of them',
+      ]);
+    const values = (env: Record<string, string>) => load({ env, readFile: () => 'postgres://y' }).values.databaseUrl;
+    expect(values({ ...text, LEGATE_DATABASE_URL_FILE: '' })).toBe('postgres://x');
+    expect(values({ ...file, LEGATE_DATABASE_URL: '' })).toBe('postgres://y');
+  });
+
   it('accepts ..._FILE for secrets only', () => {
     expect(problems({ env: { LEGATE_BASE_URL_FILE: '/etc/hostname' } })).toEqual([
       expect.stringContaining('LEGATE_BASE_URL_FILE is not a known option'),

@@ -189,6 +189,11 @@ describe('a configuration that does not fit', () => {
       ['LEGATE_BASE_URL: must not have a query or a fragment'],
     ],
     [
+      'a database in memory',
+      { LEGATE_DATABASE_URL: 'sqlite::memory:' },
+      ['LEGATE_DATABASE_URL: must name a file, because records in memory are not durable'],
+    ],
+    [
       'a base URL with a password',
       { LEGATE_BASE_URL: 'https://me:secret@legate.example.com' },
       ['LEGATE_BASE_URL: must not have a user name or password'],
@@ -226,6 +231,15 @@ describe('a configuration that does not fit', () => {
     server.close();
     expect(code).toBe(1);
     expect(stderr).toBe(`Port ${port} of 127.0.0.1 is in use. Stop the other process, or set PORT to another port.\n`);
+  });
+
+  it.each([
+    ['203.0.113.7', '0'],
+    ['999.1.1.1', '4000'],
+    ['999.1.1.1', '0'],
+  ])('ends with 1 and a sentence when HOST %s is not an address of the machine, PORT %s', async (host, port) => {
+    const { code, stderr } = await legate(['serve'], { env: { HOST: host, PORT: port } });
+    expect([code, stderr]).toEqual([1, `HOST is ${host}, which is not an address of this machine.\n`]);
   });
 
   it('refuses a database of a newer version, and names the way out', async () => {
