@@ -37,7 +37,8 @@ export const command: Command<Values> = {
       const plan = await planSeed(seed, target);
       process.stdout.write(`${renderPlan(plan)}\n`);
       if (dryRun) return;
-      const made = await withTokenFile(tokens, () => applyPlan(plan, target));
+      const creates = plan.agents.some(({ known }) => known === undefined);
+      const made = await withTokenFile(creates ? tokens : undefined, () => applyPlan(plan, target));
       process.stdout.write(`Done.${made.length > 0 ? ` ${aboutTokens(made, tokens)}` : ''}\n`);
     };
     if (url !== undefined) return work(remoteTarget(url, token ?? (await storedToken(url))));
@@ -52,7 +53,10 @@ const aboutTokens = (made: readonly SeededToken[], path: string | undefined): st
     ? 'The tokens of the new agents were not saved. Use --tokens to save them; POST /agents/:id/rotate issues new ones.'
     : `${made.length} ${made.length === 1 ? 'token is' : 'tokens are'} in ${path}.`;
 
-/** Opens the file before anything is created, so that no token is lost. It is deleted if it has no tokens. */
+/**
+ * Opens the file before anything is created, so that no token is lost. It is deleted if it has no tokens. Throws a
+ * UsageError if it exists, so that the tokens of an earlier run stay.
+ */
 async function withTokenFile(path: string | undefined, apply: () => Promise<SeededToken[]>): Promise<SeededToken[]> {
   if (path === undefined) return apply();
   let file: number;

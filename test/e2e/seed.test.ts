@@ -27,8 +27,13 @@ describe('legate seed', () => {
     ]);
     expect(statSync(join(cwd, 'tokens.json')).mode & 0o777).toBe(0o600);
     expect(output).not.toContain(tokens[0].token);
-    // Again: nothing to do. A file with tokens is never overwritten.
-    expect((await seed('--tokens', 'tokens.json')).stderr).toContain('tokens.json already exists');
+    // Again: nothing to do, also by the same command. A file with tokens is never overwritten.
+    const same = await seed('--tokens', 'tokens.json');
+    expect(same).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/ 3 unchanged\.\nDone\.\n$/) });
+    writeFileSync(join(cwd, 'more.yaml'), 'agents: {another: {owner: ada@example.com}}');
+    const more = await legate(['seed', 'more.yaml', '--tokens', 'tokens.json'], { cwd, env });
+    expect(more).toMatchObject({ code: 1, stderr: expect.stringContaining('tokens.json already exists') });
+    expect(JSON.parse(readFileSync(join(cwd, 'tokens.json'), 'utf8'))).toEqual(tokens);
     const again = await seed('--tokens', 'others.json');
     expect(again.stdout).toContain('0 agents to create, 0 to change, 0 delegations to create, 3 unchanged.\nDone.\n');
     expect(() => statSync(join(cwd, 'others.json'))).toThrow('ENOENT');
