@@ -77,7 +77,7 @@ export async function startProcess(
       () => false,
     );
     if (ready) break;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 25));
   }
   return {
     url,
