@@ -21,7 +21,7 @@ const executablePath = (process.env['PATH'] ?? '')
       return false;
     }
   });
-if (executablePath === undefined) throw new Error('There is no Chromium on the PATH.');
+if (executablePath === undefined) throw new Error('Chromium is not on the PATH.');
 
 const demo = spawn(process.execPath, [join(root, 'dist/cli.js'), 'demo'], { stdio: ['ignore', 'pipe', 'inherit'] });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });

@@ -120,7 +120,7 @@ export async function checkRecords({ scratch, generator, report }) {
     await service.stop();
   }
   const { rows, allowed } = await countAudit(databaseUrl);
-  // Requests in flight when the load ends are recorded, but nobody receives their answers.
+  // Requests in flight when the load ends are recorded, but the load generator does not receive their answers.
   report('every answered decision has its row', {
     measured: `${thousands(answered)} answers, ${thousands(rows)} rows, ${thousands(rows - allowed)} not allowed`,
     bar: `answers <= rows <= answers + ${3 * CONNECTIONS} in flight`,

@@ -32,7 +32,7 @@ function observe() {
 
 export async function measureConsole({ history, report, quick }) {
   const { chromiumPath, openChromium } = await fromTests('chromium');
-  if (chromiumPath === undefined) throw new Error('There is no Chromium on the PATH.');
+  if (chromiumPath === undefined) throw new Error('Chromium is not on the PATH.');
   const { people } = history;
   const token = await prepare(history);
   const service = await startService(history.databaseUrl, history.dataDir);

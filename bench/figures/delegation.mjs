@@ -37,7 +37,7 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
   const asks = ({ token }) => ({ url: `${service.url}/authorize`, token, bodies: own });
   const plan = { connections: 64, rounds, seconds };
   try {
-    // First: what many decisions leave behind to be indexed would be measured with it.
+    // First, because the indexing of many earlier decisions would be measured with it.
     await measureChanges({ people, url: service.url, report });
     const permissions = permissionsOf(10);
     const [root, second, third, last] = [await agent(permissions), await agent(), await agent(), await agent()];

@@ -110,7 +110,7 @@ describe('a database that has lost commits under running instances', () => {
     await resumed.close();
   });
 
-  it('commits of other instances are no loss', async () => {
+  it('commits of other instances do not count as lost', async () => {
     const [a, b] = await two();
     const owner = await a.user();
     const agent = await a.agent(owner, { permissions: permissions('read') });

@@ -182,7 +182,7 @@ describe('legate admin create, legate admin token', () => {
 
   it.each([
     ['no address', [], 'long enough it is', 64, '--email'],
-    ['an address that is none', ['--email', 'nobody'], 'long enough it is', 1, 'email'],
+    ['a text that is not an address', ['--email', 'nobody'], 'long enough it is', 1, 'email'],
     ['a password too short', ['--email', 'a@example.com'], 'short', 1, 'password'],
     ['no password', ['--email', 'a@example.com'], '', 1, 'password'],
     [

@@ -201,7 +201,7 @@ describe.skipIf(chromiumPath === undefined)('the forms of the console', () => {
     await context.close();
   });
 
-  it('registers a tenant, changes it, moves a person into it and deletes it when nobody belongs to it', async () => {
+  it('registers a tenant, changes it, moves a person into it and deletes it when it has no members', async () => {
     const { page, context, bad } = await open('/people/tenants');
     await page.getByRole('button', { name: 'Register tenant' }).click();
     const dialog = page.getByRole('dialog');

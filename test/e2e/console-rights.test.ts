@@ -114,7 +114,7 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
   const addresses = (role: Role): string[] =>
     Object.entries(addressesOf(scene.of[role], scene.common))
       .flatMap(([route, paths]) => paths.map((path) => [route, path] as const))
-      // Nobody erases or suspends themselves.
+      // A person cannot erase or suspend their own account.
       .concat([['/people/users/$id', `/people/users/${scene.of.user.user}`]])
       .filter(
         ([route, path]) =>

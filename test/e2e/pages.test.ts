@@ -148,7 +148,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await context.close();
   });
 
-  it('the pages behind the links of mails', async () => {
+  it('the pages that links in mails open', async () => {
     const email = newEmail();
     await api('/sign-up', { email, password });
     const { page, context, complaints } = await open({ javaScriptEnabled: true });

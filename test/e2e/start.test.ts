@@ -301,7 +301,7 @@ describe('a configuration that does not fit', () => {
       1,
       '/nonexistent does not exist',
     ],
-    ['a file that is no database', { LEGATE_DATABASE_URL: 'sqlite:.legate/secrets.json' }, 1, 'not a database'],
+    ['a file that is not a database', { LEGATE_DATABASE_URL: 'sqlite:.legate/secrets.json' }, 1, 'not a database'],
     [
       'a PostgreSQL that does not answer',
       { LEGATE_DATABASE_URL: 'postgres://legate:pa55word@127.0.0.1:9/legate' },

@@ -73,7 +73,7 @@ export class Instance {
 export interface Cluster {
   readonly instances: readonly Instance[];
   readonly postgres: PostgresPair;
-  /** Undefined if there is no Redis on this machine. */
+  /** Undefined if this machine has no Redis. */
   readonly redis: Wire | undefined;
   close(): Promise<void>;
 }

@@ -44,7 +44,7 @@ const places: [string, Record<string, string>, boolean][] = [
   ['no port', { origin: 'http://localhost' }, false],
   ['a name that begins like ours', { origin: `${OWN}.evil.example` }, false],
   ['a name that ends like a trusted one', { origin: 'https://evil-console.example' }, false],
-  ['a path behind it', { origin: `${OWN}/` }, false],
+  ['a path after it', { origin: `${OWN}/` }, false],
   ['capitals', { origin: 'HTTP://LOCALHOST:3000' }, false],
   ['two origins', { origin: `${EVIL} ${OWN}` }, false],
   ['an empty origin', { origin: '' }, false],

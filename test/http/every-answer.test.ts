@@ -119,7 +119,7 @@ describe('the log of requests', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
-  it('names a person, nobody, and what no route answers', async () => {
+  it('names a person, an anonymous caller, and a request that no route answers', async () => {
     const alice = await t.user();
     await t.call('GET', '/agents', { as: alice });
     await t.call('GET', '/agents');

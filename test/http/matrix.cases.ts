@@ -306,7 +306,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     }),
     want: { everyone: 303 },
   },
-  // Nobody is between the two steps of a sign-in.
+  // None of the callers is between the two steps of a sign-in.
   'GET /account/second-factor': {
     target: fixed('/account/second-factor'),
     want: { everyone: 400 },

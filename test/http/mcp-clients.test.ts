@@ -133,7 +133,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     const auth = provider();
     const before = streams;
     const client = await connect(endpoint, auth, person);
-    // The stream that a client opens behind its connection would else refresh at the same time, and end the grant by
+    // The stream that a client opens after it connects would otherwise refresh at the same time, and end the grant by
     // it.
     while (streams === before) await new Promise((resolve) => setImmediate(resolve));
     const first = auth.kept.tokens?.access_token as string;

@@ -55,7 +55,7 @@ describe('a guard elsewhere, by the published keys', () => {
     expect((await call(`${good.slice(0, -4)}AAAA`)).status).toBe(401);
   });
 
-  it('HS256: nobody else can verify, and the error explains this', async () => {
+  it('HS256: only this service can verify the tokens, and the error says so', async () => {
     const { token, call } = await scene({}, () => ({}));
     expect((await call(await token())).status).toBe(503);
   });

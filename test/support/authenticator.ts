@@ -14,7 +14,7 @@ export interface Deviation {
   readonly rpId?: string;
   /** false: the authenticator did not verify its user. */
   readonly uv?: boolean;
-  /** false: nobody touched the authenticator. */
+  /** false: the authenticator was not touched. */
   readonly up?: boolean;
   readonly synced?: boolean;
   readonly counter?: number;

@@ -156,7 +156,7 @@ function checkError(
   if (unknown.length > 0) tell(`an error has ${unknown.join()}`);
   if (typeof error['message'] !== 'string' || error['message'] === '') tell('an error has no message');
   if ('details' in error && (typeof error['details'] !== 'object' || error['details'] === null))
-    tell('details is no object');
+    tell('details is not an object');
   if (!allowedErrors(route).some((e) => e.code === error['code'] && e.status === status))
     tell(`${String(error['code'])} is not declared by the route`);
 }

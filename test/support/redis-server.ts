@@ -4,7 +4,7 @@ import { startRedis } from './redis-wire.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Empty if there is no Redis; its tests are then skipped. */
+    /** Empty if this machine has no Redis; its tests are then skipped. */
     redisUrl: string;
   }
 }

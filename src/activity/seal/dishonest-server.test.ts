@@ -178,7 +178,7 @@ async function rewrite(change: (rows: StreamEventRow[]) => StreamEventRow[]): Pr
   await writeAnchor(dir(), await rebuild());
 }
 
-/** What somebody does who has the database, the keys and the machine. */
+/** What an attacker with the database, the keys and the machine does. */
 type Attack = (() => Promise<Lies>) | (() => Promise<void>);
 const ATTACKS: Record<string, Attack> = {
   altered: () => edit(altered),

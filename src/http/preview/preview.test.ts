@@ -203,7 +203,7 @@ describe('preview=true', () => {
     expect([all.body.loses.length, all.body.hidden]).toEqual([2, 0]);
   });
 
-  it('is 400 if there is no such member, and for other values', async () => {
+  it('is 400 for an unknown member, and for other values', async () => {
     const agent = await t.agent(alice);
     for (const [method, path, body] of [
       ['GET', '/agents?preview=true'],

@@ -277,7 +277,7 @@ it.each<[string, Json, number?]>([
   ['no filter', {}],
   ['a filter that is not an object', { notifications: [] }],
   ['URIs that are not a list', { notifications: { resourceSubscriptions: 'file:///a' } }],
-  ['a flag that is no boolean', { notifications: { toolsListChanged: 'yes' } }],
+  ['a flag that is not a boolean', { notifications: { toolsListChanged: 'yes' } }],
   // The guard decides about so many things in one request.
   ['too many URIs', { notifications: { resourceSubscriptions: Array(101).fill('file:///a') } }, -32600],
 ])('refuses %s', async (_what, params, code = -32602) => {

@@ -243,7 +243,7 @@ describe('tasks of 2025-11-25', () => {
     for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
       expect(await client.request(method, { taskId })).toMatchObject(NOT_FOUND);
     expect((await client.request('tasks/list')).result.tasks).toEqual([]);
-    // Nobody has sent the call again.
+    // The call was not sent again.
     expect(received.filter(({ arguments: args }) => args?.of === 'restart')).toHaveLength(1);
   });
 

@@ -132,7 +132,7 @@ describe('[RFC 9068 4] by the keys of the issuer', () => {
         }),
     ],
     ["the other key's id", () => sign({ header: { kid: 'es' } })],
-    ['a key that nobody published', () => sign({ key: stranger.privateKey })],
+    ['a key that is not published', () => sign({ key: stranger.privateKey })],
     ['an unknown key id', () => sign({ header: { kid: 'x' } })],
     [
       'a key that the token brings itself',

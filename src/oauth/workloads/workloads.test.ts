@@ -374,7 +374,7 @@ describe('the keys of an issuer', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['are no set', { keys: 'x' }, 'assertion-keys-unavailable'],
+    ['are not a key set', { keys: 'x' }, 'assertion-keys-unavailable'],
     ['are in another form', ['x'], 'assertion-keys-unavailable'],
     ['are too many', { keys: [], more: 'x'.repeat(200_000) }, 'assertion-keys-unavailable'],
     ['are secrets', { keys: [{ kty: 'oct', kid: 'key-1', k: 'AAAA', alg: 'ES256' }] }, 'assertion-signature'],

@@ -79,7 +79,7 @@ describe('issuers', () => {
     ['an address with user', { issuer: 'https://user@issuer.example' }],
     ['an address with a query', { issuer: 'https://issuer.example?a=b' }],
     ['another scheme', { jwksUri: 'file:///etc/passwd' }],
-    ['a name that is no path segment', { name: 'a/b' }],
+    ['a name that is not a path segment', { name: 'a/b' }],
   ])('with %s are refused', async (_what, more) => {
     expect((await post(fresh(more))).body.error.code).toBe('VALIDATION_FAILED');
   });

@@ -186,7 +186,7 @@ describe('GET /password/reset', () => {
 });
 
 describe('POST /password/reset', () => {
-  it('200: ends all sessions and other links, verifies the address, and signs nobody in', async () => {
+  it('200: ends all sessions and other links, verifies the address, and begins no session', async () => {
     const p = await person();
     const [first, second] = [await askForReset(p), await askForReset(p)];
     const link = await mailedToken(p, '/magic-link');

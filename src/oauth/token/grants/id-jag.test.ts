@@ -241,7 +241,7 @@ describe('an ID-JAG', () => {
     await t.legate.users.create({ email: foreign, password: 'correct horse battery', emailVerified: true });
     expect(await reasonFor({ sub: 'foreign', email: foreign })).toBe(unknown);
     expect(await reasonFor(person)).toBe('accepted');
-    // The address goes to somebody else, who does not inherit the account.
+    // Another person gets the address, but not the account.
     expect(await reasonFor({ sub: 'successor', email: person.email })).toBe(unknown);
     const change = (body: Json) => t.call('PATCH', `/users/${person.id}`, { as: admin, body });
     const token = (await show(await jag(person))).body.access_token as string;

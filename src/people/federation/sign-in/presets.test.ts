@@ -64,7 +64,7 @@ describe('the preset github', () => {
     ['an unverified primary address', () => account({}, { verified: false })],
     ['a primary address of another domain', () => account({}, { email: 'x@elsewhere.example' })],
     ['no address', () => account({ emails: [] })],
-  ])('admits nobody with %s', async (_what, who) => {
+  ])('refuses a person with %s', async (_what, who) => {
     expect(await signIn(who())).toEqual([403, undefined]);
   });
 

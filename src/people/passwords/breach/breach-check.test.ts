@@ -110,7 +110,7 @@ describe('a service that', () => {
       (res) => text(res, '<!doctype html><title>Sign in to the network</title>', 200, 'text/html'),
     ],
     ['has a broken line and not the hash', (res) => text(res, `${'A'.repeat(35)}:1\r\n${'B'.repeat(20)}`)],
-    ['has counts that are no numbers', (res) => text(res, `${'A'.repeat(35)}:many`)],
+    ['has counts that are not numbers', (res) => text(res, `${'A'.repeat(35)}:many`)],
     ['sends too much', (res) => text(res, `${'A'.repeat(35)}:1\r\n`.repeat(10_000))],
     [
       'breaks off',

@@ -60,7 +60,7 @@ describe('users.requireSecondFactor', () => {
     expect((await t.call('POST', '/authorize', { as: p.session, body: calls[2]?.[2] })).status).toBe(404);
   });
 
-  it('admins: applies to administrators and to users who become one; none: to nobody', async () => {
+  it('admins: applies to administrators and to users who become one; none: does not apply', async () => {
     const t = await serve({ requireSecondFactor: 'admins' });
     const [user, admin] = [await person(t), await person(t, 'admin')];
     const users = (p: Person) => t.call('GET', '/agents', { as: p.session });
