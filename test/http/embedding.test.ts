@@ -261,4 +261,25 @@ describe('nodeListener', () => {
     expect(String((said[0] as { err: Error }).err)).toContain('before any body parser');
     expect((await fetch(`${base}/agents`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
   });
+
+  it('answers 500 and logs the reason when the body of a Request was read before', async () => {
+    const said: unknown[] = [];
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields: object) => void said.push(fields) };
+    const t = await createTestService({ config: { users: { allowExternalOwners: true } }, log });
+    const { token } = await agentOf(t);
+    for (const headers of [{}, { 'content-length': '40' }]) {
+      const asked = question(token);
+      const request = new Request('http://localhost:3000/authorize', {
+        ...asked,
+        headers: { ...asked.headers, ...headers },
+      });
+      await request.text();
+      const response = await t.legate.fetch(request, { remoteAddress: '192.0.2.1' });
+      expect([response.status, (await response.json()).error.code]).toEqual([500, 'INTERNAL_ERROR']);
+    }
+    expect(said.map((fields) => (fields as { err: Error }).err.message)).toEqual([
+      'The body was read by somebody else: call fetch before anything reads the body.',
+      'The body was read by somebody else: call fetch before anything reads the body.',
+    ]);
+  });
 });

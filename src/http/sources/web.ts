@@ -45,6 +45,8 @@ export class WebSource implements Source<Response> {
   }
 
   async body(limit: number): Promise<Uint8Array> {
+    if (this.request.bodyUsed)
+      throw new Error('The body was read by somebody else: call fetch before anything reads the body.');
     const stated = this.header('content-length') ?? '';
     if (Number(stated) > limit) throw CommonErrors.PAYLOAD_TOO_LARGE({ details: { limit } });
     // HTTP limits a body to its declared length. Reading it whole costs half as much as a stream.
