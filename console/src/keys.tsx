@@ -38,9 +38,9 @@ const visibleNow = (element: HTMLElement): boolean => element.getClientRects().l
 
 /** Moves the focus to the first link of the row after (1) or before (-1) the focused one. */
 function moveRow(step: 1 | -1): void {
-  const rows = [...document.querySelectorAll<HTMLElement>('main tbody tr a:first-of-type')]
-    .filter(visibleNow)
-    .filter((link, i, all) => all.findIndex((other) => other.closest('tr') === link.closest('tr')) === i);
+  const rows = [...document.querySelectorAll('main tbody tr')]
+    .flatMap((row) => row.querySelector<HTMLElement>('a') ?? [])
+    .filter(visibleNow);
   const here = rows.findIndex((link) => link.closest('tr')?.contains(document.activeElement));
   rows[here === -1 ? (step === 1 ? 0 : rows.length - 1) : here + step]?.focus();
 }

@@ -12,13 +12,15 @@ import { RouterProvider } from '@tanstack/react-router';
 import { createRoot } from 'react-dom/client';
 import { loadMe, onError, queries } from './api.ts';
 import { startLive } from './live.ts';
-import { router } from './router.tsx';
+import { loadScreen, router } from './router.tsx';
 import { t } from './texts/index.ts';
 import { applyDensity, applyTheme } from './theme.ts';
 
 applyTheme();
 applyDensity();
 const container = document.getElementById('console') as HTMLElement;
+// The program of the screen is on its way while the service says who this is.
+loadScreen();
 try {
   await loadMe();
   startLive();

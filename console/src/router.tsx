@@ -105,3 +105,12 @@ export const router = createRouter({
     return text === '' ? '' : `?${text}`;
   },
 });
+
+/** Begins to load the program of the screen at this address. */
+export function loadScreen(): void {
+  for (const { routeId } of router.matchRoutes(router.latestLocation)) {
+    const { component } = router.routesById[routeId as '__root__'].options;
+    // An error appears when the screen is shown.
+    component?.preload?.()?.catch(() => {});
+  }
+}

@@ -19,7 +19,7 @@ describe.skipIf(chromiumPath === undefined)('keys, sessions and second factors o
       await dialog.getByRole('button', { name: 'Create key' }).click();
       const key = JSON.parse(await dialog.locator('code').innerText());
       await dialog.getByRole('button', { name: 'I have copied it' }).click();
-      await page.getByText(key.kid).waitFor();
+      await page.getByRole('row', { name: key.kid }).waitFor();
       return key;
     };
     const tokenWith = async ({ kid, ...jwk }: { kid: string }): Promise<Response> => {
@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === undefined)('keys, sessions and second factors o
     for (const key of [first, second]) expect((await tokenWith(key)).status).toBe(200);
     await page.getByRole('row', { name: first.kid }).getByRole('button', { name: 'Remove key' }).click();
     await dialog.getByRole('button', { name: 'Remove key' }).click();
-    await page.getByText(first.kid).waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: first.kid }).waitFor({ state: 'detached' });
     expect([(await tokenWith(first)).status, (await tokenWith(second)).status]).toEqual([401, 200]);
     await page.getByRole('button', { name: 'Remove all keys' }).click();
     await dialog.getByRole('button', { name: 'Remove all keys' }).click();

@@ -2,8 +2,9 @@ import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { matrix, statusFor } from '../http/matrix.cases.ts';
 import type { Statuses } from '../http/matrix.scene.ts';
+import { DECEPTIVE } from '../support/accessible.ts';
 import { chromiumPath } from '../support/chromium.ts';
-import { addressesOf, consoleScene, ROLES, type Role, settled, visit } from '../support/console-scene.ts';
+import { addressesOf, consoleScene, ROLES, type Role, settled, visit, WIDE } from '../support/console-scene.ts';
 
 /** The kind of caller of the permission matrix that a role is on the screens of its own scene. */
 const CALLER = { admin: 'admin', auditor: 'auditor', user: 'ownerByCookie' } as const satisfies Record<
@@ -67,6 +68,7 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
       return route.fulfill({ status: 400, json: { error: { code: 'VALIDATION_FAILED', message: 'held' } } });
     });
     const dead: string[] = [];
+    const badDialogs: string[] = [];
     await scene.go(page, '');
     for (const path of addresses(role)) {
       await visit(page, path);
@@ -77,7 +79,10 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
         if (VIEW.test(name)) continue;
         here = `${path}: ${name}`;
         const button = page.locator('main').getByRole('button', { name, exact: true }).first();
-        if (!(await press(page, button, () => alive.has(here)))) dead.push(here);
+        const look = async (): Promise<void> => {
+          for (const problem of await problemsOfDialog(page)) badDialogs.push(`${here}: ${problem}`);
+        };
+        if (!(await press(page, button, () => alive.has(here), look))) dead.push(here);
       }
     }
     // A reason for endpoints that no longer exist.
@@ -105,8 +110,9 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
       refused: [...refused, ...[...sent].filter(([endpoint]) => !allowed(endpoint))],
       missing,
       dead,
+      badDialogs,
       complaints,
-    }).toEqual({ refused: [], missing: [], dead: [], complaints: [] });
+    }).toEqual({ refused: [], missing: [], dead: [], badDialogs: [], complaints: [] });
     await context.close();
   });
 
@@ -137,8 +143,36 @@ const namesOf = async (page: Page): Promise<string[]> => [
   ),
 ];
 
+/** Everything has hostile names: each dialog shows them as text, isolated and whole, in the width of a phone too. */
+const problemsOfDialog = async (page: Page): Promise<string[]> => {
+  const problems: string[] = [];
+  for (const width of [320, WIDE.width]) {
+    await page.setViewportSize({ width, height: WIDE.height });
+    problems.push(
+      ...(await page.locator('dialog').evaluateAll((dialogs, pattern) => {
+        const deceptive = new RegExp(pattern);
+        return dialogs.flatMap((dialog) => {
+          const texts = [dialog, ...dialog.querySelectorAll('[title], [aria-label], option, input')].flatMap((e) => [
+            e.getAttribute('title') ?? '',
+            e.getAttribute('aria-label') ?? '',
+            e.textContent ?? '',
+          ]);
+          return [
+            ...texts.filter((text) => deceptive.test(text)).map((text) => `deceptive: ${text.slice(0, 200)}`),
+            ...(dialog.querySelector('img') ? ['an image, made of text'] : []),
+            ...(dialog.scrollWidth > dialog.clientWidth
+              ? [`${dialog.scrollWidth - dialog.clientWidth} px too wide`]
+              : []),
+          ];
+        });
+      }, DECEPTIVE)),
+    );
+  }
+  return problems;
+};
+
 /** Presses a button, then in the dialog that it opens the one that confirms. Returns whether a request was sent. */
-async function press(page: Page, button: Locator, sent: () => boolean): Promise<boolean> {
+async function press(page: Page, button: Locator, sent: () => boolean, look: () => Promise<void>): Promise<boolean> {
   await expect.poll(() => button.isEnabled(), { timeout: 20_000 }).toBe(true);
   await button.click();
   const dialog = page.getByRole('dialog');
@@ -148,6 +182,7 @@ async function press(page: Page, button: Locator, sent: () => boolean): Promise<
     if ((await dialog.count()) === 0) return true;
     // Consequences may ask for a name to be typed.
     await expect.poll(() => dialog.locator('.skeleton').count(), { timeout: 20_000 }).toBe(0);
+    await look();
     for (const field of await dialog.locator('input:visible').all()) {
       if (!(await field.isEditable()) || (await field.inputValue()) !== '') continue;
       const { type, pattern, label, required } = await field.evaluate((e) => ({
@@ -166,6 +201,7 @@ async function press(page: Page, button: Locator, sent: () => boolean): Promise<
     await expect.poll(() => confirm.isEnabled(), { timeout: 20_000 }).toBe(true);
     await confirm.click();
     await expect.poll(sent, { timeout: 5000 }).toBe(true);
+    await look();
     return true;
   } catch {
     return false;

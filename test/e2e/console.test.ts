@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.getByText('Done').waitFor();
     await page.getByRole('link', { name: 'pinned' }).click();
     await page.getByText('"Reads."').waitFor();
-    expect(await page.locator('main').innerText()).toContain('\\u{202e}');
+    expect(await page.locator('main').innerText()).toContain('\\u202e');
     const decide = async (verb: string, tool: string): Promise<void> => {
       const section = page.locator('section', { has: page.getByRole('heading', { level: 3, name: tool }) }).last();
       await section.getByRole('button', { name: verb }).click();

@@ -12,7 +12,7 @@ const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 const OF_LAYOUT = ['target-size', 'scrollable-region-focusable'];
 
 /** What may stand in no text that a person reads: it turns the direction of what follows, or is invisible. */
-const DECEPTIVE = /[\u202a-\u202e\u2066-\u2069\u200b]/.source;
+export const DECEPTIVE = /[\u202a-\u202e\u2066-\u2069\u200b]/.source;
 
 /**
  * Checks screens with axe in both colour schemes and at each width, at a fraction of the price of as many full checks:

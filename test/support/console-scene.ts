@@ -108,6 +108,7 @@ export function consoleScene(): ConsoleScene {
       name: HOSTILE,
       type: 'service',
       permissions,
+      metadata: { [HOSTILE]: `${HOSTILE}\u{e0041}` },
     });
     const other = await send(role, 'POST', '/agents', { ownerId: user.id, name: 'reader', type: 'delegated' });
     await send(role, 'POST', '/agents', { ownerId: user.id, name: ENDLESS, type: 'service', metadata: { a: HOSTILE } });
@@ -124,6 +125,7 @@ export function consoleScene(): ConsoleScene {
     const { approvalId } = await ask('send', 'mail:out', {
       to: HOSTILE,
       lines: Array.from({ length: 30 }, (_, i) => `line ${i}`),
+      endless: `${'x'.repeat(10_000)}\u200b`,
     });
     // Nothing listens there. After the last attempt it may be sent again by hand.
     const webhook = await send(role, 'POST', '/webhooks', {

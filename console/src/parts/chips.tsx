@@ -22,6 +22,7 @@ export function Chips({
   spaces?: boolean;
 }) {
   const [next, setNext] = useState('');
+  const [active, setActive] = useState(false);
   const id = useId();
   const add = (text: string): void => {
     const words = spaces ? [text.trim()] : text.split(/[\s,]+/);
@@ -52,7 +53,11 @@ export function Chips({
           autoComplete="off"
           value={next}
           onChange={(e) => (!spaces && /[\s,]/.test(e.target.value) ? add(e.target.value) : setNext(e.target.value))}
-          onBlur={() => add(next)}
+          onFocus={() => setActive(true)}
+          onBlur={() => {
+            setActive(false);
+            add(next);
+          }}
           onKeyDown={(e) => {
             if (e.key === 'Enter') {
               e.preventDefault();
@@ -62,11 +67,7 @@ export function Chips({
         />
       </div>
       <datalist id={`${id}known`}>
-        {known
-          .filter((word) => !values.includes(word))
-          .map((word) => (
-            <option key={word} value={word} />
-          ))}
+        {active && known.filter((word) => !values.includes(word)).map((word) => <option key={word} value={word} />)}
       </datalist>
     </div>
   );
@@ -90,6 +91,8 @@ export function Segments({
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [focus, setFocus] = useState<number>();
+  /** Only the segment with the focus has options, because a page of permissions has a hundred segments. */
+  const [active, setActive] = useState<number>();
   const segments = value.split(':');
   useEffect(() => {
     if (focus === undefined) return;
@@ -120,6 +123,8 @@ export function Segments({
               autoComplete="off"
               size={Math.max(3, segment.length + 1)}
               value={segment}
+              onFocus={() => setActive(i)}
+              onBlur={() => setActive(undefined)}
               onChange={(e) => set(i, e.target.value)}
               onKeyDown={(e) => {
                 const { selectionStart: at, selectionEnd: end } = e.currentTarget;
@@ -134,9 +139,7 @@ export function Segments({
               }}
             />
             <datalist id={`${id}${i}`}>
-              {optionsAt(known, segments.slice(0, i)).map((word) => (
-                <option key={word} value={word} />
-              ))}
+              {active === i && optionsAt(known, segments.slice(0, i)).map((word) => <option key={word} value={word} />)}
             </datalist>
           </span>
         ))}

@@ -1,12 +1,19 @@
-import { Link } from '@tanstack/react-router';
 import type { AuditEntry } from 'legate/client';
+import { memo } from 'react';
 import { t } from '../texts/index.ts';
+import { Go } from './go.tsx';
 import { AgentLink, useNames } from './hooks.tsx';
 import { Table } from './table.tsx';
 import { formatTime, Status, Untrusted } from './text.tsx';
 
 /** Audit entries, each a link to its explanation. */
-export function EntryTable({ entries, withAgent = true }: { entries: readonly AuditEntry[]; withAgent?: boolean }) {
+export const EntryTable = memo(function EntryTable({
+  entries,
+  withAgent = true,
+}: {
+  entries: readonly AuditEntry[];
+  withAgent?: boolean;
+}) {
   const nameOf = useNames(withAgent ? entries.map((e) => e.agentId) : []);
   return (
     <Table
@@ -17,11 +24,11 @@ export function EntryTable({ entries, withAgent = true }: { entries: readonly Au
         {
           label: t.time,
           cell: (e) => (
-            <Link to={`/audit/${e.id}`}>
+            <Go to={`/audit/${e.id}`}>
               <time dateTime={e.timestamp} title={e.timestamp}>
                 {formatTime(e.timestamp)}
               </time>
-            </Link>
+            </Go>
           ),
         },
         {
@@ -44,4 +51,4 @@ export function EntryTable({ entries, withAgent = true }: { entries: readonly Au
       ]}
     />
   );
-}
+});

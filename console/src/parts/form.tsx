@@ -25,6 +25,8 @@ interface FormProps<N extends string, T> {
   /** The verb, on the button that opens the form and on the one that sends it. */
   readonly label: string;
   readonly title?: string;
+  /** What to know before filling it in. */
+  readonly intro?: string;
   readonly inputs: readonly Input<N>[] | ((values: Values<N>) => readonly Input<N>[]);
   /** If absent, the form makes something new. */
   readonly edited?: Edited<N, T>;
@@ -95,6 +97,7 @@ function FormDialog<N extends string, T>(props: FormProps<N, T> & { readonly clo
   );
   return (
     <Dialog title={title} close={close}>
+      {props.intro && <p>{props.intro}</p>}
       {edited ? <Result of={loaded}>{fields}</Result> : fields(undefined as T)}
     </Dialog>
   );

@@ -1,8 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { AriaAttributes, ReactNode } from 'react';
-import { useId } from 'react';
+import { useCallback, useEffect, useId, useRef, useState } from 'react';
 import { legate } from '../api.ts';
+import { Go } from './go.tsx';
 import { Untrusted } from './text.tsx';
 
 type Search = Readonly<Record<string, string | undefined>>;
@@ -11,16 +12,53 @@ type Search = Readonly<Record<string, string | undefined>>;
 export function useAddress(): [Search, (patch: Search) => void] {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
-  return [
-    search,
-    (patch) =>
+  const set = useCallback(
+    (patch: Search): void =>
       void navigate({
         to: '.',
         search: ((old: Search) => ({ ...old, ...patch })) as never,
         replace: true,
         resetScroll: false,
       }),
-  ];
+    [navigate],
+  );
+  return [search, set];
+}
+
+const PAUSE_MS = 150;
+
+/** A field for a text in the address, which changes when a person pauses. */
+export function SearchField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  const [typed, setTyped] = useState(value);
+  const sent = useRef(value);
+  const change = useRef(onChange);
+  change.current = onChange;
+  useEffect(() => {
+    // The address changed otherwise, such as by a link.
+    if (value !== sent.current) setTyped(value);
+    sent.current = value;
+  }, [value]);
+  useEffect(() => {
+    if (typed === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = typed;
+      change.current(typed);
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <Field label={label} wide>
+      {(id) => <input id={id} type="search" value={typed} onChange={(e) => setTyped(e.target.value)} />}
+    </Field>
+  );
 }
 
 export const useParam = (name: string): string => (useParams({ strict: false }) as Record<string, string>)[name] ?? '';
@@ -55,7 +93,7 @@ export function useNames(ids: readonly (string | null | undefined)[]): (id: stri
 }
 
 export const AgentLink = ({ id, name }: { id: string; name: string | null | undefined }) => (
-  <Link to={`/agents/${id}`}>{name ? <Untrusted>{name}</Untrusted> : <code>{id}</code>}</Link>
+  <Go to={`/agents/${id}`}>{name ? <Untrusted>{name}</Untrusted> : <code>{id}</code>}</Go>
 );
 
 /** A field with its label, its hint and what is wrong with it. `aria` says the latter two of the control. */

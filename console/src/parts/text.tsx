@@ -147,10 +147,16 @@ export function Status({ of }: { of: string }) {
 export const Json = ({ value }: { value: unknown }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard.
   <pre tabIndex={0}>
-    <bdi>{escapeHidden(JSON.stringify(value, null, 2))}</bdi>
+    <bdi>{jsonOf(value)}</bdi>
   </pre>
 );
 
-/** JSON escapes control characters; the other invisible ones are escaped here in the same way. */
-const escapeHidden = (json: string): string =>
-  json.replace(HIDDEN, (c) => (c === '\n' ? c : `\\u{${(c.codePointAt(0) as number).toString(16)}}`));
+/** JSON to read and to edit, in which invisible characters are escaped. Two spaces of indentation. */
+export const jsonOf = (value: unknown): string =>
+  (JSON.stringify(value, null, 2) ?? '').replace(HIDDEN, (character) =>
+    character === '\n'
+      ? character
+      : [...Array(character.length).keys()]
+          .map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`)
+          .join(''),
+  );

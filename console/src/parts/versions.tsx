@@ -8,7 +8,8 @@ export const actorIds = (actor: Actor | undefined): (string | null | undefined)[
 /** The actor of a change, by name if there is one. */
 export function ActorName({ actor, nameOf }: { actor: Actor | undefined; nameOf: (id: string) => string | undefined }) {
   if (!actor) return null;
-  const id = actor.id ?? actor.userId;
+  // The service and the application have no id other than their kind.
+  const id = [actor.id, actor.userId].find((one) => one && one !== actor.kind);
   return (
     <>
       {t.actors[actor.kind as 'user'] ?? actor.kind}

@@ -2,6 +2,7 @@ import type { Agent } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { FormButton } from '../parts/form.tsx';
 import type { Input } from '../parts/input.tsx';
+import { jsonOf } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 const STALE = ['agents', 'names', 'changes'];
@@ -47,8 +48,9 @@ function localOf(instant: string | null | undefined): string {
 export const RegisterAgent = () => (
   <FormButton<Name>
     label={t.registerAgent}
+    intro={t.registerHint}
     stale={STALE}
-    inputs={[INPUTS.name, INPUTS.type, { ...INPUTS.expiresAt, hint: t.registerHint }]}
+    inputs={[INPUTS.name, INPUTS.type, { ...INPUTS.expiresAt, hint: t.expiresNewHint }]}
     run={({ name, type, expiresAt }) =>
       legate.agents.create({
         ownerId: rights.me.id,
@@ -76,7 +78,7 @@ export const EditAgent = ({ agent }: { agent: Agent }) => (
         name: a.name,
         type: a.type,
         expiresAt: localOf(a.expiresAt),
-        metadata: Object.keys(a.metadata).length > 0 ? JSON.stringify(a.metadata, null, 2) : '',
+        metadata: Object.keys(a.metadata).length > 0 ? jsonOf(a.metadata) : '',
       }),
     }}
     run={({ name, expiresAt, metadata }, of, reason) =>

@@ -5,7 +5,7 @@ import { FormButton } from '../parts/form.tsx';
 import { useKept } from '../parts/hooks.tsx';
 import { Empty, Result, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
-import { Id, Time, Untrusted } from '../parts/text.tsx';
+import { Id, jsonOf, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 const STALE = ['agents', 'changes'];
@@ -165,7 +165,7 @@ const SetKeys = ({ agent }: { agent: Agent }) => (
       load: () => findKeys(agent.id),
       values: (keys) => ({
         as: keys?.jwksUri === undefined ? 'set' : 'address',
-        jwks: keys?.jwks ? JSON.stringify(keys.jwks, null, 2) : '',
+        jwks: keys?.jwks ? jsonOf(keys.jwks) : '',
         jwksUri: keys?.jwksUri ?? '',
       }),
     }}

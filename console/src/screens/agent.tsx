@@ -4,6 +4,7 @@ import { legate, rights } from '../api.ts';
 import { DelegationTable } from '../parts/delegations.tsx';
 import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
+import { NoDecisions } from '../parts/first-steps.tsx';
 import { useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { RevokeAgent } from '../parts/revoke.tsx';
 import { Empty, NotFound, Result, Screen, Section, Tabs } from '../parts/screen.tsx';
@@ -131,7 +132,7 @@ function Activity({ agent }: { agent: Agent }) {
     <Result of={entries}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <Empty>{t.noDecisions}</Empty>
+          <NoDecisions />
         ) : (
           <>
             <EntryTable entries={items} withAgent={false} />

@@ -1,8 +1,8 @@
 import type { AgentSummary } from 'legate/client';
-import { useState } from 'react';
+import { createContext, memo, useContext, useMemo, useState } from 'react';
 import { legate, rights, serverNow } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
-import { AgentLink, Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
+import { AgentLink, SearchField, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Screen } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { formatNumber, Status, Time, Untrusted, visible } from '../parts/text.tsx';
@@ -18,6 +18,8 @@ const WEEK_MS = 7 * 86_400_000;
 const MAX_SELECTED = 100;
 
 type Selection = ReadonlyMap<string, string>;
+type Choice = readonly [selected: Selection, select: (selection: Selection) => void];
+const SelectionContext = createContext<Choice>([new Map(), () => {}]);
 
 export function Agents() {
   const [{ q = '', status = '', sort, cursor, expires }, setAddress] = useAddress();
@@ -35,9 +37,9 @@ export function Agents() {
       })
       .page(cursor),
   );
-  const nameOf = useNames((agents.data?.items ?? []).map((a) => a.ownerId));
   /** Names of the selected agents by id, over all pages. */
   const [selected, select] = useState<Selection>(new Map());
+  const choice = useMemo((): Choice => [selected, select], [selected]);
   return (
     <Screen
       title={t.nav.agents}
@@ -45,16 +47,7 @@ export function Agents() {
       actions={rights.write && <RegisterAgent />}
     >
       <div className="filters">
-        <Field label={t.searchName} wide>
-          {(id) => (
-            <input
-              id={id}
-              type="search"
-              value={q}
-              onChange={(e) => setAddress({ q: e.target.value, cursor: undefined })}
-            />
-          )}
-        </Field>
+        <SearchField label={t.searchName} value={q} onChange={(text) => setAddress({ q: text, cursor: undefined })} />
         <Select
           label={t.state}
           value={status as State | ''}
@@ -90,61 +83,74 @@ export function Agents() {
               {rights.write && (
                 <Several page={items.filter((a) => a.status !== 'revoked')} selected={selected} select={select} />
               )}
-              <Table
-                caption={t.nav.agents}
-                rows={items}
-                rowKey={(a) => a.id}
-                columns={[
-                  ...(rights.write
-                    ? [
-                        {
-                          label: t.select,
-                          cell: (a: AgentSummary) =>
-                            a.status === 'revoked' ? null : (
-                              <input
-                                type="checkbox"
-                                aria-label={t.selectAgent(visible(a.name))}
-                                checked={selected.has(a.id)}
-                                disabled={!selected.has(a.id) && selected.size >= MAX_SELECTED}
-                                onChange={(e) => select(withAgents(selected, [a], e.target.checked))}
-                              />
-                            ),
-                        },
-                      ]
-                    : []),
-                  { label: t.name, cell: (a) => <AgentLink id={a.id} name={a.name} /> },
-                  { label: t.owner, cell: (a) => <Untrusted>{nameOf(a.ownerId) ?? a.ownerId}</Untrusted> },
-                  { label: t.state, cell: (a) => <Status of={a.status} /> },
-                  {
-                    label: t.permissions,
-                    cell: (a) => (
-                      <>
-                        {formatNumber(a.permissionCount)}{' '}
-                        {a.unbounded && <span className="status limited">{t.unbounded}</span>}
-                      </>
-                    ),
-                  },
-                  {
-                    label: t.calls24,
-                    num: true,
-                    cell: (a) => (
-                      <span className="trend">
-                        <Trend hours={a.hours} />
-                        {formatNumber(a.calls)}
-                      </span>
-                    ),
-                  },
-                  { label: t.refused, num: true, cell: (a) => formatNumber(a.refused) },
-                  { label: t.lastDecision, cell: (a) => <Time at={a.lastDecisionAt} /> },
-                  { label: t.expires, cell: (a) => <Time at={a.expiresAt} /> },
-                ]}
-              />
+              <SelectionContext value={choice}>
+                <AgentTable agents={items} />
+              </SelectionContext>
               <Pager next={next} cursor={cursor} total={total} go={(c) => setAddress({ cursor: c })} />
             </>
           )
         }
       </Result>
     </Screen>
+  );
+}
+
+/** Rows change only with their agents, neither with what is typed above nor with the selection. */
+const AgentTable = memo(function AgentTable({ agents }: { agents: readonly AgentSummary[] }) {
+  const nameOf = useNames(agents.map((a) => a.ownerId));
+  return (
+    <Table
+      caption={t.nav.agents}
+      rows={agents}
+      rowKey={(a) => a.id}
+      columns={[
+        ...(rights.write
+          ? [
+              {
+                label: t.select,
+                cell: (a: AgentSummary) => a.status !== 'revoked' && <SelectAgent agent={a} />,
+              },
+            ]
+          : []),
+        { label: t.name, cell: (a) => <AgentLink id={a.id} name={a.name} /> },
+        { label: t.owner, cell: (a) => <Untrusted>{nameOf(a.ownerId) ?? a.ownerId}</Untrusted> },
+        { label: t.state, cell: (a) => <Status of={a.status} /> },
+        {
+          label: t.permissions,
+          cell: (a) => (
+            <>
+              {formatNumber(a.permissionCount)} {a.unbounded && <span className="status limited">{t.unbounded}</span>}
+            </>
+          ),
+        },
+        {
+          label: t.calls24,
+          num: true,
+          cell: (a) => (
+            <span className="trend">
+              <Trend hours={a.hours} />
+              {formatNumber(a.calls)}
+            </span>
+          ),
+        },
+        { label: t.refused, num: true, cell: (a) => formatNumber(a.refused) },
+        { label: t.lastDecision, cell: (a) => <Time at={a.lastDecisionAt} /> },
+        { label: t.expires, cell: (a) => <Time at={a.expiresAt} /> },
+      ]}
+    />
+  );
+});
+
+function SelectAgent({ agent }: { agent: AgentSummary }) {
+  const [selected, select] = useContext(SelectionContext);
+  return (
+    <input
+      type="checkbox"
+      aria-label={t.selectAgent(visible(agent.name))}
+      checked={selected.has(agent.id)}
+      disabled={!selected.has(agent.id) && selected.size >= MAX_SELECTED}
+      onChange={(e) => select(withAgents(selected, [agent], e.target.checked))}
+    />
   );
 }
 
@@ -219,14 +225,13 @@ function Trend({ hours }: { hours: AgentSummary['hours'] }) {
   const top = Math.max(...hours.map((hour) => hour.calls));
   if (top === 0) return null;
   const height = (count: number): number => (count === 0 ? 0 : Math.max(1, (count / top) * 16));
+  // One path for all bars of a color, because a page has fifty of these.
+  const bars = (count: (hour: AgentSummary['hours'][number]) => number): string =>
+    hours.map((hour, i) => (count(hour) === 0 ? '' : `M${i * 3} 16h2v-${height(count(hour))}h-2z`)).join('');
   return (
     <svg viewBox={`0 0 ${hours.length * 3} 16`} width={hours.length * 3} height="16" aria-hidden="true">
-      {hours.map(({ calls, refused }, i) => (
-        <g key={i}>
-          <rect x={i * 3} y={16 - height(calls)} width="2" height={height(calls)} fill="var(--chart)" />
-          <rect x={i * 3} y={16 - height(refused)} width="2" height={height(refused)} fill="var(--denied)" />
-        </g>
-      ))}
+      <path d={bars(({ calls }) => calls)} fill="var(--chart)" />
+      <path d={bars(({ refused }) => refused)} fill="var(--denied)" />
     </svg>
   );
 }

@@ -1,9 +1,10 @@
-import type { AuditFacets } from 'legate/client';
-import { useState } from 'react';
+import type { AuditFacets, AuditHistogram } from 'legate/client';
+import { memo, useCallback, useEffect, useState } from 'react';
 import { legate, REST, rights } from '../api.ts';
 import { useNewDecisions } from '../live.ts';
 import { Bars } from '../parts/bars.tsx';
 import { EntryTable } from '../parts/entries.tsx';
+import { NoDecisions } from '../parts/first-steps.tsx';
 import { Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
@@ -17,7 +18,6 @@ type Facet = (typeof FACETS)[number];
 
 export function Audit() {
   const [{ q = '', since, until, cursor, by = 'reason', chart, follow }, setAddress] = useAddress();
-  const [typed, setTyped] = useState(q);
   const { query, unknown } = parseFilter(q);
   const filter = { ...query, ...(since && { since }), ...(until && { until }) } as Parameters<
     typeof legate.audit.list
@@ -37,10 +37,12 @@ export function Audit() {
     () => legate.audit.facets({ ...filter, by: facet, limit: 12 } as never),
     rows,
   );
-  const apply = (next: string): void => {
-    setTyped(next);
-    setAddress({ q: next, cursor: undefined });
-  };
+  const apply = useCallback((next: string): void => setAddress({ q: next, cursor: undefined }), [setAddress]);
+  const add = useCallback((...args: [string, string, boolean]): void => apply(withFilter(q, ...args)), [apply, q]);
+  const openBar = useCallback(
+    (bar: { from: string; to: string }): void => setAddress({ since: bar.from, until: bar.to, cursor: undefined }),
+    [setAddress],
+  );
   return (
     <Screen
       title={t.nav.audit}
@@ -56,22 +58,7 @@ export function Audit() {
         </a>
       ))}
     >
-      <form
-        className="filters"
-        onSubmit={(e) => {
-          e.preventDefault();
-          apply(typed.trim());
-        }}
-      >
-        <Field label={t.filter} hint={t.filterHint(FILTER_KEYS.map((key) => `${key}:`).join(' '))} wide>
-          {(id) => (
-            <input id={id} type="search" className="mono" value={typed} onChange={(e) => setTyped(e.target.value)} />
-          )}
-        </Field>
-        <button type="submit" className="button primary">
-          {t.apply}
-        </button>
-      </form>
+      <FilterForm q={q} apply={apply} />
       {rights.all && <Sealed />}
       {unknown.length > 0 && (
         <p className="notice warning" role="status">
@@ -94,18 +81,7 @@ export function Audit() {
         <summary>{t.decisionsOverTime}</summary>
         {chart !== 'off' && (
           <Result of={histogram} lines={3}>
-            {({ buckets }) => (
-              <Bars
-                bars={buckets.map(({ since: from, until: to, counts }) => ({
-                  from,
-                  to,
-                  allowed: counts.allowed,
-                  denied: counts.denied,
-                  limited: counts.rate_limited,
-                }))}
-                open={(bar) => setAddress({ since: bar.from, until: bar.to, cursor: undefined })}
-              />
-            )}
+            {({ buckets }) => <Histogram buckets={buckets} open={openBar} />}
           </Result>
         )}
       </details>
@@ -126,7 +102,11 @@ export function Audit() {
           <Result of={entries} lines={8}>
             {({ items, next }) =>
               items.length === 0 ? (
-                <Empty>{q || since || until ? t.nothingFits : t.noDecisions}</Empty>
+                q || since || until ? (
+                  <Empty>{t.nothingFits}</Empty>
+                ) : (
+                  <NoDecisions />
+                )
               ) : (
                 <>
                   <ErasedNotice count={items.filter(({ erased }) => erased).length} />
@@ -149,13 +129,57 @@ export function Audit() {
           />
         }
       >
-        <Result of={facets}>
-          {(data) => <Facets data={data} by={facet} add={(...args) => apply(withFilter(q, ...args))} />}
-        </Result>
+        <Result of={facets}>{(data) => <Facets data={data} by={facet} add={add} />}</Result>
       </Section>
     </Screen>
   );
 }
+
+/** What is typed changes nothing else on the screen before it is applied. */
+function FilterForm({ q, apply }: { q: string; apply: (text: string) => void }) {
+  const [typed, setTyped] = useState(q);
+  // A facet or a link changed the filter.
+  useEffect(() => setTyped(q), [q]);
+  return (
+    <form
+      className="filters"
+      onSubmit={(e) => {
+        e.preventDefault();
+        apply(typed.trim());
+      }}
+    >
+      <Field label={t.filter} hint={t.filterHint(FILTER_KEYS.map((key) => `${key}:`).join(' '))} wide>
+        {(id) => (
+          <input id={id} type="search" className="mono" value={typed} onChange={(e) => setTyped(e.target.value)} />
+        )}
+      </Field>
+      <button type="submit" className="button primary">
+        {t.apply}
+      </button>
+    </form>
+  );
+}
+
+const Histogram = memo(function Histogram({
+  buckets,
+  open,
+}: {
+  buckets: AuditHistogram['buckets'];
+  open: (span: { from: string; to: string }) => void;
+}) {
+  return (
+    <Bars
+      bars={buckets.map(({ since: from, until: to, counts }) => ({
+        from,
+        to,
+        allowed: counts.allowed,
+        denied: counts.denied,
+        limited: counts.rate_limited,
+      }))}
+      open={open}
+    />
+  );
+});
 
 /** Returns the query of a request with this filter. */
 function addressOf(query: Readonly<Record<string, readonly string[]>>, since?: string, until?: string): string {
@@ -191,7 +215,7 @@ function News({ reload }: { reload: () => void }) {
   ) : null;
 }
 
-function Facets({
+const Facets = memo(function Facets({
   data,
   by,
   add,
@@ -236,7 +260,7 @@ function Facets({
       ))}
     </ul>
   );
-}
+});
 
 /** How much of the ledger is sealed. */
 function Sealed() {

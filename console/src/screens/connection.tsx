@@ -5,6 +5,7 @@ import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { CopyButton, formatNumber, Id, Json, Time, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { EndGrant, RemoveClient, RemoveServer } from './connection-acts.tsx';
 import { ServerForm } from './connection-forms.tsx';
 
 const MONTH_MS = 30 * 86_400_000;
@@ -30,7 +31,15 @@ export function ServerScreen() {
     <Screen
       title={name || t.server}
       curl={`/mcp/servers/${id}`}
-      actions={rights.admin && server.data && <ServerForm id={id} name={name} />}
+      actions={
+        rights.admin &&
+        server.data && (
+          <>
+            <ServerForm id={id} name={name} />
+            <RemoveServer server={server.data} own />
+          </>
+        )
+      }
     >
       <Result of={server}>
         {(s) => (
@@ -151,6 +160,9 @@ export function ClientScreen() {
     <Screen
       title={client.data ? String(client.data['client_name'] ?? client.data.client_id) : t.oauthClient}
       curl={`/oauth/clients/${id}`}
+      actions={
+        rights.admin && client.data && <RemoveClient id={id} name={String(client.data['client_name'] ?? id)} own />
+      }
     >
       <Result of={client}>
         {(c) => (
@@ -188,13 +200,23 @@ export function GrantScreen() {
   const id = useParam('id');
   const grant = useKept(['grants', 'one', id], () => legate.oauth.grants.get(id));
   return (
-    <Screen title={grant.data?.clientName ?? t.grant} curl={`/oauth/grants/${id}`}>
+    <Screen
+      title={grant.data?.clientName ?? t.grant}
+      curl={`/oauth/grants/${id}`}
+      actions={rights.write && grant.data && <EndGrant grant={grant.data} own />}
+    >
       <Result of={grant}>
         {(g) => (
           <dl className="facts">
             <dt>{t.client}</dt>
             <dd>
-              <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
+              {rights.all ? (
+                <Link to={`/connections/clients/${encodeURIComponent(g.clientId)}`}>
+                  <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
+                </Link>
+              ) : (
+                <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
+              )}
             </dd>
             <dt>{t.agent}</dt>
             <dd>

@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { legate, rights } from '../api.ts';
-import { Action } from '../parts/dialog.tsx';
 import { AgentLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { EndGrant, RemoveClient, RemoveServer } from './connection-acts.tsx';
 import { ClientForm, ServerForm, WebhookForm } from './connection-forms.tsx';
 import { GatewayServers } from './gateway.tsx';
 
@@ -122,16 +122,7 @@ const Servers = () => (
         ? [
             {
               label: t.change,
-              cell: (s: { id: string; name: string }) => (
-                <Action
-                  danger
-                  label={t.remove}
-                  question={t.removeQuestion(s.name)}
-                  preview={() => legate.mcp.servers.delete(s.id, { preview: true })}
-                  run={(reason) => legate.mcp.servers.delete(s.id, { reason })}
-                  stale={['servers', 'changes']}
-                />
-              ),
+              cell: (s: { id: string; name: string }) => <RemoveServer server={s} />,
             },
           ]
         : []),
@@ -169,15 +160,8 @@ const Clients = () => (
         ? [
             {
               label: t.change,
-              cell: (c: { client_id: string }) => (
-                <Action
-                  danger
-                  label={t.remove}
-                  question={t.removeQuestion(c.client_id)}
-                  preview={() => legate.oauth.clients.delete(c.client_id, { preview: true })}
-                  run={(reason) => legate.oauth.clients.delete(c.client_id, { reason })}
-                  stale={['clients', 'grants', 'changes']}
-                />
+              cell: (c: { client_id: string; client_name?: unknown }) => (
+                <RemoveClient id={c.client_id} name={String(c.client_name ?? c.client_id)} />
               ),
             },
           ]
@@ -211,16 +195,7 @@ function Grants() {
           ? [
               {
                 label: t.change,
-                cell: (g: { id: string; clientName: string | null; clientId: string }) => (
-                  <Action
-                    danger
-                    label={t.endGrant}
-                    question={t.endGrantQuestion(g.clientName ?? g.clientId)}
-                    preview={() => legate.oauth.grants.revoke(g.id, { preview: true })}
-                    run={(reason) => legate.oauth.grants.revoke(g.id, { reason })}
-                    stale={['grants', 'changes']}
-                  />
-                ),
+                cell: (g: { id: string; clientName: string | null; clientId: string }) => <EndGrant grant={g} />,
               },
             ]
           : []),

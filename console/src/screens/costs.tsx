@@ -107,7 +107,11 @@ function Outlook({ budget: b }: { budget: Budget }) {
   const { atReset, reachedAt } = forecast(span, Math.min(serverNow(), resetsAt), profileOf(hourly));
   if (b.used >= b.limit) return <span className="status denied">{t.limitReached}</span>;
   if (reachedAt) return <span className="status limited">{t.reachedAt(formatTime(reachedAt.toISOString()))}</span>;
-  return <span className="quiet">{t.aboutAtEnd(formatNumber(Math.round(atReset * 100) / 100))}</span>;
+  return (
+    <span className="quiet">
+      {t.aboutAtEnd(formatNumber(b.metric === 'cost' ? Math.round(atReset * 100) / 100 : Math.round(atReset)))}
+    </span>
+  );
 }
 
 /** Spend by day. Each currency has its own column, because amounts of different currencies cannot be added. */

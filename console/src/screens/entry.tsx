@@ -290,7 +290,10 @@ export function Trace({ trace }: { trace: DecisionTrace }) {
       )}
       {trace.refusedBy && (
         <p className="notice">
-          {t.refusedBy} <Untrusted mono>{trace.refusedBy}</Untrusted>
+          {t.refusedBy}{' '}
+          <Link to={trace.refusedBy.startsWith('mcp_') ? `/connections/servers/${trace.refusedBy}` : '/signals/costs'}>
+            <Untrusted mono>{trace.refusedBy}</Untrusted>
+          </Link>
         </p>
       )}
       {trace.entries.length === 0 ? (

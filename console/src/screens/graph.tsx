@@ -9,7 +9,7 @@ import { foldGraph } from './fold.ts';
 
 const WIDTH = 168;
 const HEIGHT = 36;
-const GAP = { x: 72, y: 16 };
+const GAP = { x: 36, y: 16 };
 
 /** An agent or a person in the graph. */
 interface Node {

@@ -2,6 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { legate } from '../api.ts';
 import { Bars } from '../parts/bars.tsx';
 import { EntryTable } from '../parts/entries.tsx';
+import { FirstSteps } from '../parts/first-steps.tsx';
 import { AgentLink, Select, useAddress, useKept } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
@@ -54,6 +55,7 @@ export function Overview() {
           </div>
         )}
       </Result>
+      {stats.data?.totalAuditEntries === 0 && <FirstSteps />}
       <Section
         title={t.decisionsOverTime}
         aside={

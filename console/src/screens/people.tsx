@@ -1,9 +1,9 @@
-import { Link } from '@tanstack/react-router';
 import type { User } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { FormButton } from '../parts/form.tsx';
-import { Field, useAddress, useKept, useParam } from '../parts/hooks.tsx';
+import { Go } from '../parts/go.tsx';
+import { SearchField, useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
@@ -48,16 +48,7 @@ function Users() {
   return (
     <>
       <div className="filters">
-        <Field label={t.searchPeople} wide>
-          {(id) => (
-            <input
-              id={id}
-              type="search"
-              value={q}
-              onChange={(e) => setAddress({ q: e.target.value, cursor: undefined })}
-            />
-          )}
-        </Field>
+        <SearchField label={t.searchPeople} value={q} onChange={(text) => setAddress({ q: text, cursor: undefined })} />
       </div>
       <Result of={users} lines={6}>
         {({ items, next }) =>
@@ -73,9 +64,9 @@ function Users() {
                   {
                     label: t.name,
                     cell: (u) => (
-                      <Link to={`/people/users/${u.id}`}>
+                      <Go to={`/people/users/${u.id}`}>
                         <Untrusted>{nameOf(u)}</Untrusted>
-                      </Link>
+                      </Go>
                     ),
                   },
                   { label: t.state, cell: (u) => <Status of={u.status} /> },

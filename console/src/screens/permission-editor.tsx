@@ -8,7 +8,7 @@ import { Consequences, Dialog } from '../parts/dialog.tsx';
 import { Field, useAddress, useKept } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Section } from '../parts/screen.tsx';
 import { LongTable } from '../parts/table.tsx';
-import { Status, Time, Untrusted } from '../parts/text.tsx';
+import { jsonOf, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import type { Problem } from './permission-check.ts';
 import { type Draft, draftOf, entriesOf, lint, permissionOf, sentenceOf } from './permission-draft.ts';
@@ -63,7 +63,7 @@ export function PermissionEditor({ agent }: { agent: Agent }) {
   );
 }
 
-const asText = (drafts: readonly Draft[]): string => JSON.stringify(drafts.map(permissionOf), null, 2);
+const asText = (drafts: readonly Draft[]): string => jsonOf(drafts.map(permissionOf));
 
 /** An unsent change. */
 interface Unsent {
@@ -208,7 +208,7 @@ function Editor({ agent: latest }: { agent: Agent }) {
                 {t.discardChanges}
               </button>
             )}
-            <button type="button" className="button primary" onClick={() => void review()}>
+            <button type="button" className={changed ? 'button primary' : 'button'} onClick={() => void review()}>
               {t.reviewChanges}
             </button>
           </div>

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { legate, rights } from '../api.ts';
 import { useKept } from '../parts/hooks.tsx';
 import { Result, Screen, Section } from '../parts/screen.tsx';
@@ -6,6 +7,7 @@ import { formatNumber, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 export function System() {
+  const [all, setAll] = useState(false);
   const system = useKept(['system'], () => legate.system());
   return (
     <Screen title={t.nav.system} curl="/system">
@@ -52,10 +54,18 @@ export function System() {
                 ]}
               />
             </Section>
-            <Section title={t.settings}>
+            <Section
+              title={t.settings}
+              aside={
+                <label className="check">
+                  <input type="checkbox" checked={all} onChange={(e) => setAll(e.target.checked)} />
+                  {t.withDefaults(s.settings.length)}
+                </label>
+              }
+            >
               <Table
                 caption={t.settings}
-                rows={s.settings}
+                rows={s.settings.filter(({ source }) => all || source !== 'default')}
                 rowKey={(o) => o.option}
                 columns={[
                   { label: t.option, cell: (o) => <code>{o.option}</code> },

@@ -52,6 +52,7 @@ export const editDe: typeof editEn = {
   slugHint: 'Kleinbuchstaben, Ziffern und Bindestriche; leer: aus dem Namen gebildet',
   removeTenantText: 'Ein Mandant lässt sich löschen, wenn ihm niemand angehört.',
   userTenantHint: 'Die Agenten ziehen mit um; Delegationen zwischen ihnen und den Agenten anderer Eigentümer enden.',
+  expiresNewHint: 'Leer: nie',
   expiresHint: 'Leer: nie. Ein späterer Zeitpunkt macht einen abgelaufenen Agenten wieder aktiv.',
   metadata: 'Metadaten',
   metadataHint: 'Ein eigenes JSON-Objekt',

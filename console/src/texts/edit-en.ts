@@ -45,6 +45,7 @@ export const editEn = {
   slugHint: 'Lower-case letters, digits and hyphens; empty: made from the name',
   removeTenantText: 'A tenant can be deleted when nobody belongs to it.',
   userTenantHint: 'The agents move too; delegations between them and agents of other owners end.',
+  expiresNewHint: 'Empty: never',
   expiresHint: 'Empty: never. A later time reactivates an expired agent.',
   metadata: 'Metadata',
   metadataHint: 'A JSON object of your own',

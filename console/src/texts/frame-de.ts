@@ -32,7 +32,16 @@ export const frameDe: FrameTexts = {
   inAudit: 'Im Protokoll öffnen',
   user: 'Benutzer',
   userAgents: 'Agenten dieser Person',
+  copyQuestion: 'Erste Anfrage kopieren',
+  firstSteps: {
+    title: 'Erste Schritte',
+    register: 'Registrieren Sie einen Agenten. Sein Token wird einmal angezeigt.',
+    ask: 'Lassen Sie ihn fragen, ob er etwas darf. Ohne Berechtigung wird er abgelehnt, und diese Seite nennt den Grund.',
+    permit:
+      'Erlauben Sie es: Öffnen Sie die Ablehnung und wählen Sie „Ab jetzt erlauben“, oder bearbeiten Sie seine Berechtigungen.',
+  },
   sessions: 'Sitzungen',
+  withDefaults: (n) => `Alle ${n}, auch Vorgaben`,
   noSessions: 'Nirgends angemeldet.',
   browser: 'Browser',
   suspend: 'Sperren',

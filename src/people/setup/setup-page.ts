@@ -40,11 +40,19 @@ ${actions(button({ label: t.setup.submit }))}`,
   });
 }
 
-export function setupDonePage(site: Site, request: Request, email: string, headers: Record<string, string>): Response {
+export function setupDonePage(
+  site: Site & { readonly config: { readonly console: { readonly enabled: boolean } } },
+  request: Request,
+  email: string,
+  headers: Record<string, string>,
+): Response {
   const t = textsFor(request);
   return page(site, request, {
     title: t.setup.done,
-    body: html`${notice('good', t.setup.doneText(email))}${actions(buttonLink(t.start.account, pathOf(site, '/account'), 'primary'))}`,
+    body: html`${notice('good', t.setup.doneText(email))}${actions(
+      ...(site.config.console.enabled ? [buttonLink(t.console.open, pathOf(site, '/console'), 'primary')] : []),
+      buttonLink(t.start.account, pathOf(site, '/account'), site.config.console.enabled ? 'secondary' : 'primary'),
+    )}`,
     headers,
     secretAddress: true,
   });
