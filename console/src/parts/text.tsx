@@ -77,7 +77,10 @@ const copy = (text: string): void => void navigator.clipboard?.writeText(text);
 
 export const Id = ({ children }: { children: string }) => (
   <span>
-    <code>{children}</code> <CopyButton text={children} label={t.copyId(children)} />
+    <code>
+      <Untrusted>{children}</Untrusted>
+    </code>{' '}
+    <CopyButton text={children} label={t.copyId(visible(children))} />
   </span>
 );
 
