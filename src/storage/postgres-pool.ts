@@ -138,7 +138,7 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
   /** Tests the server while the connection is in use for long. */
   function watched(client: PostgresClient): PostgresClient {
     const release = client.release;
-    const timer = setInterval(testServer, DOUBT_MS).unref();
+    const timer = setInterval(() => void testServer(), DOUBT_MS).unref();
     client.release = (error) => {
       clearInterval(timer);
       release(error);
