@@ -166,7 +166,7 @@ async function measureFilters({ page, go, report, quick }) {
   const charts = [];
   for (let round = 0; round < (quick ? 2 : 6); round++)
     for (const filter of FILTERS) {
-      // What was asked within the last seconds is not asked again.
+      // A request of the last seconds is not repeated.
       await page.getByRole('searchbox').fill(`${filter} since:2000-01-0${round + 1}`);
       const took = page.evaluate(
         () =>

@@ -167,7 +167,7 @@ describe('GET /metrics', () => {
   });
 
   it('has latency by route, sizes of batches, open streams and the webhook queue', async () => {
-    // Nothing listens at port 9: the delivery waits for its next attempt.
+    // No server listens at port 9, so the delivery waits for its next attempt.
     const t = await createTestService({ config: { webhooks: { allowPrivateNetworks: true } } });
     const alice = await t.user();
     const agent = await t.agent(alice, { permissions: [{ resource: 'x', actions: ['read'] }] });

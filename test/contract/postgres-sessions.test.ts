@@ -187,7 +187,7 @@ describe('sessions of PostgreSQL', () => {
     while (statuses.at(-1) !== 200) statuses.push((await ask(t, agent)).status);
     expect(performance.now() - startedAt).toBeLessThan(6500);
     expect(new Set(statuses)).toEqual(new Set([503, 200]));
-    // What it says after it wakes up is refused.
+    // Its messages after it wakes up are refused.
     await expect(frozen.query('commit')).rejects.toThrow();
     frozen.release(true);
   });

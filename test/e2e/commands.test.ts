@@ -261,7 +261,7 @@ describe('legate config', () => {
     expect(stdout).toMatch(/^http\.port +3000 +default$/m);
     expect(stdout).toMatch(/^metrics\.token +\*{8} +LEGATE_METRICS_TOKEN$/m);
     expect(stdout).not.toMatch(/a very secret token|pa55word|from the file/);
-    // Of lists, each line is as wide as the others.
+    // All lines of a list have the same width.
     expect(stdout.split('\n').filter((line) => line.length > 130)).toEqual([]);
     const { stdout: asJson } = await legate(['config', '--json'], { cwd, env });
     expect(asJson).not.toMatch(/a very secret token|pa55word|from the file/);

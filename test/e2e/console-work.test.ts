@@ -240,7 +240,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await expectGoodPage(page, 'console-editor-phone');
     await page.setViewportSize(WIDE);
     await expectGoodPage(page, 'console-editor-wide');
-    // What the service would refuse is not taken over; a correction is.
+    // A text that the service would refuse is not taken over; a correction is.
     const second = { ...wanted, constraints: { maxCalls: 3 } };
     await json.fill(JSON.stringify([wanted, second]));
     await page.getByText('Unrecognized key: "maxCalls"').waitFor();

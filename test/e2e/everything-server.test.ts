@@ -183,7 +183,7 @@ it.each(['stdio', 'sse', 'http'])(
   async (server) => {
     const { client, close } = await (CLIENTS['2025-11-25'] as (server: string) => Promise<Connected>)(server);
     const asked = { name: 'simulate-research-query', arguments: { topic: 'python', ambiguous: true } };
-    // From the list the SDK learns which tools make tasks.
+    // The SDK learns from the list which tools make tasks.
     await client.listTools();
     const seen: Json[] = [];
     for await (const message of (client as Client).experimental.tasks.callToolStream(asked, CallToolResultSchema))

@@ -98,7 +98,7 @@ describe.skipIf(!hasNginx())('a rolling upgrade on PostgreSQL', () => {
         await pair.stop();
       }
 
-      // What both versions wrote is one ledger without a gap.
+      // The events of both versions form one ledger without a gap.
       const database = await openDatabase(postgres.url, { serviceName: 'legate' });
       try {
         const rows = await database.read.selectFrom('stream_events').select('seq').orderBy('seq').execute();

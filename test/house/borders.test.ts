@@ -8,8 +8,8 @@ const BELOW_MODULES = ['kernel', 'storage', 'ledger', 'access', 'http', 'platfor
 const BELOW_FEATURES = [...BELOW_MODULES, 'operations', 'authorization', 'people'];
 
 /**
- * What the files of these places may import besides their own place; the most specific place counts. All imports point
- * from the wiring down to the kernel. Of the areas in OPEN, any file may be imported; of the others, only the
+ * The imports that files of these places may have besides their own place; the most specific place counts. All imports
+ * point from the wiring down to the kernel. Of the areas in OPEN, any file may be imported; of the others, only the
  * `index.ts` of a module.
  */
 const TABLE: readonly (readonly [places: readonly string[], allowed: readonly string[]])[] = [

@@ -82,7 +82,7 @@ describe('a change by cookie', () => {
             route.method,
             addressOf(path),
             { origin: OWN, 'sec-fetch-site': 'same-origin' },
-            // What is valid must take effect at the sign-out only.
+            // Valid requests must take effect at the sign-out only.
             path.startsWith('/sign-out') ? {} : { none: 1 },
           ),
         ),
@@ -314,7 +314,7 @@ describe('the cookie on https', () => {
         headers: { cookie: `__Host-${https.database.name}_session=${r.body.token}`, origin },
       });
     expect([(await from('http://id.example')).status, (await from('https://id.example')).status]).toEqual([403, 200]);
-    // Until the browser is closed, if the person is not to be remembered.
+    // The cookie lasts until the browser is closed if the person did not ask to be remembered.
     const brief = await https.call('POST', '/sign-in', { body: { email, password, rememberMe: false } });
     expect(brief.headers.getSetCookie()).toEqual([
       `__Host-${https.database.name}_session=${brief.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure`,

@@ -89,7 +89,7 @@ describe('versions of resources', () => {
     const refused = await send(admin, '"another"');
     expect([refused.status, refused.body.error.code]).toEqual([412, 'PRECONDITION_FAILED']);
     expect(await etagOf(t, resource, admin)).toBe(before);
-    // Who may not change it learns nothing of its version.
+    // A caller who may not change it does not learn its version.
     expect((await send(await t.user(), '"another"')).status).toBe(row?.want.anotherUser ?? 403);
     expect((await send(await t.user({ role: 'auditor' }), before)).status).toBe(403);
     const done = await send(admin, before);

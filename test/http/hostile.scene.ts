@@ -100,7 +100,7 @@ const DERIVED: readonly string[] = [
 
 /** Everything that is stored. */
 export async function stored({ t }: HostileWorld): Promise<unknown> {
-  // What became of deliveries is noted at any time.
+  // The outcome of deliveries is recorded at any time.
   const plain = (key: string, v: unknown): unknown =>
     key === 'failures' || key === 'paused_until' ? undefined : typeof v === 'bigint' ? String(v) : v;
   const all: Record<string, unknown> = {};
@@ -116,8 +116,8 @@ const LEAK =
   /\bat .+:\d+:\d+|node_modules|\/src\/|\/dist\/|\.ts:|SQLITE|sqlite|postgres|SELECT |INSERT |syntax error|constraint failed|ZodError|TypeError|RangeError/;
 
 /**
- * What every refusal has to be: no fault of ours, and no word about our inside. The shape is looked at for every answer
- * of every test.
+ * Expects a refusal that is not a fault of the service and says nothing about its inside. The shape of each answer is
+ * checked in all tests.
  */
 export function expectRefused(what: string, r: Answered, statuses: readonly number[], names?: string): void {
   expect.soft(statuses, `${what}: ${r.status} ${r.text.slice(0, 300)}`).toContain(r.status);

@@ -77,7 +77,7 @@ describe('a query', () => {
         }
         for (const text of injections) {
           const r = await ask({ ...base, [name]: text });
-          // What nothing matches leaves nothing out, `*` is every resource, and a tree may have no rows.
+          // A filter without a match excludes nothing, `*` is every resource, and a tree may have no rows.
           const mayMatch =
             endpoint.endsWith('/consistency') ||
             ['offset', 'q'].includes(name) ||

@@ -211,7 +211,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/password/change', { currentPassword: 'long enough', newPassword: 'longer enough' }),
     want: { ownerByCookie: 401 },
   },
-  // Of people with a session. The owner has no password here.
+  // Routes for people with a session. The owner has no password here.
   'POST /totp/enable': {
     target: fixed('/totp/enable', { password: 'long enough' }),
     want: { ownerByCookie: 401 },
@@ -840,7 +840,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
-  // What is wrong with the query is said before anybody is asked who they are; who sees what:
+  // Mistakes of the query are reported before the person is asked to sign in. The rows say who sees what:
   // src/activity/stream/stream.test.ts.
   'GET /api/legate/events/stream': {
     target: fixed('/api/legate/events/stream?types=nonsense'),
@@ -1463,7 +1463,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/.well-known/oauth-protected-resource${await registeredPath(s)}` }),
     want: { everyone: 200 },
   },
-  // What the caller may not see is absent.
+  // The answer leaves out what the caller may not see.
   'GET /names': {
     scope: 'agents:read',
     target: ({ agent }) => ({ path: `/names?ids=${agent.id}` }),

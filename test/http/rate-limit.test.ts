@@ -198,7 +198,7 @@ describe('the client that is counted', () => {
     const t = await limited({}, { http: { trustedProxies: ['10.0.0.0/8'] } });
     const by = (forwarded: string): From => ({ ip: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } });
     await spent(t, by('203.0.113.7'));
-    // What the client itself put before its address changes nothing.
+    // Addresses that the client itself put before its own have no effect.
     for (const forwarded of [
       '1.2.3.4, 203.0.113.7',
       '203.0.113.7, 10.0.0.2',

@@ -87,7 +87,7 @@ export class ScreenChecker {
         for (const [rules, part] of checks)
           for (const { id, html } of await violationsOn(page, rules, part)) problems.push(`${id}: ${html.join(' ')}`);
       } catch (error) {
-        // What was marked has been replaced by an answer that arrived meanwhile.
+        // An answer that arrived meanwhile has replaced the marked element.
         if (String(error).includes('No elements found')) continue;
         throw error;
       }
@@ -124,7 +124,7 @@ async function markNew(given: {
     if (text === undefined) {
       const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
       const own = `${backgroundColor} ${backgroundImage} ${opacity}`;
-      // What does not change the ground is left out, so that the depth of an element does not count.
+      // Elements that do not change the ground are left out, so that the depth of an element does not count.
       const plain = own === 'rgba(0, 0, 0, 0) none 1';
       text = plain ? groundOf(element.parentElement) : `${groundOf(element.parentElement)}/${own}`;
       grounds.set(element, text);

@@ -127,7 +127,7 @@ export function consoleScene(): ConsoleScene {
       lines: Array.from({ length: 30 }, (_, i) => `line ${i}`),
       endless: `${'x'.repeat(10_000)}\u200b`,
     });
-    // Nothing listens there. After the last attempt it may be sent again by hand.
+    // No server listens there. After the last attempt it may be sent again by hand.
     const webhook = await send(role, 'POST', '/webhooks', {
       url: 'http://127.0.0.1:9/hook',
       types: ['agent.revoked'],

@@ -13,7 +13,7 @@ interface Executes {
 export function commitUnsynced(): void {
   const drivers: (Executes | undefined)[] = [
     (createRequire(import.meta.url)('libsql') as { prototype: Executes }).prototype,
-    // From Node 22 on.
+    // Available since Node 22.
     (process.getBuiltinModule('node:sqlite') as { DatabaseSync?: { prototype: Executes } } | undefined)?.DatabaseSync
       ?.prototype,
   ];

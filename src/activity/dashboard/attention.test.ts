@@ -21,7 +21,7 @@ describe('GET /dashboard/attention', () => {
     const t = await shared();
     const s = await newScene(t);
     const db = t.legate.platform.database.write;
-    // Nothing is delivered to these, so nothing but the test changes them.
+    // Only the test changes these, because no delivery reaches them.
     const quietWebhook = async (): Promise<string> =>
       (
         await t.call('POST', '/webhooks', {

@@ -124,7 +124,7 @@ describe('a limit and counts', () => {
     expect(skipped() + idsOf(stream).length).toBe(made.length);
     expect(skipped()).toBeGreaterThan(0);
     for (const { id, event } of stream.seen) expect(id === undefined, event).toBe(event === 'skipped');
-    // What was left out follows the last event of its second in the ledger.
+    // The events that were left out follow the last event of their second in the ledger.
     const shown = idsOf(stream);
     expect(idsOf(whole).filter((id) => shown.includes(id))).toEqual(shown);
     const place = idsOf(whole).indexOf(shown[2]);

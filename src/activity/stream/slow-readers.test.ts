@@ -82,7 +82,7 @@ it('readers that pause receive every byte of every event, like the others', asyn
   await expect.poll(() => readers.filter((r) => r.texts.length < EVENTS).length, { timeout: 60_000 }).toBe(0);
   for (const reader of readers) {
     expect(reader.texts.length).toBe(EVENTS);
-    // Not toEqual: what differs would be printed, megabytes of it.
+    // toEqual would print the difference, which has megabytes.
     expect(reader.texts.findIndex((text, i) => text !== texts[i])).toBe(-1);
     reader.socket.destroy();
   }

@@ -273,7 +273,7 @@ describe('the doctor', () => {
     const said = broken[0]?.findings.filter((f) => f.level === 'broken').map((f) => f.field);
     expect(said).toContain(field);
     expect(renderStep(broken[0] as StepReport)).toMatch(new RegExp(`^✗ ${step}[^]*✗ ${field}: `));
-    // What comes before is not blamed.
+    // Earlier steps are not reported as the cause.
     expect(outcomes(reports.slice(0, reports.indexOf(broken[0] as StepReport)))).toMatch(/^\+*$/);
   });
 

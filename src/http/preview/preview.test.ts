@@ -262,7 +262,7 @@ describe('preview=true', () => {
     expect(renamed.status).toBe(200);
     const deliveries = async (): Promise<Json[]> =>
       (await sending.call('GET', `/webhooks/${hook.body.id}/deliveries`, { as: carol })).body;
-    // That of the later change is there, so one of the preview would be.
+    // The event of the later change is listed, so an event of the preview would be listed too.
     await vi.waitFor(async () => expect(await deliveries()).not.toEqual([]), { timeout: 20_000 });
     expect(JSON.stringify(await deliveries())).not.toContain('agent.revoked');
   });

@@ -210,7 +210,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect((await response.text()).includes(query)).toBe(true);
   });
 
-  // What gets past the guard in another form than it looked at would be a way around every decision.
+  // A request that the server reads differently than the guard would bypass every decision.
   it.each<[string, string | Uint8Array, Record<string, string>]>([
     ['a text/plain body', JSON.stringify(call('delete')), { 'content-type': 'text/plain' }],
     ['a body without a type', JSON.stringify(call('delete')), { 'content-type': 'application/octet-stream' }],

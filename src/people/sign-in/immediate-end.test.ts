@@ -30,7 +30,7 @@ interface Scene {
 }
 
 /**
- * What ends a credential, and what each of the two kinds answers to the very next decision, on the other instance too.
+ * The ways in which a credential ends, and the answer to the next decision of each of the two kinds, on both instances.
  */
 const ends: [string, (scene: Scene) => Promise<{ status: number }>, { session: number; apiToken: number }][] = [
   [

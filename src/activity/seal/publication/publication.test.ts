@@ -103,7 +103,7 @@ describe('ledger.publish', () => {
     const signature = createHmac('sha256', Buffer.alloc(32, 7)).update(signed).digest('base64');
     expect(headers['webhook-signature']).toBe(`v1,${signature}`);
     expect((await status(t)).publishedSize).toBe(data.size);
-    // Nothing new, nothing sent.
+    // No event is new, so none is sent.
     t.clock.advance(60_000);
     await run();
     expect(got).toHaveLength(2);
