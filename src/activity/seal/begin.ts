@@ -35,7 +35,7 @@ export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.k
  * data folder.
  */
 export async function openSealedLog(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'ledger' | 'ledgerKeys' | 'stateOf'>,
+  platform: Pick<Platform, 'background' | 'baseUrl' | 'config' | 'database' | 'ledger' | 'ledgerKeys' | 'stateOf'>,
 ): Promise<void> {
   if (platform.config.ledger.seal === 'off') return stopSealing(platform);
   const path = platform.config.ledger.policy;
@@ -49,7 +49,11 @@ export async function openSealedLog(
   await assertContinues(platform, log);
   const signers = await signersOf(platform, log.origin);
   const begunAt = (await readPosition(platform.database.read, BEGUN)) ?? 0;
-  if (policy) platform.stateOf(cosigner).open(policy);
+  const witnesses = platform.stateOf(cosigner);
+  if (policy)
+    witnesses.open(policy, () =>
+      platform.background.run('asking the witnesses of the ledger', () => witnesses.askIfDue()),
+    );
   platform.stateOf(sealer).open({ id: log.log_id, origin: log.origin, signers, begunAt }, log);
 }
 

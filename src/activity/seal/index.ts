@@ -76,12 +76,12 @@ export const seal = defineModule({
   ],
   upkeep: async (platform) => {
     platform.background.run('publishing checkpoints of the ledger', () => platform.stateOf(publisher).run());
-    platform.background.run('asking the witnesses of the ledger', () => platform.stateOf(cosigner).askIfDue());
     await thinCheckpoints(platform);
     await pruneLedger(platform);
   },
   start: openSealedLog,
   stop: async (platform) => {
+    platform.stateOf(cosigner).stop();
     await platform.stateOf(pruning).follower.stop();
     await platform.stateOf(sealer).stop();
   },

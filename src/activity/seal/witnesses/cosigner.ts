@@ -11,6 +11,8 @@ import { readWitnesses, takeTurn, writeCosigned, writeWitness } from './store.ts
 
 /** One cosigned checkpoint is kept for each interval of this length. */
 const KEEP_MS = 60_000;
+/** How often at least it is checked whether the witnesses are to be asked. */
+const LOOK_MS = 5000;
 
 /** State of a witness, as GET /ledger/status shows it. */
 export interface WitnessStatus {
@@ -33,14 +35,21 @@ export class Cosigner {
   readonly #fetch = createGuardedFetch({ allowPrivateNetworks: true });
   #policy: Policy | undefined;
   #asking: Promise<void> | undefined;
+  #looking: NodeJS.Timeout | undefined;
   #keptAt = Number.NEGATIVE_INFINITY;
 
   constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>) {
     this.#platform = platform;
   }
 
-  open(policy: Policy): void {
+  /** Called once, at the start. `look` runs {@link askIfDue} in the background. */
+  open(policy: Policy, look: () => void): void {
     this.#policy = policy;
+    this.#looking = setInterval(look, Math.min(LOOK_MS, this.#platform.config.ledger.witnessIntervalMs / 4)).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#looking);
   }
 
   /** undefined if no cosignatures are needed. */
