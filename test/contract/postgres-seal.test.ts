@@ -46,7 +46,7 @@ describe('the sealed ledger of several instances', () => {
 
     await first.legate.close();
     await decide(second, agent);
-    await vi.waitFor(() => expect(times('seal_remains')).toBeGreaterThan(before), 5000);
+    await vi.waitFor(() => expect(times('seal_remains')).toBeGreaterThan(before), 20_000);
     expect(await checkSealedLedger(second.legate.platform)).not.toHaveProperty('problem');
   });
 });

@@ -26,10 +26,10 @@ const RETRY_MS = 5000;
 /** Shortest time between two checkpoints that are signed on request. */
 const ON_DEMAND_MS = 100;
 /**
- * Interval at which an instance checks whether another one still seals. Several times STORE_MS, so that a busy instance
+ * Interval at which an instance checks whether another one still seals. Twice STORE_MS, so that the instance that seals
  * does not lose its turn.
  */
-const LOOK_AGAIN_MS = 3000;
+const LOOK_AGAIN_MS = 2 * STORE_MS;
 /** A background run ends after this time and continues in the next one, so that a stop does not wait for it. */
 const RUN_MS = 1000;
 /** A stop seals as many rows as it can in this time. Other instances, or the next start, seal the rest. */

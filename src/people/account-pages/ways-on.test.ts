@@ -133,14 +133,14 @@ describe('every page has a next step', () => {
     expect(await use('/password/forgot', '/password/reset', { newPassword: password })).toEqual(['/account/sign-in']);
   });
 
-  it('set-up links to the account, and errors link to the start', async () => {
+  it('set-up links to the console and the account, and errors link to the start', async () => {
     const other = await createTestService();
     const first = await ensureFirstAdmin(other.legate.platform);
     const url = new URL(first.kind === 'setupLink' ? first.url : '');
     const token = url.searchParams.get('token') ?? '';
     const browser = new FormClient(other);
     const done = await browser.post('/setup', { token, email, password });
-    expect(linksIn(mainOf(done.text))).toEqual(['/account']);
+    expect(linksIn(mainOf(done.text))).toEqual(['/console', '/account']);
     expect((await browser.get('/account')).status).toBe(200);
     const used = await browser.get(`/setup?token=${token}`);
     expect([used.status, linksIn(mainOf(used.text))]).toEqual([410, ['/']]);
