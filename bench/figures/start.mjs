@@ -3,24 +3,35 @@ import { join } from 'node:path';
 import { median, sleep } from '../support/numbers.mjs';
 import { residentMb, startService } from '../support/service.mjs';
 
+const AT_REST_MS = 12_000;
+
 export async function measureStart({ scratch, report, quick }) {
   const dataDir = join(scratch, 'start');
   const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;
   await (await startService(databaseUrl, dataDir)).stop();
   const times = [];
-  let idle;
+  let first;
   for (let i = 0; i < (quick ? 3 : 5); i++) {
     const service = await startService(databaseUrl, dataDir);
     times.push(service.readyAfterMs);
     await sleep(1000);
-    idle = residentMb(service.pid);
+    first = residentMb(service.pid);
     await service.stop();
   }
+  // V8 gives back the garbage of the start after some seconds without work.
+  const service = await startService(databaseUrl, dataDir);
+  await sleep(AT_REST_MS);
+  const idle = residentMb(service.pid);
+  await service.stop();
   report('second start to ready', {
     measured: `${Math.round(median(times))} ms`,
     bar: '<= 400 ms',
     ok: median(times) <= 400,
   });
   if (idle !== undefined)
-    report('resident memory at rest', { measured: `${Math.round(idle)} MB`, bar: '<= 90 MB', ok: idle <= 90 });
+    report(`resident memory at rest, ${AT_REST_MS / 1000} s after the start`, {
+      measured: `${Math.round(idle)} MB (${Math.round(first)} MB after 1 s)`,
+      bar: '<= 90 MB',
+      ok: idle <= 90,
+    });
 }
