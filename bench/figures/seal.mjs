@@ -12,6 +12,7 @@ import { median, ms, quantile, ratio, sleep, thousands } from '../support/number
 import { growingLog, runProgram, startWitness, watchMemory } from '../support/seal-tools.mjs';
 import { cpuMs, startService } from '../support/service.mjs';
 import { ownQuestion, target } from './authorize.mjs';
+import { measureLargeTree } from './large-tree.mjs';
 
 const CONNECTIONS = 64;
 const LOGS = 16;
@@ -23,6 +24,7 @@ const agent = new Agent({ keepAlive: true });
 export async function measureSeal(context) {
   await measureDecisions(context);
   await measureHistory(context);
+  await measureLargeTree(context);
   await measureWitness(context);
 }
 
