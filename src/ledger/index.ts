@@ -49,4 +49,5 @@ export {
   matches,
   prefixOf,
 } from './search/index.ts';
+export { Turn } from './turn.ts';
 export { Yielder } from './yielder.ts';

@@ -12,6 +12,7 @@ import {
   readHead,
   readPosition,
   Superseded,
+  Turn,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { type AnomalyRow, type Db, selectArrays } from '../../storage/index.ts';
@@ -24,7 +25,7 @@ const TOLD = 'anomalies';
 const SLICE = 500;
 /** Decisions kept in memory for the next run. Beyond that, they are read from the ledger. */
 const MAX_RECENT = 50_000;
-/** Maximum delay between a decision and its examination. */
+/** Maximum delay between a decision of the instance that looks, or the discovery of another's, and its examination. */
 const LOOK_AFTER_MS = 1000;
 /**
  * Interval at which an instance checks whether another one still looks. Several times LOOK_AFTER_MS, so that a busy
@@ -92,8 +93,8 @@ export class AnomalyDetector {
   #looking = false;
   /** Stored position as this instance wrote it, or found it when its turn began. */
   #told: number | undefined;
-  /** Stored position when this instance last read it without looking itself. */
-  #seen: number | undefined;
+  /** Another instance looks as long as its stored position moves. */
+  readonly #turn: Turn;
   /** Time at which another instance was last known to look. */
   #othersLookedAt = Number.NEGATIVE_INFINITY;
 
@@ -103,9 +104,10 @@ export class AnomalyDetector {
   ) {
     this.#platform = platform;
     this.#patienceMs = patienceMs;
+    this.#turn = new Turn(async () => (await readPosition(platform.database.read, TOLD)) ?? 0);
     if (platform.config.anomalies.enabled) {
       platform.ledger.history.onHead((seq) => {
-        if (seq > (this.#follower.position ?? this.#seen ?? 0)) this.#follower.runSoon();
+        if (seq > (this.#follower.position ?? this.#turn.seen ?? 0)) this.#follower.runSoon();
       });
       platform.ledger.notices?.onRequest(LOOK_NOW, () => {
         if (this.#looks) this.#follower.runSoon(0);
@@ -158,7 +160,7 @@ export class AnomalyDetector {
     this.#found = [];
     this.#states.forget();
     this.#told = undefined;
-    this.#seen = undefined;
+    this.#turn.reset();
   }
 
   /** Returns after everything that is committed by now is examined, by this instance or another one. */
@@ -171,22 +173,13 @@ export class AnomalyDetector {
 
   /** Examines everything that is committed by now, unless another instance does. */
   async lookInTurn(): Promise<void> {
-    if (!this.#platform.config.anomalies.enabled) return;
-    const isFirst = this.#seen === undefined;
-    if (await this.#othersProgress()) this.#follower.runSoon(isFirst ? LOOK_AFTER_MS : LOOK_AGAIN_MS);
+    const { config, database } = this.#platform;
+    if (!config.anomalies.enabled) return;
+    const othersLook = this.#looks || database.dialect === 'sqlite' ? false : await this.#turn.othersMoved();
+    if (othersLook) this.#othersLookedAt = performance.now();
+    // At first, it is not known.
+    if (othersLook !== false) this.#follower.runSoon(othersLook ? LOOK_AGAIN_MS : LOOK_AFTER_MS);
     else await this.#follower.exclusively(() => this.#lookOn(false));
-  }
-
-  /** Returns whether another instance may have moved the stored position since the last call. */
-  async #othersProgress(): Promise<boolean> {
-    const { database } = this.#platform;
-    if (this.#looks || database.dialect === 'sqlite') return false;
-    const before = this.#seen;
-    const now = (await readPosition(database.read, TOLD)) ?? 0;
-    this.#seen = now;
-    if (before !== undefined && now <= before) return false;
-    if (before !== undefined) this.#othersLookedAt = performance.now();
-    return true;
   }
 
   /** Waits a moment for the instance that looks. Returns whether everything that is committed by now is examined. */

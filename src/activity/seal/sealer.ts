@@ -1,5 +1,5 @@
 import type { Commit } from '../../ledger/index.ts';
-import { LedgerFollower, lastWithin, Superseded } from '../../ledger/index.ts';
+import { LedgerFollower, lastWithin, Superseded, Turn } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { SealRow } from '../../storage/index.ts';
 import { writeAnchor } from './anchor.ts';
@@ -68,8 +68,8 @@ export class Sealer {
   /** Size of the tree that is stored, on which `#edge` builds. */
   #stored = 0;
   #storedAt = Number.NEGATIVE_INFINITY;
-  /** Size of the stored tree when this instance last looked whether another one seals. */
-  #sizeSeen = 0;
+  /** Another instance seals as long as the stored tree grows. */
+  readonly #turn: Turn;
   /** Newest checkpoint that this instance has signed or read. */
   #signedSize = 0;
   #signedAt = Number.NEGATIVE_INFINITY;
@@ -83,6 +83,7 @@ export class Sealer {
 
   constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log'>) {
     this.#platform = platform;
+    this.#turn = new Turn(async () => (await readLog(platform.database.read))?.size ?? 0);
     this.#follower = new LedgerFollower({
       database: platform.database,
       sliceSize: SLICE,
@@ -109,7 +110,7 @@ export class Sealer {
   open(log: OpenLog, { size, signed_size, halted }: Pick<SealRow, 'size' | 'signed_size' | 'halted'>): void {
     const { ledger } = this.#platform;
     this.#log = log;
-    this.#sizeSeen = size;
+    this.#turn.reset(size);
     this.#signedSize = signed_size;
     this.#halted = halted ?? undefined;
     ledger.onCommit(this.#follower.commit);
@@ -194,10 +195,7 @@ export class Sealer {
    * one instance stores the result.
    */
   async #anotherSeals(): Promise<boolean> {
-    if (this.#edge) return false;
-    const seen = this.#sizeSeen;
-    this.#sizeSeen = (await readLog(this.#platform.database.read))?.size ?? 0;
-    return this.#sizeSeen > seen;
+    return !this.#edge && (await this.#turn.othersMoved()) === true;
   }
 
   #reset(): void {
