@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { assertMatches, entityTagOf, parseIfMatch } from '../kernel/entity-tag.ts';
 import { validationFailed } from '../kernel/errors.ts';
-import { parseWith } from '../kernel/json.ts';
+import { isRepeated, parseQuery, parseWith } from '../kernel/json.ts';
 import type { Caller } from './caller.ts';
 
 /** Options of a change in process. */
@@ -39,6 +39,9 @@ function tagOf(shown: object): string {
   }
 }
 
+/** Fields of a query that are numbers in process. */
+const NUMBERS = ['limit', 'offset', 'buckets', 'fromSeq', 'toSeq'];
+
 type Times = 'expiresAt' | 'expiresBefore' | 'idleSince' | 'since' | 'until';
 
 /** Input of an endpoint called in process, where a time may be a Date. */
@@ -52,6 +55,30 @@ export function asOverHttp(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
   return Object.fromEntries(
     Object.entries(input).map(([key, value]) => [key, value instanceof Date ? written(value) : value]),
+  );
+}
+
+/** Filters of an endpoint called in process, where a list may be given as one value. */
+export type OneOrMore<T> = {
+  [K in keyof T]: T[K] extends (infer V)[] | undefined ? V | readonly V[] | undefined : T[K];
+};
+
+/** Parses filters as the query string of HTTP would carry them. Throws 400 VALIDATION_FAILED. */
+export function asQuery<S extends z.ZodObject>(schema: S, input: object): z.output<S> {
+  const carried = asOverHttp(input);
+  if (typeof carried !== 'object' || carried === null) return parseQuery(schema, carried);
+  return parseQuery(
+    schema,
+    Object.fromEntries(
+      Object.entries(carried).map(([key, value]) => [
+        key,
+        NUMBERS.includes(key) && typeof value === 'number'
+          ? String(value)
+          : isRepeated(schema.shape[key]) && typeof value === 'string'
+            ? [value]
+            : value,
+      ]),
+    ),
   );
 }
 

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
-import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { asQuery, type InProcess, type OneOrMore } from '../../access/in-process.ts';
 import type { Visibility } from '../../access/principal.ts';
-import { isRepeated, parseQuery } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { auditFacets, auditHistogram } from './count-audit.ts';
 import { exportAudit, exportSealed } from './export-audit.ts';
@@ -19,8 +18,6 @@ import {
   SealedExport,
 } from './schema.ts';
 
-/** Lists may be given as one value. */
-type OneOrMore<T> = { [K in keyof T]: T[K] extends (infer V)[] | undefined ? V | readonly V[] | undefined : T[K] };
 export type SealedExportOptions = Filter & { readonly fromSeq?: number; readonly toSeq?: number };
 type Filter = OneOrMore<InProcess<z.input<typeof AuditFilter>>>;
 
@@ -55,26 +52,6 @@ export interface AuditApi {
 }
 
 const ALL: Visibility = { kind: 'all' };
-const NUMBERS = ['limit', 'offset', 'buckets', 'fromSeq', 'toSeq'];
-
-/** Converts the input to what HTTP would carry. */
-function asQuery<S extends z.ZodObject>(schema: S, input: object): z.output<S> {
-  const carried = asOverHttp(input);
-  if (typeof carried !== 'object' || carried === null) return parseQuery(schema, carried);
-  return parseQuery(
-    schema,
-    Object.fromEntries(
-      Object.entries(carried).map(([key, value]) => [
-        key,
-        NUMBERS.includes(key) && typeof value === 'number'
-          ? String(value)
-          : isRepeated(schema.shape[key]) && typeof value === 'string'
-            ? [value]
-            : value,
-      ]),
-    ),
-  );
-}
 
 /** The file of GET /audit/export?format=sealed, with the rights of an admin. */
 export const exportSealedInProcess = (
