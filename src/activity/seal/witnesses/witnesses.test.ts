@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   createTestService,
   type TestAgent,
@@ -80,7 +80,11 @@ interface Scene {
 }
 
 /** A sealed service with witnesses. */
-async function createScene({ count = 2, quorum = 'group all2 all w1 w2\nquorum all2' } = {}): Promise<Scene> {
+async function createScene({
+  count = 2,
+  quorum = 'group all2 all w1 w2\nquorum all2',
+  witnessIntervalMs = 10_000,
+} = {}): Promise<Scene> {
   const seed = createHash('sha256').update('ledger key of the tests').digest();
   const { vkey } = noteSigner(ORIGIN, seed);
   let clock = () => Date.now();
@@ -103,7 +107,9 @@ async function createScene({ count = 2, quorum = 'group all2 all w1 w2\nquorum a
   writeFileSync(file, text);
   const t = await createTestService({
     lasting: true,
-    config: { ledger: { seal: 'on', origin: ORIGIN, key: seed.toString('base64url'), policy: file } },
+    config: {
+      ledger: { seal: 'on', origin: ORIGIN, key: seed.toString('base64url'), policy: file, witnessIntervalMs },
+    },
   });
   rmSync(folder, { recursive: true });
   clock = () => t.clock.now();
@@ -199,6 +205,21 @@ describe('a ledger with witnesses', () => {
     await due();
     expect(one.requests.length).toBe(asked + 2);
     expect(one.requests.at(-1)).toMatch(new RegExp(`^old ${signedSize}\n\n`));
+  });
+
+  it('asks them at an interval that is shorter than that of upkeep', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const own = await createScene({ count: 1, quorum: 'quorum w1', witnessIntervalMs: 1000 });
+    const [one] = own.witnesses as [Running];
+    onTestFinished(() => one.stop());
+    await decide(own);
+    await own.t.legate.platform.stateOf(sealer).signNow();
+    expect(one.requests).toEqual([]);
+    vi.advanceTimersByTime(1000);
+    // With the timers of the test, waitFor would let time pass.
+    vi.useRealTimers();
+    await vi.waitFor(() => expect(one.requests).toHaveLength(1), 20_000);
   });
 
   it('has no proof of a new entry without the quorum, and still shows the cosigned checkpoint', async () => {
