@@ -96,37 +96,40 @@ describe('several detectors that look, stop and die', () => {
   });
 });
 
-it.runIf(dialect === 'postgres')('one detector looks while the others wait, and another takes over', async () => {
-  const t = await createTestService({
-    config: { anomalies: { denialBurst: { count: 4 }, newNamespace: { warmUpCalls: 100 } } },
+// A database file has one instance.
+if (dialect === 'postgres') {
+  it('one detector looks while the others wait, and another takes over', async () => {
+    const t = await createTestService({
+      config: { anomalies: { denialBurst: { count: 4 }, newNamespace: { warmUpCalls: 100 } } },
+    });
+    const { platform } = t.legate;
+    await detectorOf(platform).stop();
+    const owner = await t.user();
+    const deny = async (): Promise<string> => {
+      const agent = await t.agent(owner);
+      for (let i = 0; i < 4; i++) await t.authorize(agent, { action: 'read', resource: 'no:1' });
+      return agent.id;
+    };
+    const reported = async (): Promise<string[]> => {
+      const rows = await platform.database.read.selectFrom('anomalies').select('agent_id').orderBy('id').execute();
+      return rows.map(({ agent_id }) => agent_id);
+    };
+    const [looks, waits] = [new AnomalyDetector(platform, 20), new AnomalyDetector(platform, 20)];
+    const first = await deny();
+    await looks.look();
+    await waits.lookInTurn();
+    const second = await deny();
+    await looks.lookInTurn();
+    const third = await deny();
+    await waits.lookInTurn();
+    expect(await reported()).toEqual([first, second]);
+    await waits.lookInTurn();
+    expect(await reported()).toEqual([first, second, third]);
+    const fourth = await deny();
+    await looks.lookInTurn();
+    expect(await reported()).toEqual([first, second, third]);
+    await looks.look();
+    expect(await reported()).toEqual([first, second, third, fourth]);
+    for (const detector of [looks, waits]) await detector.stop();
   });
-  const { platform } = t.legate;
-  await detectorOf(platform).stop();
-  const owner = await t.user();
-  const deny = async (): Promise<string> => {
-    const agent = await t.agent(owner);
-    for (let i = 0; i < 4; i++) await t.authorize(agent, { action: 'read', resource: 'no:1' });
-    return agent.id;
-  };
-  const reported = async (): Promise<string[]> => {
-    const rows = await platform.database.read.selectFrom('anomalies').select('agent_id').orderBy('id').execute();
-    return rows.map(({ agent_id }) => agent_id);
-  };
-  const [looks, waits] = [new AnomalyDetector(platform, 20), new AnomalyDetector(platform, 20)];
-  const first = await deny();
-  await looks.look();
-  await waits.lookInTurn();
-  const second = await deny();
-  await looks.lookInTurn();
-  const third = await deny();
-  await waits.lookInTurn();
-  expect(await reported()).toEqual([first, second]);
-  await waits.lookInTurn();
-  expect(await reported()).toEqual([first, second, third]);
-  const fourth = await deny();
-  await looks.lookInTurn();
-  expect(await reported()).toEqual([first, second, third]);
-  await looks.look();
-  expect(await reported()).toEqual([first, second, third, fourth]);
-  for (const detector of [looks, waits]) await detector.stop();
-});
+}
