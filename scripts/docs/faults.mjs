@@ -27,8 +27,8 @@ checker (\`test/faults/check-history.ts\`) compares every request and answer wit
 - caps are exact, and what is valid once is used once at most;
 - a failure is 503 or no answer.
 
-\`-- --minutes 60\` sets the duration, \`-- --seed <number>\` repeats the random numbers of a run. A short run with fixed
-numbers is part of \`npm test\`.
+\`-- --minutes 60\` sets the duration, \`-- --seed <number>\` repeats the random numbers of a run. \`npm test\`
+includes a run of 2 minutes in which each fault happens at least once.
 
 ## The last run
 

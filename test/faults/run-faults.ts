@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/storage/index.ts';
 import { type Random, random } from '../support/random.ts';
 import { checkHistory } from './check-history.ts';
@@ -11,8 +12,10 @@ export interface RunOptions {
   readonly cwd: string;
   readonly seed: number;
   readonly clients: number;
-  /** Faults at random for so long; or each of these once, without overlap. */
-  readonly faults: { readonly forMs: number } | readonly Fault[];
+  /** Pause of a client between two scenarios: with it, the run leaves most of the machine to others. */
+  readonly pauseMs?: number;
+  /** For how long faults happen. Each fault happens at least once, even if that takes longer. */
+  readonly forMs: number;
   readonly say?: (line: string) => void;
 }
 
@@ -43,7 +46,7 @@ export async function runFaults(options: RunOptions): Promise<Report> {
     const owner = await ownerOf(cluster);
     let isOver = false;
     const clients = Array.from({ length: options.clients }, (_, i) =>
-      new Client(recorder, random(seed + i), owner, `${i}`, () => isOver).run(),
+      new Client(recorder, random(seed + i), owner, `${i}`, () => isOver, options.pauseMs).run(),
     );
     const failed = Promise.all(clients);
     failed.catch(() => {});
@@ -81,23 +84,23 @@ export async function runFaults(options: RunOptions): Promise<Report> {
 
 type Happen = (fault: Fault, numbers: Random) => Promise<void>;
 
-/** Two faults at once at most: one of an instance, one of what all share. */
-async function schedule({ faults, seed }: RunOptions, happen: Happen): Promise<void> {
-  if ('forMs' in faults) {
-    const end = performance.now() + faults.forMs;
-    const loop = async (list: readonly Fault[], pauseMs: number, numbers: Random): Promise<void> => {
-      while (performance.now() < end) {
+/** Two faults at once at most: one of an instance, one of what all share. Each of a list happens before one repeats. */
+async function schedule({ forMs, seed }: RunOptions, happen: Happen): Promise<void> {
+  const end = performance.now() + forMs;
+  const loop = async (faults: readonly Fault[], pauseMs: number, numbers: Random): Promise<void> => {
+    for (let isFirst = true; isFirst || performance.now() < end; isFirst = false)
+      for (const fault of shuffled(faults, numbers)) {
+        if (!isFirst && performance.now() >= end) break;
         await sleep(pauseMs + numbers.below(2 * pauseMs));
-        await happen(list[numbers.below(list.length)] as Fault, numbers);
+        await happen(fault, numbers);
       }
-    };
-    await Promise.all([loop(INSTANCE_FAULTS, 1000, random(seed - 1)), loop(SHARED_FAULTS, 3000, random(seed - 2))]);
-    return;
-  }
-  for (const [i, fault] of faults.entries()) {
-    await sleep(300);
-    await happen(fault, random(seed - 1 - i));
-  }
+  };
+  await Promise.all([loop(INSTANCE_FAULTS, 1000, random(seed - 1)), loop(SHARED_FAULTS, 3000, random(seed - 2))]);
+}
+
+function shuffled<T>(list: readonly T[], numbers: Random): T[] {
+  const left = [...list];
+  return list.map(() => left.splice(numbers.below(left.length), 1)[0] as T);
 }
 
 /**
@@ -172,8 +175,6 @@ function longestFailover(promotions: readonly number[], decided: readonly Operat
     }),
   );
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const added = (sum: Record<string, number>, runs: Record<string, number>): Record<string, number> => {
   for (const [name, count] of Object.entries(runs)) sum[name] = (sum[name] ?? 0) + count;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { asId } from '../../src/kernel/ids.ts';
 import { ask, code, exchange, type Person, register } from '../support/oauth.ts';
 import type { Random } from '../support/random.ts';
@@ -17,6 +18,8 @@ export class Client {
   readonly #owner: { id: string; token: string };
   readonly #isOver: () => boolean;
   readonly #prefix: string;
+  /** Pause between two scenarios. */
+  readonly #pauseMs: number;
   #count = 0;
   #oauthClient: Json;
 
@@ -26,12 +29,14 @@ export class Client {
     owner: { id: string; token: string },
     prefix: string,
     isOver: () => boolean,
+    pauseMs = 0,
   ) {
     this.#recorder = recorder;
     this.#random = random;
     this.#owner = owner;
     this.#prefix = prefix;
     this.#isOver = isOver;
+    this.#pauseMs = pauseMs;
   }
 
   /** Runs scenarios until the time is over. Returns how many ran, by name. */
@@ -57,6 +62,7 @@ export class Client {
       } catch (error) {
         if (!(error instanceof GivenUp)) throw error;
       }
+      if (this.#pauseMs > 0) await sleep(this.#pauseMs);
     }
     return runs;
   }
