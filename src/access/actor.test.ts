@@ -5,13 +5,13 @@ import { asId } from '../kernel/ids.ts';
 
 const ip = '203.0.113.7';
 
-/** The newest events of a type, newest first, as an administrator sees them. */
+/** Returns the newest events of a type, newest first, as an administrator sees them. */
 const eventsOf = async (t: TestService, type: string): Promise<Json[]> =>
   (await t.call('GET', `/events?types=${type}`, { as: await t.admin() })).body;
 const newestOf = async (t: TestService, type: string): Promise<Json> => (await eventsOf(t, type))[0];
 
 describe('the actor of an event', () => {
-  it('is the person, by a session; their API token; the agent', async () => {
+  it('is the person for a session or an API token, and the agent for its own token', async () => {
     const t = await createTestService();
     const person = await signUp(t);
     const agent = await t.agent(person, { permissions: [{ resource: 'legate:agents', actions: ['write'] }] });
@@ -57,7 +57,7 @@ describe('the actor of an event', () => {
     });
   });
 
-  it('is the application in process, and the user that it names', async () => {
+  it('is the application for a call in process, with the user that it names', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const agent = await t.legate.agents.create({ ownerId: owner.id, name: 'a', type: 'service' });
@@ -73,7 +73,7 @@ describe('the actor of an event', () => {
     );
   });
 
-  it('is the system where time alone changes something', async () => {
+  it('is the system for a change that only the passing of time causes', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const agent = await t.agent(owner, {
@@ -87,7 +87,7 @@ describe('the actor of an event', () => {
     expect((await newestOf(t, 'approval.resolved')).actor).toEqual({ kind: 'system', id: 'system' });
   });
 
-  it('of the effects of a change is the one of the change', async () => {
+  it('of the effects of a change is the actor of the change', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const from = await t.agent(owner, { permissions: [{ resource: 'db', actions: ['read'] }] });
@@ -101,7 +101,7 @@ describe('the actor of an event', () => {
     for (const { actor } of [revoked, ended]) expect(actor).toMatchObject({ userId: admin.id, ip });
   });
 
-  it('of a sign-in is the person; a failed one has no actor, only the address of the request', async () => {
+  it('of a sign-in is the person; a failed sign-in has no actor, only the address of the request', async () => {
     const t = await createTestService();
     const { email, id } = await signUp(t);
     const signIn = (password: string) => t.call('POST', '/sign-in', { body: { email, password }, ip });
@@ -111,7 +111,7 @@ describe('the actor of an event', () => {
     expect((await newestOf(t, 'auth.signin')).actor).toEqual({ kind: 'user', id, ip });
   });
 
-  it('has no address where addresses are not tracked', async () => {
+  it('has no address where addresses are not recorded', async () => {
     const t = await createTestService({ config: { multiSession: { trackIp: false } } });
     const owner = await t.user();
     const agent = await t.agent(owner);

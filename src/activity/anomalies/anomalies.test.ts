@@ -86,7 +86,7 @@ describe('the detector', () => {
     expect((await found(agent)).length).toBe(2);
   });
 
-  it('resource_probing: many different refused resources', async () => {
+  it('resource_probing: is reported for many different refused resources', async () => {
     const agent = await agentOf();
     await times(15, agent, 'secret:same');
     expect(await kinds(agent)).toEqual([]);
@@ -98,7 +98,7 @@ describe('the detector', () => {
     expect((await found(agent))[0]).toMatchObject({ severity: 'high', observed: 10 });
   });
 
-  it('new_namespace: only for an agent that has a past', async () => {
+  it('new_namespace: is reported only for an agent with earlier calls', async () => {
     const agent = await agentOf();
     await times(1, agent, 'ok:first:a');
     await times(99, agent, 'ok:usual:a');
@@ -118,7 +118,7 @@ describe('the detector', () => {
   });
 
   it.each(['in memory', 'from the ledger'])(
-    "nothing: a person's decisions about approvals are not actions of the agent (%s)",
+    "reports nothing for a person's decisions about approvals, which are not actions of the agent (%s)",
     async (how) => {
       const one = await createTestService({
         config: { anomalies: { newNamespace: { warmUpCalls: 1 }, probing: { resources: 2 } } },
@@ -151,7 +151,7 @@ describe('the detector', () => {
     },
   );
 
-  it('rate_spike: against the baseline of the agent itself', async () => {
+  it("rate_spike: compares with the agent's own baseline", async () => {
     const [calm, busy] = [await agentOf(), await agentOf()];
     for (let i = 0; i < 13; i++) {
       await times(2, calm);
@@ -169,7 +169,7 @@ describe('the detector', () => {
     expect(await kinds(calm)).toEqual(['rate_spike', 'rate_spike']);
   });
 
-  it('unusual_hour: an hour in which the agent does not work', async () => {
+  it('unusual_hour: is reported for an hour in which the agent does not usually work', async () => {
     const agent = await agentOf();
     t.clock.set('2030-03-01T09:00:00.000Z');
     for (let day = 0; day < 8; day++) {
@@ -204,7 +204,7 @@ describe('the detector', () => {
     expect(await found(agent)).toEqual(await found(agent, '', second));
   });
 
-  it('does nothing if switched off, and reads its thresholds from the configuration', async () => {
+  it('does nothing if it is switched off, and reads its thresholds from the configuration', async () => {
     const off = await createTestService({ clock: new FakeClock(), config: { anomalies: { enabled: false } } });
     const one = await off.user();
     const idle = await off.agent(one);
@@ -223,7 +223,7 @@ describe('the detector', () => {
 });
 
 describe('GET /anomalies, GET /anomalies/:id, POST /anomalies/:id/acknowledge', () => {
-  it('200, 404, 400: filters, pages, the owner alone; acknowledged once', async () => {
+  it('200, 404, 400: filters and pages, shows anomalies to the owner only, acknowledges once', async () => {
     const agent = await agentOf();
     await times(20, agent, (i) => `no:${i}`);
     const list = await found(agent);

@@ -11,10 +11,10 @@ const DEFAULTS: Thresholds = {
   probing: { resources: 10, windowSeconds: 600 },
 };
 const MIDNIGHT = Date.parse('2030-01-15T00:00:00.000Z');
-/** Beginning of a period of five minutes. */
+/** The beginning of a five-minute period. */
 const MORNING = MIDNIGHT + 9 * HOUR_MS;
 
-/** An agent under watch: what it does, and what was found of one kind, by the time since the morning. */
+/** Drives the detection for one agent. `found` has the anomalies of one kind, as milliseconds since MORNING. */
 function watched(kind: Kind, thresholds: { readonly [K in keyof Thresholds]?: Thresholds[K] } = {}) {
   const state = newState();
   const found: number[] = [];
@@ -22,7 +22,7 @@ function watched(kind: Kind, thresholds: { readonly [K in keyof Thresholds]?: Th
   const once = (at: number, resource: string, allowed: boolean): void => {
     const seen = { auditId: `aud_${n++}`, resource, allowed, at: MORNING + at };
     for (const one of detect(state, seen, { ...DEFAULTS, ...thresholds })) if (one.kind === kind) found.push(at);
-    // The state is stored as JSON.
+    // A round trip through JSON, in which the state is stored.
     expect(JSON.parse(JSON.stringify(state))).toEqual(state);
   };
   const times = (count: number, at: number, resource: string | ((i: number) => string), allowed: boolean): void => {
@@ -38,14 +38,14 @@ function watched(kind: Kind, thresholds: { readonly [K in keyof Thresholds]?: Th
 }
 
 describe('denial_burst', () => {
-  it('begins with the refusal that reaches the count, ends after a window without refusals', () => {
+  it('begins with the refusal that reaches the count, and ends after a window without refusals', () => {
     const w = watched('denial_burst');
     w.refused(19, 0);
     w.allowed(100, 1);
     expect(w.found).toEqual([]);
     w.refused(1, 59_999);
     w.refused(100, 60_000);
-    // One a minute continues the episode and does not start a new one.
+    // One refusal a minute continues the episode and does not start a new one.
     for (const minute of [1.9, 2.8, 3.7]) w.refused(30, minute * MINUTE_MS);
     expect(w.found).toEqual([59_999]);
     w.refused(19, 5 * MINUTE_MS);
@@ -68,7 +68,7 @@ describe('denial_burst', () => {
 });
 
 describe('resource_probing', () => {
-  it('by different resources within the window; over when a window passes without a refusal', () => {
+  it('begins when enough different resources are refused within the window, and ends after a window without refusals', () => {
     const w = watched('resource_probing');
     w.refused(50, 0, (i) => `no:${i % 9}`);
     w.allowed(50, 0, (i) => `db:${i}`);
@@ -93,14 +93,14 @@ describe('resource_probing', () => {
 
 describe('rate_spike', () => {
   const PERIOD = 5 * MINUTE_MS;
-  /** An agent that asks twice every five minutes, for an hour. */
+  /** An agent that makes two calls every five minutes, for an hour. */
   const calm = (thresholds?: Parameters<typeof watched>[1]) => {
     const w = watched('rate_spike', thresholds);
     for (let i = 0; i < 12; i++) w.allowed(2, i * PERIOD);
     return w;
   };
 
-  it('begins with the call that reaches the factor, ends with a period below it', () => {
+  it('begins with the call that reaches the factor, and ends with a period below it', () => {
     const w = calm();
     w.allowed(49, 12 * PERIOD);
     expect(w.found).toEqual([]);
@@ -112,13 +112,13 @@ describe('rate_spike', () => {
     expect(w.found).toEqual([12 * PERIOD + 1, 15 * PERIOD]);
   });
 
-  it('a period in which nothing happens is below it as well', () => {
+  it('ends with a period without calls as well', () => {
     const w = calm();
     for (const period of [12, 14, 100]) w.allowed(60, period * PERIOD);
     expect(w.found).toEqual([12, 14, 100].map((period) => period * PERIOD));
   });
 
-  it('not before there is a baseline, and not where many calls are usual', () => {
+  it('is not reported before there is a baseline, nor where many calls are usual', () => {
     const w = watched('rate_spike');
     for (let i = 0; i < 11; i++) w.allowed(2, i * PERIOD);
     w.allowed(500, 11 * PERIOD);
@@ -140,7 +140,7 @@ describe('rate_spike', () => {
 });
 
 describe('new_namespace', () => {
-  it('once each, by the first allowed use of an agent that has a past', () => {
+  it('is reported once per namespace, for the first allowed call of an agent with earlier calls', () => {
     const w = watched('new_namespace');
     w.allowed(99, 0, (i) => `mcp:s${i % 3}:tool`);
     w.allowed(1, 1, 'db:x');
@@ -152,7 +152,7 @@ describe('new_namespace', () => {
     expect(w.found).toEqual([3, 5]);
   });
 
-  it('by its threshold', () => {
+  it('depends on its threshold', () => {
     const w = watched('new_namespace', { newNamespace: { warmUpCalls: 2 } });
     for (const at of [0, 1, 2, 3]) w.allowed(1, at, `n${at}:x`);
     expect(w.found).toEqual([2, 3]);
@@ -160,13 +160,13 @@ describe('new_namespace', () => {
 });
 
 describe('unusual_hour', () => {
-  /** An agent that works from nine to eleven, for some days. */
+  /** An agent that works from nine to eleven on each of some days. */
   const steady = (days: number, thresholds?: Parameters<typeof watched>[1]) => {
     const w = watched('unusual_hour', thresholds);
     for (let day = 0; day < days; day++) for (const hour of [0, 1, 2]) w.allowed(10, day * DAY_MS + hour * HOUR_MS);
     return w;
   };
-  /** Since the morning, on the day with that number. */
+  /** Milliseconds from MORNING to the given hour of the given day. */
   const at = (day: number, hour: number): number => day * DAY_MS + (hour - 9) * HOUR_MS;
 
   it('is reported once per clock hour, and not next to a usual hour', () => {
@@ -179,13 +179,13 @@ describe('unusual_hour', () => {
     expect(w.found).toEqual([at(8, 3), at(8, 14)]);
   });
 
-  it('becomes usual if it continues', () => {
+  it('is not reported again once the hour has become usual', () => {
     const w = steady(8);
     for (let day = 8; day < 30; day++) w.allowed(10, at(day, 3));
     expect(w.found).toEqual([at(8, 3)]);
   });
 
-  it('not before there are usual hours', () => {
+  it('is not reported before there are usual hours', () => {
     const w = steady(6);
     w.allowed(5, at(6, 3));
     expect(w.found).toEqual([]);
@@ -200,7 +200,7 @@ describe('unusual_hour', () => {
       [50, [at(9, 3)]],
     ] as const) {
       const w = steady(8, { unusualHour: { warmUpDays: 8, sharePercent } });
-      // A seventh of its decisions.
+      // The hour has a seventh of the agent's decisions.
       w.allowed(40, at(8, 3) - DAY_MS);
       w.allowed(1, at(9, 3));
       expect([sharePercent, w.found]).toEqual([sharePercent, found]);

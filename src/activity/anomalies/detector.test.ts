@@ -22,8 +22,8 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 50 }) }) },
 );
 
-describe('several detectors that look, stop and die', () => {
-  it('tell together what one tells that sees every decision once', async () => {
+describe('several detectors that run, stop and crash', () => {
+  it('report together what a single detector reports that sees every decision once', async () => {
     const anomalies = {
       denialBurst: { count: 4, windowSeconds: 20 },
       probing: { resources: 3, windowSeconds: 20 },
@@ -46,7 +46,7 @@ describe('several detectors that look, stop and die', () => {
             const asked = Array.from({ length: s.calls }, () =>
               t.authorize(agents[s.agent] as (typeof agents)[number], { action: 'read', resource: s.resource }),
             );
-            // While one looks, too.
+            // Some decisions are made while a detector runs.
             await Promise.all([...asked, ...(s.calls % 2 ? [(detectors[s.agent] as AnomalyDetector).look()] : [])]);
           } else if (s.do === 'wait') t.clock.advance(s.seconds * 1000);
           else if (s.do === 'look')
@@ -91,14 +91,14 @@ describe('several detectors that look, stop and die', () => {
       }),
       { numRuns: HISTORIES },
     );
-    // The histories were not all quiet.
+    // Some of the histories must have contained anomalies.
     expect((await read.selectFrom('anomalies').select('id').execute()).length).toBeGreaterThan(5);
   });
 });
 
-// A database file has one instance.
+// Only PostgreSQL: an SQLite file belongs to one instance.
 if (dialect === 'postgres') {
-  it('one detector looks while the others wait, and another takes over', async () => {
+  it('one detector runs while the others wait, and another takes over when it stops', async () => {
     const t = await createTestService({
       config: { anomalies: { denialBurst: { count: 4 }, newNamespace: { warmUpCalls: 100 } } },
     });

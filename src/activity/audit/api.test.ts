@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 
-/** Two agents of two owners, with three and one decisions. */
+/** A service with two agents of two owners, with three decisions and one. */
 async function decided(t: TestService): Promise<{ first: string; second: string }> {
   const make = async () =>
     (
@@ -41,7 +41,7 @@ describe('legate.audit.query', () => {
     expect(rest.next).toBeUndefined();
   });
 
-  it('filters and skips', async () => {
+  it('filters and skips entries', async () => {
     const t = await createTestService();
     const { first } = await decided(t);
     expect((await t.legate.audit.query({ agentId: first, actions: 'write,delete' })).entries).toHaveLength(1);
@@ -50,7 +50,7 @@ describe('legate.audit.query', () => {
     expect((await t.legate.audit.query({ result: 'denied' })).entries).toHaveLength(1);
   });
 
-  it('throws 400 VALIDATION_FAILED for what HTTP would refuse', async () => {
+  it('throws 400 VALIDATION_FAILED for input that HTTP refuses', async () => {
     const t = await createTestService();
     for (const filter of [
       { limit: 0 },
@@ -70,7 +70,7 @@ describe('legate.audit.query', () => {
 });
 
 describe('legate.audit.get', () => {
-  it('returns one entry', async () => {
+  it('returns an entry', async () => {
     const t = await createTestService();
     const { second } = await decided(t);
     const { auditId } = await t.legate.check({ agentId: second, action: 'read', resource: 'a:c' });
@@ -97,7 +97,7 @@ describe('legate.audit.export', () => {
     expect(((await file.json()) as { action: string }[]).map((e) => e.action)).toEqual(['read', 'write', 'read']);
   });
 
-  it('throws 400 VALIDATION_FAILED for a format that there is not', async () => {
+  it('throws 400 VALIDATION_FAILED for an unknown format', async () => {
     const t = await createTestService();
     expect(() => t.legate.audit.export({ format: 'xml' as never })).toThrow(
       expect.objectContaining({ code: 'VALIDATION_FAILED', status: 400 }),

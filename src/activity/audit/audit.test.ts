@@ -112,7 +112,7 @@ describe('GET /audit', () => {
     for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
-  it('200 with texts that nothing is found in redacted in linear time', async () => {
+  it('200: redacts texts without a secret in linear time', async () => {
     const w = await world();
     const long = (part: string) => part.repeat(Math.floor(60_000 / part.length));
     for (const part of [
@@ -137,7 +137,7 @@ describe('GET /audit', () => {
     }
   });
 
-  it('200 newest first, by every filter, with since inclusive and until exclusive', async () => {
+  it('200: newest first, by every filter, with since inclusive and until exclusive', async () => {
     const w = await world();
     const made: string[] = [];
     for (const [action, resource] of [
@@ -187,7 +187,7 @@ describe('GET /audit', () => {
     expect((await list(w, '', { token: await w.t.apiToken(w.alice.id, ['audit:read']) })).status).toBe(200);
   });
 
-  it('200 pages by cursor that stay exact while entries arrive', async () => {
+  it('200: pages by cursor stay exact while entries arrive', async () => {
     const w = await world();
     const made: string[] = [];
     for (let i = 0; i < 25; i++)
@@ -235,7 +235,7 @@ describe('GET /audit', () => {
 });
 
 describe('filters over many segments', () => {
-  it('find the same rows as a plain scan of every row', async () => {
+  it('find the same rows as a scan of every row', async () => {
     const w = await world();
     const agents = Array.from({ length: 20 }, (_, i) => `agt_${String(i).padStart(26, '0')}`);
     const users = [w.alice.id, w.bob.id];
@@ -285,7 +285,7 @@ describe('filters over many segments', () => {
       ),
       { numRuns: 40 },
     );
-    // A second instance begins from the stored state, in the middle of a segment.
+    // A second instance starts from the stored state, in the middle of a segment.
     const again = await createTestService({ sameDatabaseAs: w.t });
     expect((await again.call('GET', '/audit?agentId=agt_rare0000000000000000000000', { as: admin })).body).toHaveLength(
       1,

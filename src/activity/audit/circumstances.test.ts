@@ -12,7 +12,7 @@ const agentWith = (resource: string, constraints?: object) =>
   t.agent(owner, { permissions: [{ resource, actions: ['read'], ...(constraints ? { constraints } : {}) }] });
 
 describe('an audit entry names the caller and the permission', () => {
-  it('names the permission, without a caller if the agent used its own token', async () => {
+  it('names the permission, and no caller if the agent used its own token', async () => {
     const agent = await agentWith('db:*');
     const entry = await asked(agent, { resource: 'db:x' });
     expect(entry.permission).toEqual({ resource: 'db:*', source: { type: 'own' } });
@@ -23,7 +23,7 @@ describe('an audit entry names the caller and the permission', () => {
     expect(refused).not.toHaveProperty('permission');
   });
 
-  it.each(['{"p":1}:*', '{odd', 'null'])('shows the pattern %s as written', async (resource) => {
+  it.each(['{"p":1}:*', '{odd', 'null'])('shows the pattern %s as it was written', async (resource) => {
     const agent = await agentWith(resource);
     const entry = await asked(agent, { resource: resource.replace('*', 'x') });
     expect(entry.permission).toEqual({ resource, source: { type: 'own' } });
@@ -40,7 +40,7 @@ describe('an audit entry names the caller and the permission', () => {
     expect((await entryOf(auditId as string)).askedBy).toEqual({ kind: 'application', id: 'application' });
   });
 
-  it('names the chain of the permission that allowed the call, or whose limit refused it', async () => {
+  it('names the chain of the permission that allowed the call, or of the one whose limit refused it', async () => {
     const root = await agentWith('db:*', { maxCallsPerHour: 1 });
     const child = await t.agent(owner);
     const permissions = [{ resource: 'db:x', actions: ['read'] }];
@@ -67,7 +67,7 @@ describe('an audit entry names the caller and the permission', () => {
     expect(await entryOf(used)).toMatchObject({ approvalId, permission: { resource: 'bank:*' } });
   });
 
-  it('appears in the list, the JSON exports, the events, and the in-process API alike', async () => {
+  it('has them in the list, the JSON exports, the events and the in-process API alike', async () => {
     const agent = await agentWith('db:*');
     const entry = await asked(owner, { agentId: agent.id, resource: 'db:x' });
     const query = `agentId=${agent.id}`;

@@ -78,7 +78,7 @@ describe('GET /audit/export', () => {
     expect((await get('format=json', await w.t.admin())).body).toHaveLength(3);
   });
 
-  it('400 for a time that ends before it begins, in every format', async () => {
+  it('400 for a time range that ends before it begins, in every format', async () => {
     const w = await world();
     for (const format of ['json', 'csv', 'ndjson', 'sealed'])
       for (const as of [w.alice, await w.t.admin()]) {
@@ -95,7 +95,7 @@ describe('GET /audit/export', () => {
     expect((await w.t.call('GET', '/audit/export?format=json')).status).toBe(401);
   });
 
-  it('ends at the end of the ledger at its start, and frees its slot when the reader disconnects', async () => {
+  it('ends at the row that was the last one when it began, and frees its slot when the reader disconnects', async () => {
     const w = await world();
     await fill(w, 5000);
     const open = async () =>
@@ -122,7 +122,7 @@ describe('GET /audit/export', () => {
     await again.body?.cancel();
   });
 
-  it('breaks rather than ending short when the database fails midway', async () => {
+  it('breaks the connection instead of ending early when the database fails midway', async () => {
     const w = await world();
     await fill(w, 5000);
     failAfter(w, 2);
@@ -130,7 +130,7 @@ describe('GET /audit/export', () => {
   });
 });
 
-/** Makes reads of the ledger fail after some pieces of an export. */
+/** Makes reads of the ledger fail after a number of slices of an export. */
 function failAfter(w: AuditWorld, pieces: number): void {
   const { reader } = w.t.legate.platform;
   const slices = reader.slices.bind(reader);
@@ -143,7 +143,7 @@ function failAfter(w: AuditWorld, pieces: number): void {
   };
 }
 
-/** A second reader of RFC 4180, character by character. */
+/** An independent reader of RFC 4180, character by character. */
 function naiveCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -202,7 +202,7 @@ describe('an export over a socket', () => {
     expect([status, whole, JSON.parse(text).length]).toEqual([200, true, 3000]);
   });
 
-  it('is seen to be broken when the database fails midway', async () => {
+  it('breaks the connection visibly when the database fails midway', async () => {
     const w = await world();
     await fill(w, 3000);
     failAfter(w, 2);
@@ -211,7 +211,7 @@ describe('an export over a socket', () => {
     expect(text.length).toBeGreaterThan(0);
   });
 
-  it('is seen to be broken, without a word about the cause, when the database fails at the first row', async () => {
+  it('breaks the connection visibly when the database fails at the first row, and sends nothing about the cause', async () => {
     const w = await world();
     await fill(w, 10);
     failAfter(w, 0);
@@ -219,7 +219,7 @@ describe('an export over a socket', () => {
     expect([status, type, text, whole]).toEqual([200, 'application/x-ndjson; charset=utf-8', '', false]);
   });
 
-  it('of HEAD reserves no capacity', async () => {
+  it('takes no slot for a HEAD request', async () => {
     const w = await world();
     await fill(w, 3000);
     for (let i = 0; i < 6; i++)
@@ -235,7 +235,7 @@ describe('an export over a socket', () => {
   it('is aborted if its reader accepts nothing for a minute', async () => {
     const w = await world();
     await fill(w, 5000);
-    // Real time still passes, since reads pause for a moment under load.
+    // Real time advances the fake timers, because reads pause briefly under load.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
     try {
       const open = async () =>
@@ -254,7 +254,7 @@ describe('an export over a socket', () => {
         }
       };
       const held = [await open(), await open(), await open()];
-      // Each export reads one piece ahead of its reader.
+      // Each export reads one slice ahead of its reader.
       while (taken < 3) await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
       expect((await open()).status).toBe(503);

@@ -23,7 +23,7 @@ const decide = (count: number, size: number) =>
     },
   });
 
-// Small entries, then large ones, then both in turn.
+// The ledger contains small entries, then large ones, then both alternately.
 for (let i = 0; i < 8; i++) await decide(15, 10);
 for (let i = 0; i < 6; i++) await decide(15, 60_000);
 for (let i = 0; i < 60; i++) await decide(1, i % 2 === 0 ? 60_000 : 10);
@@ -38,16 +38,16 @@ async function chunksOf(response: Response): Promise<Buffer[]> {
   return chunks;
 }
 
-describe('of entries with large arguments', () => {
+describe('exports and usage of entries with large arguments', () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  it('an export reads slices of a limited size, and every entry once, in both orders', async () => {
+  it('an export reads slices of limited size, and every entry once, in both orders', async () => {
     const seqs: number[][] = [];
     for (const order of ['asc', 'desc'] as const) {
       const slices: StreamEventRow[][] = [];
       for await (const rows of reader.slices({ where: ofAgent }, order)) slices.push(rows);
       for (const rows of slices) if (rows.length > 1) expect(bytesOf(rows)).toBeLessThanOrEqual(SLICE_BYTES);
-      // Small entries share a slice.
+      // Several small entries share a slice.
       expect(Math.max(...slices.map((rows) => rows.length))).toBeGreaterThan(100);
       seqs.push(slices.flat().map(({ seq }) => seq));
     }
@@ -55,10 +55,10 @@ describe('of entries with large arguments', () => {
     expect(new Set(seqs[0]).size).toBe(COUNT + 1);
   });
 
-  it('a sealed export sends pieces of a limited size', async () => {
+  it('a sealed export sends chunks of limited size', async () => {
     const response = await t.legate.ledger.export();
     const chunks = await chunksOf(response);
-    // Entries have more than their large columns, and JSON escapes.
+    // An entry is longer than its large columns, because it has other columns and JSON escapes.
     for (const chunk of chunks) expect(chunk.length).toBeLessThan(2 * SLICE_BYTES);
     const lines = Buffer.concat(chunks).toString('utf8').trimEnd().split('\n');
     const { from, to } = JSON.parse(lines[0] as string);
@@ -67,7 +67,7 @@ describe('of entries with large arguments', () => {
     expect(asked.status).toBe(200);
   });
 
-  it('what permissions were used for is found without their arguments', async () => {
+  it('the usage of permissions is found without reading arguments', async () => {
     let bytes = 0;
     for (const name of ['page', 'newest'] as const) {
       const read = reader[name].bind(reader) as (...args: unknown[]) => Promise<StreamEventRow[]>;

@@ -5,11 +5,11 @@ const t = await createTestService({ lasting: true });
 const owner = await t.user();
 const agent = await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'] }] });
 
-/** Each has 60,011 characters of arguments, so that 139 fit into a page. */
+/** Each entry has 60,011 characters of arguments, so that 139 entries fit into a page. */
 const question = { agentId: agent.id, action: 'read', resource: 'db:x', arguments: { text: 'x'.repeat(60_000) } };
 const body = { requests: Array.from({ length: 15 }, () => question) };
 for (let i = 0; i < 20; i++) await t.call('POST', '/authorize/batch', { as: owner, body });
-/** Of all entries, oldest first. */
+/** The ids of all entries, oldest first. */
 const ids: string[] = (await t.call('GET', '/audit/export?format=json', { as: owner })).body.map(({ id }: Json) => id);
 
 async function pages(first: string, rel: string): Promise<string[][]> {
@@ -41,7 +41,7 @@ describe('pages of entries with large arguments', () => {
     expect(found.toReversed().flat()).toEqual(ids.toReversed().slice(0, 299));
   });
 
-  it('end early around an entry', async () => {
+  it('end early on both sides of an entry', async () => {
     const middle = ids[150] as string;
     const r = await t.call('GET', `/audit?agentId=${agent.id}&limit=1000&around=${middle}`, { as: owner });
     const found = r.body.map(({ id }: Json) => id);

@@ -13,7 +13,7 @@ import { createTestService, type Json, type TestService, type TestUser } from '.
 import { EventIndex, LedgerReader } from '../../ledger/index.ts';
 
 const ROUNDS = Number(process.env['LEGATE_SEARCH_ROUNDS'] ?? 25);
-/** So small that a few hundred rows make several segments. */
+/** Small enough that a few hundred rows fill several segments. */
 const SEGMENT_ROWS = 150;
 
 let t: TestService;
@@ -25,7 +25,7 @@ const rows: ModelRow[] = [];
 let alice: TestUser;
 let bob: TestUser;
 
-/** Replaces the index of the service by one with small segments. */
+/** Replaces the index of the service with one of small segments. */
 function useIndex(segmentRows: number): void {
   const { platform } = t.legate;
   index = new EventIndex(platform.database, (work) => platform.ledger.maintain(work), segmentRows);
@@ -52,7 +52,8 @@ beforeAll(async () => {
     });
   people = { agents };
   useIndex(SEGMENT_ROWS);
-  // In two pieces, so that one part of the index was written before and the other is collected from the ledger.
+  // Writes the rows in two parts, so that one part of the index was stored before and the other is read from the
+  // ledger.
   rows.push(...(await appendRandom(t, people, 500, r)));
   await index.catchUp();
   rows.push(...(await appendRandom(t, people, 220, r)));
@@ -64,7 +65,7 @@ const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) =
 const link = (answer: { headers: Headers }, rel: string): string | undefined =>
   new RegExp(`<([^>]+)>; rel="${rel}"`).exec(answer.headers.get('link') ?? '')?.[1];
 
-/** Follows links of one kind. Returns the pages. */
+/** Follows the `rel` links from a page to the last one. Returns the pages. */
 async function walk(first: string, rel: 'next' | 'prev'): Promise<{ ids: string[][]; last: string }> {
   const pages: string[][] = [];
   for (let path = first; ; ) {
@@ -80,7 +81,7 @@ async function walk(first: string, rel: 'next' | 'prev'): Promise<{ ids: string[
 const note = (query: ModelQuery): string => `seed ${r.seed}: ${asSearch(query)}`;
 
 describe('filters of the audit log against a plain filter', () => {
-  it('answers like the plain filter, in both orders, and walks to the end and back', async () => {
+  it('return the same as the plain filter, in both orders, forwards to the end and back', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const query = randomQuery(decisions(), people, r);
       const wanted = idsOf(modelFilter(decisions(), query));
@@ -98,7 +99,7 @@ describe('filters of the audit log against a plain filter', () => {
     }
   });
 
-  it('shows the page around an entry, with the entries next to it on both sides', async () => {
+  it('show the page around an entry, with the entries before and after it', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const query = randomQuery(decisions(), people, r);
       const all = modelFilter(decisions(), query);
@@ -118,7 +119,7 @@ describe('filters of the audit log against a plain filter', () => {
     }
   });
 
-  it('exports the same entries in both orders', async () => {
+  it('export the same entries in both orders', async () => {
     for (let round = 0; round < Math.ceil(ROUNDS / 5); round++) {
       const query = randomQuery(decisions(), people, r);
       const wanted = idsOf(modelFilter(decisions(), query));
@@ -129,13 +130,13 @@ describe('filters of the audit log against a plain filter', () => {
     }
   });
 
-  it('lists events of every type by the same filters', async () => {
+  it('list events of every type by the same filters', async () => {
     const streamId = (id: string): string => `evt_${id.slice(4)}`;
     for (let round = 0; round < ROUNDS; round++) {
       const query = randomQuery(rows, people, r);
       const order = r.below(2) ? 'asc' : 'desc';
       const types = 'audit,agent.updated,cost.recorded';
-      // The events of the set-up are not in the model.
+      // The model does not contain the events of the set-up.
       const since = new Date((rows[0] as ModelRow).timestamp).toISOString();
       const expected = modelFilter(rows, query).map(({ id }) => streamId(id));
       const path = `/events?${asSearch(query, { order, types, since, limit: '150' })}`;
@@ -144,7 +145,7 @@ describe('filters of the audit log against a plain filter', () => {
     }
   });
 
-  it('counts like the plain filter, over time and by value', async () => {
+  it('count like the plain filter, over time and by value', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const query = randomQuery(decisions(), people, r);
       const all = modelFilter(decisions(), query);
@@ -194,7 +195,7 @@ describe('filters of the audit log against a plain filter', () => {
     }
   });
 
-  it('answers the same before the index has caught up, and for another process with its own index', async () => {
+  it('return the same before the index has caught up, and from another process with its own index', async () => {
     const query: ModelQuery = [
       ['resource', 'mcp:*'],
       ['not.result', 'allowed'],
@@ -202,7 +203,7 @@ describe('filters of the audit log against a plain filter', () => {
     const expected = idsOf(modelFilter(decisions(), query)).reverse();
     useIndex(40);
     expect(idsOf((await get(`/audit?${asSearch(query, { limit: '1000' })}`)).body)).toEqual(expected);
-    // A decision of the service joins the index without another read.
+    // The index takes over a decision of its own service without reading it again.
     const agent = await t.agent(alice, { permissions: [{ resource: 'mcp:*', actions: ['read'] }] });
     const made = (await t.authorize(agent, { action: 'write', resource: 'mcp:new' })).body.auditId;
     expect(idsOf((await get(`/audit?${asSearch(query, { limit: '1000' })}`)).body)).toEqual([made, ...expected]);
@@ -217,8 +218,8 @@ const countsOf = (list: readonly ModelRow[]) => {
   return counts;
 };
 
-describe('visibility for others', () => {
-  it('a filter by the id of somebody else finds nothing', async () => {
+describe('visibility of what others own', () => {
+  it("a filter by somebody else's id finds nothing", async () => {
     const [mine, , theirs] = people.agents as unknown as [{ id: string }, { id: string }, { id: string }];
     const own = (await get('/audit?limit=1000', alice)).body as Json[];
     expect(own.length).toBeGreaterThan(0);
@@ -244,7 +245,7 @@ describe('visibility for others', () => {
     expect(values.map(({ value }) => value)).not.toContain(theirs.id);
   });
 
-  it('an id of somebody else is not found, as if it did not exist', async () => {
+  it("somebody else's id is not found, as if it did not exist", async () => {
     const [theirs] = (await get(`/audit?userId=${bob.id}&limit=1`)).body as Json[];
     expect((await get(`/audit?ids=${theirs.id}`, alice)).body).toEqual([]);
     expect((await get(`/audit?ids=${theirs.id}`)).body).toHaveLength(1);
@@ -256,7 +257,7 @@ describe('visibility for others', () => {
     expect((await get(`/events?around=evt_${theirs.id.slice(4)}`)).status).toBe(200);
   });
 
-  it('an agent counts its own decisions alone', async () => {
+  it('an agent counts only its own decisions', async () => {
     const agent = await t.agent(alice, { permissions: [{ resource: 'x:*', actions: ['read'] }] });
     await t.authorize(agent, { action: 'read', resource: 'x:1' });
     await t.authorize(agent, { action: 'read', resource: 'y:1' });

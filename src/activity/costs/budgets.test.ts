@@ -32,8 +32,8 @@ const used = async (id: string): Promise<number> => (await t.call('GET', `/budge
 const call = (agent: TestAgent, more: Json = {}, on = t) =>
   on.authorize(agent, { action: 'call', resource: 'llm:x', ...more });
 /**
- * That many calls at the same time, on both instances; how many were allowed, and that the others were refused for the
- * budget.
+ * Makes `n` calls at the same time, on both instances. Returns how many were allowed, and checks that all others were
+ * refused for the budget.
  */
 async function race(n: number, agent: TestAgent, more: Json = {}): Promise<number> {
   const answers = await Promise.all(Array.from({ length: n }, (_, i) => call(agent, more, i % 2 ? t : second)));
@@ -42,7 +42,7 @@ async function race(n: number, agent: TestAgent, more: Json = {}): Promise<numbe
   expect([...reasons].filter((r) => r !== 'BUDGET_EXCEEDED')).toEqual([]);
   return answers.filter((a) => a.body.allowed).length;
 }
-/** Limit and usage in the budget.exceeded events of a budget. */
+/** Returns limit and usage in the budget.exceeded events of a budget. */
 const told = async (budget: string): Promise<[number, number][]> => {
   const rows = await t.legate.platform.database.read
     .selectFrom('stream_events')
@@ -57,14 +57,14 @@ const told = async (budget: string): Promise<[number, number][]> => {
 };
 
 describe('200 calls at the same time', () => {
-  it('calls: allows exactly the limit and reports it once', async () => {
+  it('calls: exactly the limit is allowed, and the excess is reported once', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'calls', limit: 50 });
     expect(await race(200, agent)).toBe(50);
     expect([await used(id), await told(id)]).toEqual([50, [[50, 50]]]);
   });
 
-  it('tokens: allows as many calls as fit', async () => {
+  it('tokens: as many calls are allowed as fit', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'tokens', limit: 100 });
     expect(await race(200, agent, { tokensCost: 3 })).toBe(33);
@@ -73,7 +73,7 @@ describe('200 calls at the same time', () => {
     expect([await used(id), (await told(id)).length]).toEqual([100, 1]);
   });
 
-  it('cost: counts every cost and allows nothing from the limit on', async () => {
+  it('cost: every cost counts, and nothing is allowed once the limit is reached', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'cost', limit: 9.95 });
     const bills = Array.from({ length: 200 }, (_, i) =>
@@ -83,11 +83,11 @@ describe('200 calls at the same time', () => {
     expect(answers.every((a) => a.status === 201)).toBe(true);
     expect(await race(20, agent)).toBe(0);
     expect(await used(id)).toBe(10);
-    // Reported with the cost that exceeded the limit, or with a call after it was used up.
+    // The report comes with the cost that exceeds the limit, or with a call after the budget was used up.
     expect([[[9.95, 9.95]], [[9.95, 10]]]).toContainEqual(await told(id));
   });
 
-  it("through a chain: counts against the calling agent's budget only", async () => {
+  it("through a chain: only the calling agent's budget counts", async () => {
     const [source, delegate] = [await agentOf(), await t.agent(owner)];
     const passed = {
       fromAgent: source.id,
@@ -104,7 +104,7 @@ describe('200 calls at the same time', () => {
     expect([delegated, direct, await used(its), await used(others)]).toEqual([20, 5, 20, 5]);
   });
 
-  it('with two budgets, the tighter one refuses, and the other does not count the refused call', async () => {
+  it('two budgets: the tighter one refuses, and the other does not count the refused call', async () => {
     const agent = await agentOf();
     const [hour, day] = [
       await budgetOf(agent, { metric: 'calls', limit: 10 }),
@@ -121,7 +121,7 @@ describe('200 calls at the same time', () => {
 });
 
 describe('budgets of one agent', () => {
-  it('201 for twenty and 422 for the rest of 30 parallel requests; per agent, and again after a deletion', async () => {
+  it('201 for twenty of 30 parallel requests and 422 for the rest, per agent; a deletion makes room again', async () => {
     const [agent, other] = [await agentOf(), await agentOf()];
     const make = (of: TestAgent, on = t) =>
       on.call('POST', '/budgets', {
@@ -148,7 +148,7 @@ describe('a budget over time', () => {
     ['day', '2030-12-31T23:59:59.999Z', '2031-01-01T00:00:00.000Z'],
     ['month', '2032-02-29T23:59:59.999Z', '2032-03-01T00:00:00.000Z'],
   ])(
-    '%s: it is full again when the window ends, to the millisecond, and is reported once in each window',
+    '%s: is full again when the window ends, to the millisecond, and is reported once in each window',
     async (window, last, first) => {
       const agent = await agentOf();
       t.clock.set(last);
@@ -201,7 +201,7 @@ describe('a budget over time', () => {
     expect((await told(id)).length).toBe(3);
   });
 
-  it('starts a new window with the costs already recorded in it', async () => {
+  it('starts a new window with the costs that were already recorded in it', async () => {
     const agent = await agentOf();
     const bill = (amount: number) =>
       t.call('POST', '/costs', { as: owner, body: { agentId: agent.id, amount, tokens: 100 } });

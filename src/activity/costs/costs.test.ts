@@ -27,7 +27,7 @@ const budgetOf = async (agent: TestAgent, body: Json): Promise<Json> => {
   return made.body;
 };
 const call = (agent: TestAgent, more: Json = {}) => t.authorize(agent, { action: 'call', resource: 'llm:x', ...more });
-/** Events of a type about an agent, oldest first. */
+/** Returns the events of a type about an agent, oldest first. */
 const events = async (type: string, agent: TestAgent): Promise<Json[]> => {
   const rows = await t.legate.platform.database.read
     .selectFrom('stream_events')
@@ -40,7 +40,7 @@ const events = async (type: string, agent: TestAgent): Promise<Json[]> => {
 };
 
 describe('POST /costs', () => {
-  it('201 with the stored cost; emits cost.recorded', async () => {
+  it('201 with the stored cost, and emits cost.recorded', async () => {
     const agent = await agentOf(owner);
     const { auditId } = (await call(agent)).body;
     const r = await record(owner, {
@@ -160,7 +160,7 @@ describe('GET /costs and GET /costs/summary', () => {
 });
 
 describe('budgets', () => {
-  it('201, 200, 204: only the owner creates, reads, changes and deletes', async () => {
+  it('201, 200, 204: only the owner creates, reads, changes and deletes a budget', async () => {
     const agent = await agentOf(owner);
     const budget = await budgetOf(agent, { metric: 'cost', limit: 10 });
     expect(budget).toEqual({

@@ -12,7 +12,7 @@ import { add } from './usage.ts';
 
 interface Cost {
   readonly agent: number;
-  /** In units of 1e-6. */
+  /** Amounts in units of 1e-6. */
   readonly micros: number;
   readonly currency: string;
   readonly tokens: number | null;
@@ -35,7 +35,7 @@ beforeAll(async () => {
 const START = Date.parse('2030-01-01T00:00:00.000Z');
 const amountOf = (micros: number | bigint): number => Number(`${micros}e-6`);
 
-/** Costs as POST /costs stores them. */
+/** Inserts costs as POST /costs stores them. */
 async function keep(costs: readonly Cost[]): Promise<void> {
   const db = t.legate.platform.database.write;
   await db.deleteFrom('costs').execute();
@@ -57,7 +57,7 @@ async function keep(costs: readonly Cost[]): Promise<void> {
       .execute();
 }
 
-/** The same sums as integers of any size. */
+/** Computes the same sums with integers of any size. */
 function sumOf(costs: readonly Cost[]): Json {
   const totals = new Map<string, bigint>();
   for (const { currency, micros } of costs) totals.set(currency, (totals.get(currency) ?? 0n) + BigInt(micros));
@@ -98,7 +98,7 @@ const cost = fc.record({
 });
 
 describe('GET /costs/summary', () => {
-  it('adds exactly, by agent and currency, with any filter', async () => {
+  it('adds exactly, by agent and currency, with every filter', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(cost, { minLength: 1, maxLength: 200 }),

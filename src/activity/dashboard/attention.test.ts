@@ -17,11 +17,11 @@ const attention = async (t: TestService, as: { token: string } | string, query =
 };
 
 describe('GET /dashboard/attention', () => {
-  it('names what waits, and only for those who see it', async () => {
+  it('lists everything that needs an action, and only to callers who may see it', async () => {
     const t = await shared();
     const s = await newScene(t);
     const db = t.legate.platform.database.write;
-    // Only the test changes these, because no delivery reaches them.
+    // No delivery reaches these webhooks, so only the test changes their state.
     const quietWebhook = async (): Promise<string> =>
       (
         await t.call('POST', '/webhooks', {
@@ -148,7 +148,7 @@ describe('lastUsedAt in GET /agents/:id/permissions', () => {
     expect(await times(other.id)).toEqual([delegated]);
   });
 
-  it('is found below thousands of newer calls by other entries', async () => {
+  it('is found even below thousands of newer calls that other entries allowed', async () => {
     const t = await shared();
     const owner = await t.user();
     const { id } = await t.agent(owner, {
@@ -179,7 +179,7 @@ describe('lastUsedAt in GET /agents/:id/permissions', () => {
 });
 
 describe('GET /system', () => {
-  it('describes the installation without a secret', async () => {
+  it('describes the installation without any secret', async () => {
     const t = await createTestService({ config: { metrics: { token: 'a very secret token of metrics' } } });
     const { body, text } = await t.call('GET', '/system', { as: await t.user({ role: 'auditor' }) });
     expect(body).toMatchObject({

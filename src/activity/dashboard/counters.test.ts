@@ -13,7 +13,7 @@ const WINDOWS = [
   ['all', Number.POSITIVE_INFINITY],
 ] as const;
 
-/** What the ledger itself says, row by row. */
+/** Computes the statistics from every row of the ledger. */
 async function plainStats(t: TestService, ownerId: string | undefined, length: number): Promise<Json> {
   const rows = (
     await t.legate.platform.database.read.selectFrom('stream_events').selectAll().where('type', '=', 'audit').execute()
@@ -65,7 +65,7 @@ async function expectExact(
   }
 }
 
-/** Decisions of 300 agents of `owner` over the last 35 days, straight into the ledger. */
+/** Inserts decisions of 300 agents of `owner` over the last 35 days directly into the ledger. */
 async function longPast(t: TestService, owner: { id: Id<'user'> }): Promise<void> {
   const agents = Array.from({ length: 300 }, () => newId('agent', t.clock.now()));
   const db = t.legate.platform.database.write;
@@ -163,7 +163,7 @@ describe('running counters', () => {
     await expectExact(await createTestService({ sameDatabaseAs: t }), admin, alice);
   });
 
-  it('are exact when writing them failed midway', async () => {
+  it('are exact after writing them failed midway', async () => {
     const t = await createTestService();
     const [alice, admin] = [await t.user(), await t.admin()];
     await longPast(t, alice);

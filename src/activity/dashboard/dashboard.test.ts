@@ -6,7 +6,7 @@ import { countersOf } from './index.ts';
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
 
 describe('GET /dashboard/stats', () => {
-  it('200 with zeros before anything happened', async () => {
+  it('200 with zeros before the first decision', async () => {
     const t = await createTestService();
     expect((await t.call('GET', '/dashboard/stats', { as: await t.user() })).body).toEqual({
       totalAgents: 0,
@@ -55,7 +55,7 @@ describe('GET /dashboard/stats', () => {
     expect((await stats(alice)).activeAgents).toBe(1);
   });
 
-  it('200 by window, exact at its edge, the same before and after the counters are folded', async () => {
+  it('200 by window, exact at its edge, and the same before and after the counters are folded', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const admin = await t.admin();
@@ -121,7 +121,7 @@ describe('GET /dashboard/stats', () => {
     expect(body.totalAuditEntries).toBe(made.length);
   });
 
-  it('200: steps of approvals are entries but not decisions, in memory, in the table and when counted from the ledger', async () => {
+  it('200: the steps of approvals are entries but not decisions, in memory, in the table and counted from the ledger', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const agent = await t.agent(alice, {
@@ -152,12 +152,12 @@ describe('GET /dashboard/stats', () => {
     await t.legate.platform.database.write.deleteFrom('agent_hours').execute();
     await t.legate.platform.database.write.deleteFrom('projections').where('name', 'like', 'agent_hours/%').execute();
     expect(await stats(await createTestService({ sameDatabaseAs: t }))).toEqual(want);
-    // After the last complete hour, it is counted in the ledger each time.
+    // The time after the last complete hour is counted from the ledger each time.
     t.clock.advance(86_400_000 - 300_000 - 1);
     expect((await stats()).denialRateLast24h).toBe(75);
   });
 
-  it('200 with ten agents at most', async () => {
+  it('200 with at most ten agents', async () => {
     const t = await createTestService();
     const alice = await t.user();
     for (let i = 0; i < 12; i++) {

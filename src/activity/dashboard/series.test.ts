@@ -74,13 +74,13 @@ describe('GET /dashboard/series', () => {
     expect(sum(await series(t, await t.user({ role: 'auditor' })))).toEqual(sum(await series(t, admin)));
   });
 
-  it('is the same after a checkpoint, on another instance and after a start', async () => {
+  it('is the same after a checkpoint, on another instance and after a restart', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const agent = await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'] }] });
     const ask = (at: TestService, resource: string) => at.authorize(agent, { action: 'read', resource });
     const { ledgerCountsOf } = await import('./index.ts');
-    /** The second piece of upkeep in a row finds the service idle, and writes. */
+    /** The second upkeep in a row finds the service idle, and writes. */
     const checkpoint = async (at: TestService): Promise<void> => {
       await ledgerCountsOf(at.legate.platform).upkeep();
       await ledgerCountsOf(at.legate.platform).upkeep();
@@ -94,7 +94,7 @@ describe('GET /dashboard/series', () => {
     const other = await createTestService({ sameDatabaseAs: t });
     expect(await seen(other)).toEqual([[2, 0, 0], 2]);
     await ask(other, 'no');
-    // Both write their state; the instance with the older position writes nothing.
+    // Both write their state; the instance with the older position changes nothing.
     await Promise.all([checkpoint(t), checkpoint(other)]);
     t.clock.advance(40 * MINUTE);
     await ask(t, 'db:b');

@@ -27,7 +27,7 @@ const shared = (): Promise<TestService> =>
   (service ??= createTestService({ lasting: true, config: { webhooks: { allowPrivateNetworks: true } } }));
 
 describe('GET /names', () => {
-  it('names every kind of id for those who see it, in the order of the request', async () => {
+  it('names every kind of id to callers who may see it, in the order of the request', async () => {
     const t = await shared();
     const s = await newScene(t);
     const admin = await t.admin();
@@ -96,7 +96,7 @@ describe('GET /names', () => {
     expect(await ask(s.owner)).toEqual(shown(own));
     expect(await ask(await t.user({ tenantId: tenant }))).toEqual(shown(forAdmins.slice(-1)));
     expect(await ask(await t.user())).toEqual([]);
-    // Narrowed credentials see agents alone: the agent itself, or those of the owner.
+    // Narrowed credentials see only agents: the agent itself, or those of the owner.
     expect(await ask(s.agent)).toEqual(shown(own.slice(0, 1)));
     expect(await ask(s.other)).toEqual([]);
     expect(await ask(await t.apiToken(s.owner.id, ['agents:read']))).toEqual(shown(own.slice(0, 1)));

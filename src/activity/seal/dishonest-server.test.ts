@@ -17,7 +17,7 @@ import { saltIn } from './salts.ts';
 import { hashIn, readLog, readTiles, writeTiles } from './store.ts';
 import { TreeEdge } from './tree.ts';
 
-/** The table of docs/sealed-ledger.md, whose rows are the tests of this file. */
+/** The table of docs/sealed-ledger.md. Each of its rows is a test of this file. */
 const TABLE = readFileSync(join(import.meta.dirname, '../../../docs/sealed-ledger.md'), 'utf8')
   .split('\n')
   .flatMap((line) => {
@@ -25,30 +25,30 @@ const TABLE = readFileSync(join(import.meta.dirname, '../../../docs/sealed-ledge
     return attack && name ? [{ attack, name, found: found === 'nothing' ? [] : found.split(', ') }] : [];
   });
 
-/** The server signs only on request, so that it does not sign one attack during the next. */
+/** The server signs only on request. Otherwise it could sign the attack of one test during the next. */
 const SEALED = { ledger: { seal: 'on', sealIntervalMs: 60_000 }, audit: { eraseEntries: true } } as const;
 const TABLES = ['stream_events', 'seal', 'seal_tiles', 'seal_remains'] as const;
 
-/** The response of the operator, derived from the response of the service. */
+/** Each function makes the response of the dishonest operator from the response of the service. */
 interface Lies {
   readonly proof?: (seq: number, proof: string) => string;
   readonly export?: (text: string) => string;
   readonly consistency?: (answer: string) => string;
-  /** The auditor has kept nothing from before. */
+  /** The auditor has kept nothing from earlier visits. */
   readonly unseen?: boolean;
 }
 
 let t: TestService;
 let policy: ReturnType<typeof policyOfKeys>;
 let keys: string[];
-/** What an auditor keeps: the newest checkpoint, and the leaves that proofs have shown, by sequence. */
+/** The auditor keeps the newest checkpoint and, by sequence, the leaves that proofs have shown. */
 let keptNote: string;
 const keptLeaves = new Map<number, string>();
-/** What an operator keeps: the database of now, and of some decisions ago. */
+/** The operator keeps the current database and one from some decisions earlier. */
 let now: Copy;
 let earlier: Copy;
 let earlierAnchor: string;
-/** Sequences of the decisions. The private fields of the second and the complete third were erased. */
+/** Sequences of the decisions. The second was erased in its private fields, the third completely. */
 let decisions: number[];
 
 type Copy = Map<(typeof TABLES)[number], Record<string, unknown>[]>;
@@ -59,7 +59,7 @@ const exported = async () => (await t.legate.ledger.export({ fromSeq: 1 })).text
 const seqAt = (i: number) => decisions[i] as number;
 const leafOf = (proof: string): string =>
   JSON.parse(Buffer.from((proof.split('\n')[1] ?? '').slice(6), 'base64').toString()).leaf;
-/** The names of the columns are those of a row, whichever table it is of. */
+/** A cast for statements that are built for several tables. */
 const asRows = (rows: readonly object[]): never => rows as never;
 
 async function copy(): Promise<Copy> {
@@ -101,7 +101,7 @@ const inserted = (rows: StreamEventRow[]) => [
   ...rows.filter(({ seq }) => seq === seqAt(0)).map((row) => ({ ...row, id: `${row.id}x`, seq: row.seq + 1 })),
   ...rows.filter(({ seq }) => seq > seqAt(0)).map((row) => ({ ...row, seq: row.seq + 1 })),
 ];
-/** Adds an entry at the end, some time after the entry before it. */
+/** Adds an entry at the end, some time after the last one. */
 const appended =
   (after: number, other: Partial<StreamEventRow> = {}) =>
   (rows: StreamEventRow[]) => {
@@ -117,7 +117,10 @@ const appended =
     return [...rows, row];
   };
 
-/** Adds an entry that says that the decision after it is gone, and that decision. Returns the sequence of the entry. */
+/**
+ * Adds a record in advance: an entry that claims that the next entry was deleted, and that next entry. Returns the
+ * sequence of the first.
+ */
 async function recordAhead(type: 'audit.erased' | 'ledger.pruned', dataOf: (seq: number) => object): Promise<number> {
   const by = (await db().selectFrom('head').select('seq').executeTakeFirstOrThrow()).seq + 1;
   await edit((rows) => appended(1)(appended(1, { type, data: JSON.stringify(dataOf(by + 1)) })(rows)));
@@ -132,7 +135,7 @@ const readTile = async () => {
 const writeTile = (values: { hashes: Buffer } | { salts: Buffer }) =>
   db().updateTable('seal_tiles').set(values).where('level', '=', 0).where('tile', '=', 0).execute();
 
-/** Builds the tree again, from the rows that are there now, and signs it with the key of the ledger. */
+/** Builds the tree again from the current rows, and signs it with the key of the ledger. */
 async function rebuild(): Promise<string> {
   const { platform } = t.legate;
   const { origin } = (await readLog(db())) as { origin: string };
@@ -157,7 +160,7 @@ async function rebuild(): Promise<string> {
   return note;
 }
 
-/** Deletes a row, or its private fields, with the salt. `as` is what is said to be left of it. */
+/** Deletes a row, or its private fields, together with the salt. `as` is what the server claims about the remains. */
 async function erase(seq: number, whole: boolean, as: { type?: string; erased_by?: number | null } = {}) {
   const { salts } = await readTile();
   await writeTile({ salts: salts.fill(0, (seq - 1) * 16, seq * 16) });
@@ -172,13 +175,13 @@ async function erase(seq: number, whole: boolean, as: { type?: string; erased_by
   else await db().updateTable('stream_events').set(nothing).where('seq', '=', seq).execute();
 }
 
-/** Changes the rows, and whatever else the server keeps accordingly. */
+/** Changes the rows, and everything else that the server stores to match them. */
 async function rewrite(change: (rows: StreamEventRow[]) => StreamEventRow[]): Promise<void> {
   await edit(change);
   await writeAnchor(dir(), await rebuild());
 }
 
-/** What an attacker with the database, the keys and the machine does. */
+/** What an attacker with access to the database, the keys and the machine does. */
 type Attack = (() => Promise<Lies>) | (() => Promise<void>);
 const ATTACKS: Record<string, Attack> = {
   altered: () => edit(altered),
@@ -226,7 +229,7 @@ const ATTACKS: Record<string, Attack> = {
     return { unseen: true };
   },
   forked: async () => {
-    // The data folder goes on with the history that is in the database; the auditor has seen the other one.
+    // The data folder continues with the changed history in the database; the auditor has seen the original one.
     await edit((rows) => rows.map((row) => (row.seq === seqAt(4) ? { ...row, resource: 'db:other' } : row)));
     await writeAnchor(dir(), await rebuild());
   },
@@ -300,7 +303,7 @@ const fails = async (attempt: () => Promise<unknown>): Promise<boolean> => {
   }
 };
 
-/** Tries every artefact. Returns those that show that something is wrong. */
+/** Tries every artefact. Returns those that reveal the attack. */
 async function findings(lies: Lies): Promise<string[]> {
   const { ledger, platform } = t.legate;
   const told = (text: string): string => text;
@@ -371,12 +374,12 @@ beforeAll(async () => {
   now = await copy();
 });
 
-it('covers exactly the attacks of the table', () => {
+it('this file has a test for exactly the attacks of the table', () => {
   expect(Object.keys(ATTACKS)).toEqual(TABLE.map(({ name }) => name));
   expect(new Set(TABLE.map(({ attack }) => attack)).size).toBe(TABLE.length);
 });
 
-it('an honest server is found to be one', async () => {
+it('no artefact accuses an honest server', async () => {
   expect(await findings({})).toEqual([]);
 });
 

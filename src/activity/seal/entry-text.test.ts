@@ -8,7 +8,7 @@ import { readSealedRows } from './store.ts';
 
 const permissions = [{ resource: '*', actions: ['*'] }];
 const SALT = 'a1'.repeat(16);
-/** Text as JSON can carry it: of any script, with what databases and JSON escape, and without U+0000. */
+/** Any text that JSON can contain: every script and every character that databases or JSON escape, except U+0000. */
 const text = fc
   .string({
     unit: fc.oneof(
@@ -51,7 +51,7 @@ it('any entry has the same texts in memory and in the database', async () => {
         headers: { 'user-agent': encodeURIComponent(userAgent) },
       });
       expect(r.status, r.text).toBe(200);
-      // Events carry names of people and agents.
+      // These events contain names of people and agents.
       await t.call('PATCH', `/agents/${agent.id}`, { as: await t.admin(), body: { name: `n${name}`.slice(0, 40) } });
     }),
     { numRuns: 60 },
@@ -73,7 +73,7 @@ it('any entry has the same texts in memory and in the database', async () => {
   const rows = await readSealedRows(database, database.read, from, Math.max(...seqs));
   expect(rows.map(({ seq }) => seq)).toEqual(seqs.sort((a, b) => a - b));
   for (const row of rows) expect(rowTexts(row, SALT)).toEqual(fromMemory.get(row.seq));
-  // In a transaction the rows are read otherwise.
+  // Reads inside a transaction use another path.
   await platform.ledger.maintain(async (db) => {
     expect(await readSealedRows(database, db, from, Math.max(...seqs))).toEqual(rows);
   });

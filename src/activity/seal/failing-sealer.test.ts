@@ -63,7 +63,7 @@ it('rows of a commit with an unknown outcome are served only after they were rea
   const policy = await policyOf(t);
   for (let round = 0; round < 2; round++) {
     const before = anchor();
-    // Every commit succeeds but its response is lost: first that of tiles, then that of a checkpoint over them.
+    // Every commit succeeds but its response is lost: first the commit of tiles, then that of a checkpoint over them.
     platform.ledger.maintain = async (work) => {
       await maintain.call(platform.ledger, work);
       throw new Error('the connection was cut');

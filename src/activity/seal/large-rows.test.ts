@@ -6,9 +6,9 @@ import { SLICE_BYTES } from '../../ledger/index.ts';
 import { forgetOldEvents } from '../stream/retention.ts';
 import { checkSealedLedger, pruneLedger } from './index.ts';
 
-/** Large texts that each query has returned in several rows, in bytes. */
+/** For each query with several large rows, the total size of their large texts in bytes. */
 const results: number[] = [];
-/** Number of rows of the ledger that each statement has deleted. */
+/** For each statement, the number of ledger rows that it deleted. */
 const deleted: number[] = [];
 
 const noteRows = (rows: readonly object[]): void => {
@@ -18,7 +18,7 @@ const noteRows = (rows: readonly object[]): void => {
   if (large.length > 0) results.push(large.reduce((sum, bytes) => sum + bytes));
 };
 
-/** Watches the queries of a service, those of its transactions included. */
+/** Observes the queries of a service, including those in transactions. */
 function watch({ legate }: TestService): void {
   const { database } = legate.platform;
   const executor: QueryExecutor = Object.getPrototypeOf(Object.getPrototypeOf(database.read.getExecutor()));
@@ -72,13 +72,13 @@ async function decide(t: TestService): Promise<string> {
   return last;
 }
 
-/** Forgets what was read up to now. */
+/** Discards the sizes that were recorded before. */
 const begin = (): void => void results.splice(0);
 
 function expectLimited(): void {
   const read = results.splice(0);
   expect(Math.max(...read)).toBeLessThanOrEqual(SLICE_BYTES);
-  // They are not single rows either.
+  // The slices must not be as small as single rows either.
   expect(read.filter((bytes) => bytes > 2 * LARGE).length).toBeGreaterThanOrEqual((COUNT * LARGE) / SLICE_BYTES / 2);
 }
 
@@ -95,7 +95,7 @@ it('rows that the sealer has missed are read in slices of limited size', async (
   expectLimited();
 });
 
-it('legate ledger check and retention read slices of limited bytes', async () => {
+it('legate ledger check and retention read slices of limited size', async () => {
   const t = await createTestService({
     config: { ...SEALED, audit: { retentionDays: 90 }, events: { retentionDays: 30 } },
   });
@@ -117,7 +117,7 @@ it('legate ledger check and retention read slices of limited bytes', async () =>
   begin();
   deleted.splice(0);
   await pruneLedger(t.legate.platform);
-  // The decisions of the beginning, in more than one transaction: each deletes at most 4 MiB of arguments.
+  // The decisions of the beginning are deleted in several transactions, each with at most 4 MiB of arguments.
   expect(deleted.reduce((sum, rows) => sum + rows, 0)).toBeGreaterThanOrEqual(2 * COUNT);
   expect(Math.max(...deleted) * LARGE).toBeLessThanOrEqual(4_194_304 + 5 * LARGE);
   const left = await t.legate.platform.database.read

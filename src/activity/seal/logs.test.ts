@@ -52,7 +52,7 @@ describe('kept checkpoints', () => {
       expect((await t.call('GET', `/ledger/checkpoints${query}`)).status).toBe(400);
   });
 
-  it('become one an hour after 7 days and one a day after 90 days', async () => {
+  it('are thinned to one an hour after 7 days and one a day after 90 days', async () => {
     const { t } = await begin();
     const { platform } = t.legate;
     const db = platform.database.write;
@@ -111,7 +111,7 @@ describe('a log by its id', () => {
   });
 });
 
-it('is in the data folder before anybody gets a checkpoint', async () => {
+it('the key of the log is in the data folder before a checkpoint is given to anybody', async () => {
   const scene = await begin();
   await seal(scene);
   await scene.t.legate.close();

@@ -6,7 +6,7 @@ import { checkSealedLedger, pruneLedger } from './index.ts';
 
 const config = { ledger: { seal: 'on' }, audit: { retentionDays: 90 } } as const;
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
-/** Rows that retention deletes: more than a tile. */
+/** Number of rows that retention deletes: more than a tile. */
 const OLD = 300;
 /** Decisions of each instance during the deletion. */
 const DECISIONS = 15;
@@ -39,7 +39,7 @@ it('decisions, proofs and exports on two instances continue while retention dele
 
   const exported = async (one: TestService): Promise<void> => {
     const file = await one.call('GET', '/audit/export?format=sealed', { as: admin });
-    // Rows that are deleted while the file is written break it off, or are gone in it; it is never refuted.
+    // Rows that are deleted while the export is written abort it or are missing in it, but it is never refuted.
     if (file.status === 200) verifyExport(file.text.slice(0, -1).split('\n'), policy);
     else expect(file.body.error.code).toBe('NOT_YET_SEALED');
   };
@@ -51,7 +51,7 @@ it('decisions, proofs and exports on two instances continue while retention dele
         await prove(one, id);
       }
     }),
-    // Where another instance is faster, a run may fail or do nothing.
+    // A run may fail or do nothing when the other instance is faster.
     ...instances.map(async (one) => {
       for (let i = 0; i < 3; i++) await pruneLedger(one.legate.platform).catch(() => {});
     }),

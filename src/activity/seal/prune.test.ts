@@ -57,7 +57,7 @@ describe('audit.retentionDays', () => {
       as: agent,
       body: { action: 'pay', resource: 'bank:1', arguments: { to: 'Rue des Lilas 7' } },
     });
-    // Otherwise it lapses, which is recorded later, among the kept rows.
+    // Without an answer the approval would lapse later, and that event would be among the kept rows.
     await t.call('POST', `/approvals/${asked.body.approvalId}/deny`, { as: owner });
     await t.call('POST', '/webhooks', { as: owner, body: { url: 'https://hooks.example', types: ['audit'] } });
     end = (await rowsOf(t)).at(-1)?.seq as number;
@@ -67,7 +67,7 @@ describe('audit.retentionDays', () => {
     await pruneLedger(t.legate.platform);
   });
 
-  it('deletes older rows, and records which', async () => {
+  it('deletes older rows, and records their range', async () => {
     const { t, owner, admin } = scene;
     const rows = await rowsOf(t);
     expect(rows.filter(({ seq }) => seq <= end).map(({ type }) => type)).toEqual(['ledger.begun']);
@@ -87,7 +87,7 @@ describe('audit.retentionDays', () => {
     const { read } = scene.t.legate.platform.database;
     expect(JSON.stringify(await read.selectFrom('approvals').selectAll().execute())).not.toContain('Lilas');
     const tiles = await read.selectFrom('seal_tiles').selectAll().where('level', '=', 0).orderBy('tile').execute();
-    // The first one has `ledger.begun`.
+    // The first tile contains `ledger.begun`, which is kept.
     expect(tiles.map(({ tile }) => tile)).toEqual([0, 1]);
     const salts = tiles.map((tile) => Buffer.from(tile.salts ?? []));
     const left = (at: number, from: number, to: number) => salts[at]?.subarray(from * 16, to * 16).some((b) => b !== 0);
@@ -125,7 +125,7 @@ describe('audit.retentionDays', () => {
     expect(linesOf(before.text)[1]).toMatch(/^{"hash"/);
   });
 
-  it('finds a row that was deleted without a record, or under a position that was moved', async () => {
+  it('reports a row that was deleted without a record, or by a record with a changed position', async () => {
     const { t } = scene;
     const { write } = t.legate.platform.database;
     const row = await write

@@ -7,7 +7,7 @@ import { openDatabase } from '../../storage/index.ts';
 import { openCheckpoint, parseKey, policyOfKeys, runVerify } from '../../verify/index.ts';
 import { checkSealedLedger, endRolledBackLog, recordAddedKey, recordRetiredKeys, rotationState } from './index.ts';
 
-/** Changes the keys of a service that is stopped. */
+/** Rotates the keys of a stopped service. */
 async function changeKeys(
   { database: { url, name, dir }, clock }: TestService,
   secret: string | undefined,
@@ -41,7 +41,7 @@ describe.each([
   ['secrets.json', undefined],
   ['LEGATE_SECRET', Buffer.alloc(32, 7).toString('base64url')],
 ])('the key of the ledger, in %s', (_, secret) => {
-  it('is rotated; holders of the earlier key find the new one through a proven entry', async () => {
+  it('can be rotated; holders of the earlier key find the new one through a proven entry', async () => {
     const config = { ledger: { seal: 'on' }, ...(secret ? { secret } : {}) } as const;
     const first = await createTestService({ config });
     await first.user();
@@ -67,7 +67,7 @@ describe.each([
     await second.legate.close();
 
     await changeKeys(first, secret, true);
-    // The data folder of an instance that was stopped during the rotation.
+    // This is the data folder of an instance that was stopped during the rotation.
     writeFileSync(anchor, anchored);
     const third = await createTestService({ config, sameDatabaseAs: first });
     expect(await keysOf(third)).toEqual([newKey]);
@@ -93,7 +93,7 @@ describe.each([
   });
 });
 
-it('a log that ended has the keys that signed it, also those that were retired since', async () => {
+it('a log that ended lists the keys that signed it, including those that were retired later', async () => {
   const config = { ledger: { seal: 'on' } } as const;
   const first = await createTestService({ config });
   const notes = [await newestNote(first)];

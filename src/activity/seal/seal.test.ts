@@ -18,7 +18,7 @@ const SEALED = { ledger: { seal: 'on' } } as const;
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
 
 let shared: Promise<{ t: TestService; owner: TestUser; admin: TestUser; agent: TestAgent }> | undefined;
-/** A sealed service with a decision or two. */
+/** A sealed service with a few decisions. */
 const scene = () =>
   (shared ??= (async () => {
     const t = await createTestService({ lasting: true, config: SEALED });
@@ -46,7 +46,7 @@ const exported = async (t: TestService, toSeq: number) =>
   (await (await t.legate.ledger.export({ fromSeq: 1, toSeq })).text()).slice(0, -1).split('\n');
 
 describe('a proof', () => {
-  it('of a new entry is available immediately, and shows the entry to everyone with the key', async () => {
+  it('of a new entry is available immediately, and convinces everyone who has the key', async () => {
     const { t, owner, agent } = await scene();
     const id = await decide(t, agent);
     const r = await t.call('GET', `/audit/${id}/proof`, { as: owner });
@@ -115,7 +115,7 @@ describe('the log over HTTP', () => {
     expect((await t.call('GET', '/ledger/tile/entries/000')).status).toBe(401);
   });
 
-  it('proves that it was only appended to', async () => {
+  it('proves that rows were only appended', async () => {
     const { t, admin, agent } = await scene();
     const old = await t.legate.ledger.checkpoint();
     await t.call('GET', `/audit/${await decide(t, agent)}/proof`, { as: admin });
@@ -142,7 +142,7 @@ describe('the log over HTTP', () => {
     expect((await t.call('GET', '/metrics', { as: admin })).text).toMatch(/^legate_seal_lag_rows \d+$/m);
   });
 
-  it('is not there without sealing', async () => {
+  it('does not exist without sealing', async () => {
     const t = await createTestService();
     expect((await t.call('GET', '/ledger/checkpoint')).body.error.code).toBe('LEDGER_NOT_SEALED');
     expect((await t.call('GET', '/ledger/status', { as: await t.admin() })).body.sealing).toBe(false);
@@ -150,7 +150,7 @@ describe('the log over HTTP', () => {
 });
 
 describe('a row that was changed in the database', () => {
-  it('has no proof, is found by a check, and harms no other row', async () => {
+  it('has no proof, is found by a check, and does not affect other rows', async () => {
     const t = await createTestService({ config: SEALED });
     const agent = await t.agent(await t.user(), { permissions });
     const ids = [await decide(t, agent), await decide(t, agent), await decide(t, agent)] as const;
@@ -171,7 +171,7 @@ describe('a row that was changed in the database', () => {
 });
 
 describe('an existing ledger', () => {
-  it('is sealed from its first row on, with missing rows as absent', async () => {
+  it('is sealed from its first row on, and missing rows are recorded as absent', async () => {
     const first = await createTestService();
     const agent = await first.agent(await first.user(), { permissions });
     const id = await decide(first, agent);
@@ -190,7 +190,7 @@ describe('an existing ledger', () => {
       unexplained: [],
       sealingChanges: [{ kind: 'begun', seq: begun.seq }],
     });
-    // The entry that says why the first row is not there comes after it.
+    // The entry that explains why the first row is missing comes after the range.
     expect(verifyExport(await exported(t, begun.seq - 1), policy)).toMatchObject({
       unexplained: ['1'],
       sealingChanges: [],
@@ -204,7 +204,7 @@ describe('an existing ledger', () => {
     const off = await createTestService({ sameDatabaseAs: first });
     await off.agent(await off.user());
     await off.agent(await off.user());
-    // As retention deletes it: nothing is known of the row that could be sealed afterwards.
+    // The row is deleted as retention deletes it: nothing is left that could be sealed afterwards.
     await off.legate.platform.database.write.deleteFrom('stream_events').where('seq', '=', 4).execute();
     await off.legate.close();
     const t = await createTestService({ config: SEALED, sameDatabaseAs: first });
@@ -245,7 +245,7 @@ describe('retention', () => {
 });
 
 describe('a rolled-back database', () => {
-  it('prevents the start until the log is ended, and is then sealed again', async () => {
+  it('prevents the start until the operator ends the log, and is then sealed again', async () => {
     const first = await createTestService({ config: SEALED });
     const agent = await first.agent(await first.user(), { permissions });
     await first.legate.ledger.proof(await decide(first, agent));

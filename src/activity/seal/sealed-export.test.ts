@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../kernel/clock.ts';
 import { parseKey, policyOfKeys, Refuted, runVerify, verifyExport } from '../../verify/index.ts';
 
 let shared: Promise<{ t: TestService; owner: TestUser; admin: TestUser; agent: TestAgent; last: number }> | undefined;
-/** A sealed service with some decisions of two agents, a minute apart. */
+/** A sealed service with decisions of two agents, a minute apart. */
 const scene = () =>
   (shared ??= (async () => {
     const t = await createTestService({ lasting: true, config: { ledger: { seal: 'on' } } });
@@ -27,13 +27,13 @@ const scene = () =>
 const policyOf = async (t: TestService) => policyOfKeys((await t.legate.ledger.keys()).keys.map(parseKey));
 const linesOf = (text: string): string[] => text.slice(0, -1).split('\n');
 
-/** The lines of an export in process. */
+/** Returns the lines of an export that is read in process. */
 async function exported(t: TestService, options: Parameters<TestService['legate']['ledger']['export']>[0]) {
   return linesOf(await (await t.legate.ledger.export(options)).text());
 }
 
 describe('a sealed export of a range', () => {
-  it('proves that all rows are there, for every range', async () => {
+  it('proves that no row of the range is missing, for every range', async () => {
     const { t, last } = await scene();
     const policy = await policyOf(t);
     for (let fromSeq = 1; fromSeq <= last; fromSeq++)
@@ -43,7 +43,7 @@ describe('a sealed export of a range', () => {
       }
   });
 
-  it('is refuted if it was changed in any way', async () => {
+  it('is refuted after any change', async () => {
     const { t, last } = await scene();
     const policy = await policyOf(t);
     const good = await exported(t, { fromSeq: 3, toSeq: last - 1 });
@@ -77,7 +77,7 @@ describe('a sealed export of a range', () => {
     }
   });
 
-  it('shows a row that is gone or was altered as unexplained', async () => {
+  it('reports a row that was deleted or changed as unexplained', async () => {
     const t = await createTestService({ config: { ledger: { seal: 'on' } } });
     await t.agent(await t.user());
     await t.legate.ledger.proof(2);
@@ -88,7 +88,7 @@ describe('a sealed export of a range', () => {
     expect(verifyExport(lines, await policyOf(t))).toMatchObject({ entries: 1, unexplained: ['2'] });
   });
 
-  it('of a time has the rows before and after it', async () => {
+  it('by time includes the row before and the row after the range', async () => {
     const { t, admin, last } = await scene();
     const rows = (await t.legate.audit.query({ order: 'asc' })).entries;
     const [, second, third] = rows;
@@ -128,7 +128,7 @@ describe('a sealed export with filters', () => {
       expect(() => verifyExport(forged, policy)).toThrow(Refuted);
   });
 
-  it('is refused for a range by others, for an impossible range, and without sealing', async () => {
+  it('is refused for a range of others, for an impossible range, and without sealing', async () => {
     const { t, owner, admin, agent, last } = await scene();
     const code = async (query: string, as: { token: string } = admin) => {
       const { status, body } = await t.call('GET', `/audit/export?format=sealed&${query}`, { as });
@@ -145,7 +145,7 @@ describe('a sealed export with filters', () => {
   });
 });
 
-it('is checked by the command, which finds that a file was cut', async () => {
+it('is checked by the command, which finds that a file was truncated', async () => {
   const { t } = await scene();
   const dir = mkdtempSync(join(tmpdir(), 'legate-export-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
@@ -167,7 +167,7 @@ it('is checked by the command, which finds that a file was cut', async () => {
   expect(printed).toContain('has been cut');
 });
 
-it('an export that fails at its first row breaks the connection, and nothing about the cause is sent', async () => {
+it('breaks the connection if it fails at its first row, and sends nothing about the cause', async () => {
   const t = await createTestService({ config: { ledger: { seal: 'on' } } });
   const admin = await t.admin();
   await t.agent(await t.user(), {});

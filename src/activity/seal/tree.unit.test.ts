@@ -12,7 +12,7 @@ const sha = (...parts: Uint8Array[]): Buffer => {
   return hash.digest();
 };
 
-/** The recursive definition (RFC 6962, section 2.1). */
+/** The recursive definition of RFC 6962, section 2.1. */
 function definedRoot(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return sha();
   if (leaves.length === 1) return leaves[0] as Buffer;
@@ -51,10 +51,10 @@ function grown(size: number): { edge: TreeEdge; tiles: Map<string, Buffer> } {
 }
 
 const random = createRandom();
-/** All small sizes, those next to a tile's, and others. */
+/** All small sizes, the sizes next to a tile's, and some others. */
 const SIZES = [...Array(71).keys(), TILE - 1, TILE, TILE + 1, 2 * TILE, 777, 1300];
 const PROVEN = [...SIZES.slice(1), ...Array.from({ length: 5 }, () => 71 + random.below(1930))];
-/** All numbers from `low` to `high` for a small size, and some of those for a large one. */
+/** All numbers from `low` to `high` for a small size, and a sample of them for a large one. */
 const someOf = (size: number, low: number, high: number): Iterable<number> =>
   size <= 70
     ? Array.from({ length: high - low + 1 }, (_, i) => low + i)
@@ -87,7 +87,7 @@ describe('the tree', () => {
     }
   });
 
-  it('has ranges that make the root together with the subtrees around them', () => {
+  it('has ranges that yield the root together with the subtrees around them', () => {
     for (const size of PROVEN) {
       const { tiles } = grown(size);
       const root = definedRoot(leaves.slice(0, size));
@@ -198,7 +198,7 @@ describe('a checkpoint', () => {
     );
   });
 
-  it('opens with its key only, and only unchanged', () => {
+  it('opens only with its key, and only unchanged', () => {
     expect(openCheckpoint(note, [signer])).toEqual(checkpoint);
     expect(openCheckpoint(note, [noteSigner(signer.name, Buffer.alloc(32, 2))])).toBeUndefined();
     expect(openCheckpoint(note.replace('\n3\n', '\n4\n'), [signer])).toBeUndefined();

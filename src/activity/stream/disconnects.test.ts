@@ -6,7 +6,7 @@ import { createTestService, type TestAgent, type TestService, type TestUser } fr
 import { type Listening, listen } from '../../http/node.ts';
 
 const CUTS = 1000;
-/** Of an event, and of the chunk it came in. */
+/** The end of an event and of the HTTP chunk that contains it. */
 const END = Buffer.from('\n\n\r\n');
 const PATH = '/api/legate/events/stream';
 
@@ -28,7 +28,7 @@ afterAll(async () => {
   await listening.stop();
 });
 
-/** The body in what arrived of an answer, as far as it goes (RFC 9112, section 7.1). */
+/** The decoded body of a response that may be incomplete (RFC 9112, section 7.1). */
 function bodyOf(raw: Buffer): Buffer {
   const pieces: Buffer[] = [];
   let at = raw.indexOf('\r\n\r\n') + 4;
@@ -41,7 +41,10 @@ function bodyOf(raw: Buffer): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** Ids of the events that came whole before `enough`, which is asked with every piece, broke off the connection. */
+/**
+ * Reads until `enough`, which is called with every chunk, returns where to cut. Resolves to the ids of the events that
+ * arrived completely before.
+ */
 function read(
   query: string,
   headers: Record<string, string>,
@@ -81,7 +84,7 @@ function read(
   });
 }
 
-it(`cut off ${CUTS} times at any byte while events are written, readers that come back with their last id have each event once and in order`, async ({
+it(`cut off ${CUTS} times at any byte while events are written, readers that resume with their last id receive each event once and in order`, async ({
   onTestFailed,
 }) => {
   const { seed, below } = random();
@@ -110,7 +113,7 @@ it(`cut off ${CUTS} times at any byte while events are written, readers that com
           t.authorize(n % 2 ? agent : other, { action: 'read', resource: `x:${i}` }),
         ),
       ]);
-      // At the readers' own speed: some reconnect to live events only, some have missed a few.
+      // Writers do not wait for the readers: some readers reconnect to live events only, some have missed a few.
       const enough = cuts + 10;
       for (let ms = 0; ms < 5 && cuts < enough; ms++) await new Promise((resolve) => setTimeout(resolve, 1));
     }
@@ -123,7 +126,7 @@ it(`cut off ${CUTS} times at any byte while events are written, readers that com
   await Promise.all(
     crowd.map(async ({ as, query, received }) => {
       while (cuts < CUTS) {
-        // Some within the headers, most within an event.
+        // Some cuts are within the headers, most are within an event.
         const at = 1 + below(below(8) === 0 ? 600 : 6000);
         const last = received.at(-1);
         received.push(

@@ -50,7 +50,7 @@ describe('GET /events, and in process', () => {
     expect((await t.call('GET', '/events?types=x', { as: user })).status).toBe(400);
   });
 
-  it('emit, replay, close', async () => {
+  it('emit, replay and close', async () => {
     const one = await own({});
     const user = await one.user();
     const stream = await open({ as: user }, one);
@@ -140,7 +140,7 @@ describe('GET /events, and in process', () => {
     ]);
     const gap = await open({ as: user, query: { since: '2020-01-01T00:00:00Z' } }, one);
     expect((await gap.events(3)).map((s) => s.event)).toEqual(['error', 'audit', 'agent.created']);
-    // The audit entry is kept, and known; what else happened about then is not.
+    // The audit entry is kept and its id is known, but other events around it are deleted, so there is a gap.
     const audit = gap.seen[1];
     const behind = await open({ as: user, headers: { 'last-event-id': audit?.id as string } }, one);
     expect((await behind.events(2)).map((s) => s.data.code ?? s.event)).toEqual(['REPLAY_GAP', 'agent.created']);

@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const stream of opened.splice(0)) await stream.close();
 });
 
-/** Opens a stream. Filters may be repeated. */
+/** Opens a stream. A filter may have several values. */
 async function open(query: string, as: { token: string } | undefined = admin, headers = {}): Promise<Stream> {
   const stream = await openStream(t, { ...(as ? { as } : {}), query, headers });
   opened.push(stream);
@@ -88,7 +88,7 @@ describe('filters of a stream', () => {
     }
   });
 
-  it('includes a user who joins the tenant, and excludes one who leaves it', async () => {
+  it('by tenant includes a user who joins the tenant, and excludes one who leaves it', async () => {
     const user = await t.user();
     const agent = await t.agent(user);
     const stream = await open(`types=audit&tenantId=${tenant}`);
@@ -124,7 +124,7 @@ describe('a limit and counts', () => {
     expect(skipped() + idsOf(stream).length).toBe(made.length);
     expect(skipped()).toBeGreaterThan(0);
     for (const { id, event } of stream.seen) expect(id === undefined, event).toBe(event === 'skipped');
-    // The events that were left out follow the last event of their second in the ledger.
+    // In the ledger the skipped events come directly after the last delivered event of their second.
     const shown = idsOf(stream);
     expect(idsOf(whole).filter((id) => shown.includes(id))).toEqual(shown);
     const place = idsOf(whole).indexOf(shown[2]);
@@ -133,7 +133,7 @@ describe('a limit and counts', () => {
     expect(idsOf(resumed)).toEqual(idsOf(whole).slice(place + 1));
   });
 
-  it('counts decisions by result once a second, those that are left out among them', async () => {
+  it('counts decisions by result once a second, including those that are skipped', async () => {
     const stream = await open(`types=audit&ticks=true&maxPerSecond=1&agentId=${first?.id}`);
     for (let i = 0; i < 4; i++) await decide();
     for (let i = 0; i < 2; i++) await decide(first, 'x:y');

@@ -24,7 +24,7 @@ interface Received {
 
 const TYPES = Object.keys(EVENT_TYPES);
 const EXAMPLE = readFileSync(new URL('../../../examples/browser/events.html', import.meta.url), 'utf8');
-/** What other ways of cutting a stream into lines, or of escaping, would break. */
+/** Texts that break a parser with other line ends, or a writer with other escapes. */
 const HARD = [
   'line\nline\r\nline\rline\n\n',
   '\u2028 \u2029 \u0085 \u000b \u000c',
@@ -78,7 +78,7 @@ const large = () =>
     data: { text: 'ü\u2028'.repeat(200_000) },
   });
 
-/** What there is to receive, from the list of events. */
+/** The events that readers should receive, from GET /events. */
 async function committed(): Promise<Received[]> {
   const { body } = await t.call('GET', `/events?limit=1000&since=${since}`, { as: owner });
   return body.map((record: Json) => ({ id: record.id, type: record.type, data: JSON.stringify(record) })).reverse();
@@ -88,7 +88,7 @@ const read = (all: readonly Received[]): Received[] =>
   all.map(({ id, type, data }) => ({ id, type, data: JSON.stringify(JSON.parse(data)) }));
 
 it.skipIf(chromiumPath === undefined)(
-  'eventsource, eventsource-parser and Chromium receive the same, live and replayed, across broken connections',
+  'eventsource, eventsource-parser and Chromium receive the same events, live and replayed, across broken connections',
   async () => {
     const { seed, below } = random();
     const context = await browser.newContext();
@@ -108,8 +108,8 @@ it.skipIf(chromiumPath === undefined)(
     t.clock.advance(1);
     since = new Date(t.clock.now()).toISOString();
 
-    // The example, from a page of the same origin; a plain EventSource with the cookie; one whose ticket is spent after
-    // its first connection.
+    // Three readers in the browser: the example, on a page of the same origin; a plain EventSource with the cookie; and
+    // one whose ticket is spent after its first connection.
     await page.goto(`${url}/live?types=${TYPES}`);
     const plain = await context.newPage();
     await plain.route(`${url}/`, (route) => route.fulfill({ contentType: 'text/html', body: '<title>empty</title>' }));
@@ -146,7 +146,7 @@ it.skipIf(chromiumPath === undefined)(
     await happen();
     const first = await committed();
     await vi.waitUntil(async () => (await seenBy('byTicket')).length === first.length, { timeout: 10_000 });
-    // While they are away, and while they come back.
+    // Events are written while the readers are disconnected and while they reconnect.
     listening.server.closeAllConnections();
     await happen();
     await large();
@@ -173,7 +173,7 @@ it.skipIf(chromiumPath === undefined)(
     expect(complaints.filter((complaint) => !complaint.includes('ERR_INCOMPLETE_CHUNKED_ENCODING'))).toEqual([]);
     await context.close();
 
-    // The bytes themselves, cut anywhere.
+    // The parser reads the bytes cut at any position.
     const bytes = await replayed(all.at(-1)?.id as string);
     const parse = (cuts: Iterable<number>, upto = bytes.length): Received[] => {
       const seen: Received[] = [];
@@ -206,7 +206,7 @@ it.skipIf(chromiumPath === undefined)(
   },
 );
 
-/** The body of the stream from `since` up to an event. */
+/** The body of the stream from `since` up to the event `last`. */
 async function replayed(last: string): Promise<Buffer> {
   const response = await fetch(`${url}/api/legate/events/stream?since=${since}`, {
     headers: { authorization: `Bearer ${owner.token}` },

@@ -29,7 +29,7 @@ afterAll(async () => {
 const decide = async (): Promise<string> =>
   `evt_${(await t.authorize(agent, { action: 'read', resource: 'x' })).body.auditId.slice(4)}`;
 
-it('a plain EventSource with a ticket reads what happens, as it happens', async () => {
+it('a plain EventSource with a ticket receives live events', async () => {
   const { ticket } = (await t.call('POST', '/events/ticket', { as: agent })).body;
   const source = new EventSource(`${base}?ticket=${ticket}`);
   const seen: Json[] = [];
@@ -56,7 +56,7 @@ it('a reader that accepts nothing for 5 s is disconnected and frees its slot', a
     }
   };
   await until(async () => t.legate.events.connectionCount() === 0);
-  // Not counted, because an earlier EventSource may close and open connections.
+  // Only this connection is observed, because an earlier EventSource may still close and open connections.
   const accepted: Socket[] = [];
   listening.server.on('connection', (one: Socket) => accepted.push(one));
   const socket = connect(listening.port, '127.0.0.1').on('error', () => {});
@@ -64,7 +64,7 @@ it('a reader that accepts nothing for 5 s is disconnected and frees its slot', a
   socket.pause();
   socket.write(`GET /api/legate/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${agent.token}\r\n\r\n`);
   await until(async () => t.legate.events.connectionCount() === 1);
-  // More than the buffers of both ends of a connection hold.
+  // The data exceeds the buffers at both ends of a connection.
   for (let i = 0; i < 40; i++)
     await t.legate.events.emit({ type: 'cost.recorded', agentId: agent.id, data: { text: 'x'.repeat(500_000) } });
   const printed = (['error', 'info', 'warn', 'log'] as const).map((level) => vi.spyOn(console, level));
@@ -79,7 +79,7 @@ it('a reader that accepts nothing for 5 s is disconnected and frees its slot', a
   vi.restoreAllMocks();
 });
 
-it('an answer that is never read frees its slot, and ends immediately if read late', async () => {
+it('a response that is never read frees its slot, and ends immediately if it is read later', async () => {
   const before = t.legate.events.connectionCount();
   const answer = await t.legate.fetch(new Request(base, { headers: { authorization: `Bearer ${agent.token}` } }));
   expect([answer.status, t.legate.events.connectionCount()]).toEqual([200, before + 1]);

@@ -26,12 +26,12 @@ it('two instances that delete old events continue where the other stopped, and n
         () =>
           forgetOldEvents(legate.platform),
     );
-    // SQLite has one writer at a time, which would wait for the other in the same thread.
+    // SQLite has one writer at a time, and on the same thread the other one would block.
     if (dialect === 'sqlite') for (const run of runs) await run();
     else await Promise.all(runs.map((run) => run()));
     expect(await stored()).toBe(old);
     expect(await typesSeenBy(other, user)).toEqual(['agent.created']);
-    // An instance that knew an older position goes on from the stored one.
+    // An instance that remembers an older position continues from the stored one.
     await forgetOldEvents(other.legate.platform);
     expect(await stored()).toBe(old);
   }

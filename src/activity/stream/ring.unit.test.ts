@@ -96,7 +96,7 @@ it.each([
             const bytes = scratch.subarray(0, ring.sizeOf(s));
             ring.copyTo(bytes, 0, s);
             const wantedBytes = texts.get(s) as Buffer;
-            // A matcher for each of a million comparisons would take most of the time.
+            // Calling `expect` for each of a million comparisons would take most of the time.
             if (!bytes.equals(wantedBytes) || ring.typeOf(s) !== 'agent.created')
               expect([bytes.toString(), ring.typeOf(s)]).toEqual([wantedBytes.toString(), 'agent.created']);
           }
@@ -105,7 +105,7 @@ it.each([
       }),
       { numRuns: 100 },
     );
-    // It was full most of the time.
+    // The ring must have been full most of the time.
     expect(dropped).toBeGreaterThan(100);
   },
 );

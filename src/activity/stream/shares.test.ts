@@ -32,9 +32,9 @@ it('lets one agent use all connections until another one needs one', async () =>
     { event: 'error', id: undefined, data: { code: 'TOO_MANY_CONNECTIONS', message: expect.any(String) } },
   ]);
   expect(t.legate.events.connectionCount()).toBe(24);
-  // The agent itself has reached its share of 12.
+  // The agent has reached its own share of 12.
   expect(statuses(await open(t, agent))).toEqual([503]);
-  // Concurrent callers of another owner reach exactly their share, and the agent keeps its own.
+  // Concurrent callers of another owner get exactly their share, and the agent keeps its connections.
   const others = await open(t, stranger, 20);
   expect(live([...first, ...others])).toBe(12);
   expect(live(all)).toBe(12);
@@ -51,11 +51,11 @@ it('counts all agents of one owner towards the share of the owner', async () => 
   const others = await open(t, stranger, 8);
   expect(live(others)).toBe(6);
   expect(live(theirs)).toBe(18);
-  // An administrator's streams are never taken away, and displace no caller that is within its share.
+  // An administrator's streams are never closed for others, and close no stream of a caller within its share.
   expect(statuses(await open(t, await t.admin()))).toEqual([503]);
 });
 
-it('gives an administrator a connection of a caller above its share, never the reverse', async () => {
+it("gives an administrator the connection of a caller above its share, but nobody an administrator's", async () => {
   const t = await withCap(24);
   const [owner, admin] = [await t.user(), await t.admin()];
   const theirs = await open(t, owner, 24);
@@ -66,7 +66,7 @@ it('gives an administrator a connection of a caller above its share, never the r
   expect(statuses(await open(full, await full.user()))).toEqual([503]);
 });
 
-it('shares out no cap of 10 or less', async () => {
+it('applies no shares to a cap of 10 or less', async () => {
   for (const cap of [2, 10]) {
     const t = await withCap(cap);
     const mine = await open(t, await t.user(), cap);

@@ -7,7 +7,7 @@ import { type Listening, listen } from '../../http/node.ts';
 
 const READERS = 8;
 const EVENTS = 400;
-/** Of one event at most: all of them are more than the buffers of both ends of a connection hold. */
+/** The maximum length of one event. All events together exceed the buffers at both ends of a connection. */
 const LONGEST = 100_000;
 
 let t: TestService;
@@ -29,7 +29,7 @@ interface Reader {
   readonly texts: string[];
 }
 
-/** Reads a stream until `EVENTS` came, and keeps what they say. */
+/** Reads a stream until `EVENTS` events arrived, and keeps their texts. */
 function follow(token: string): Promise<Reader> {
   return new Promise((resolve, reject) => {
     const socket = connect(listening.port, '127.0.0.1');
@@ -76,13 +76,13 @@ it('readers that pause receive every byte of every event, like the others', asyn
   const texts = Array.from({ length: EVENTS }, (_, i) => `${i} `.repeat(below(LONGEST / 4)));
   for (const [i, text] of texts.entries()) {
     await t.legate.events.emit({ type: 'cost.recorded', agentId: agent.id, data: { text } });
-    // They go on one after the other, when much was written already.
+    // The paused readers resume one after the other, when most events were already written.
     if (i > EVENTS * 0.8 && i % 10 === 0) slow[(i / 10) % slow.length]?.socket.resume();
   }
   await expect.poll(() => readers.filter((r) => r.texts.length < EVENTS).length, { timeout: 60_000 }).toBe(0);
   for (const reader of readers) {
     expect(reader.texts.length).toBe(EVENTS);
-    // toEqual would print the difference, which has megabytes.
+    // toEqual would print a difference of megabytes.
     expect(reader.texts.findIndex((text, i) => text !== texts[i])).toBe(-1);
     reader.socket.destroy();
   }

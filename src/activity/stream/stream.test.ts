@@ -35,7 +35,7 @@ const decide = (agent: { token: string }, resource = 'x:y', on = t) =>
   on.authorize(agent, { action: 'read', resource });
 
 describe('GET /api/legate/events/stream', () => {
-  it('200: sends first bytes immediately, headers, heartbeats, and each event with id, type and record', async () => {
+  it('200: sends the first bytes immediately, headers, heartbeats, and each event with id, type and record', async () => {
     const stream = await open({ as: owner });
     expect(stream.status).toBe(200);
     expect(Object.fromEntries(stream.headers)).toMatchObject({
@@ -69,7 +69,7 @@ describe('GET /api/legate/events/stream', () => {
     expect(seen[1]?.id).toBe(`evt_${auditId.slice(4)}`);
     expect(seen[1]?.data.data).toEqual((await t.call('GET', `/audit/${auditId}`, { as: owner })).body);
     expect(seen[3]?.data.data).toMatchObject({ agentId: agent.id, reason: expect.any(String) });
-    // A line each: no data is cut into several.
+    // The data of each event is on one line.
     expect(stream.text.match(/^data: /gm)?.length).toBe(4);
   });
 
@@ -124,7 +124,7 @@ describe('GET /api/legate/events/stream', () => {
       ...(await first.events(720)).slice(700).map((s) => s.id),
     ]);
     expect(new Set(resumed.seen.map((s) => s.id)).size).toBe(resumed.seen.length);
-    // Anomalies may be found at any time.
+    // Anomalies may be found at any time, so only decisions are requested.
     const byAudit = await open({
       as: agent,
       query: { types: 'audit' },
@@ -143,7 +143,7 @@ describe('GET /api/legate/events/stream', () => {
     }
   });
 
-  it('types: the listed ones, among those that the service permits', async () => {
+  it('types: sends the listed types, among those that the service permits', async () => {
     const few = await own({ events: { eventTypes: ['agent.created', 'agent.revoked'] } });
     const user = await few.user();
     const [some, none, all] = [
@@ -174,7 +174,7 @@ describe('GET /api/legate/events/stream', () => {
     expect((await t.call('GET', path, { as: owner, headers: { accept: 'application/json' } })).status).toBe(406);
     expect((await t.call('POST', path, { as: owner })).status).toBe(405);
     expect((await t.call('GET', `${path}/x`, { as: owner })).status).toBe(404);
-    // Asked for its headers alone, the stream is not opened, and a ticket not spent.
+    // HEAD neither opens the stream nor spends a ticket.
     const { ticket } = (await t.call('POST', '/events/ticket', { as: owner })).body;
     const head = await t.call('HEAD', `${path}?ticket=${ticket}`);
     expect([head.status, head.headers.get('allow')]).toEqual([405, 'GET, OPTIONS']);
@@ -208,7 +208,7 @@ describe('GET /api/legate/events/stream', () => {
     expect(allowed).toEqual(expect.arrayContaining(['authorization', 'last-event-id']));
   });
 
-  it('error UNAUTHORIZED: by event, then the end, for what proves nothing; FORBIDDEN for a token for something else', async () => {
+  it('sends the error UNAUTHORIZED or FORBIDDEN as an event, and ends', async () => {
     for (const o of [
       {},
       { as: 'lgk_nothing' },
@@ -228,14 +228,14 @@ describe('GET /api/legate/events/stream', () => {
     expect(narrow.seen[0]?.data.code).toBe('FORBIDDEN');
   });
 
-  it('the token may be in the query', async () => {
+  it('accepts the token in the query', async () => {
     const agent = await t.agent(owner);
     const stream = await open({ query: { token: agent.token } });
     await decide(agent);
     expect((await stream.events(1))[0]?.data.agentId).toBe(agent.id);
   });
 
-  it('503: exactly maxConnections get in, and places are free again when some go', async () => {
+  it('503: exactly maxConnections streams are accepted, and a slot is free again when one ends', async () => {
     const few = await own({ events: { maxConnections: 5 } });
     const user = await few.user();
     const twenty = (): Promise<Stream[]> => Promise.all(Array.from({ length: 20 }, () => open({ as: user }, few)));
@@ -286,14 +286,14 @@ describe('GET /api/legate/events/stream', () => {
     expect(gateway.seen.filter((s) => s.event === 'audit').map((s) => s.data.agentId)).toEqual([narrowed.id]);
   });
 
-  it('requireAuth false: everybody sees everything', async () => {
+  it('requireAuth false: every caller sees every event', async () => {
     const free = await own({ events: { requireAuth: false } });
     const stream = await open({}, free);
     const agent = await free.agent(await free.user());
     expect((await stream.events(1))[0]?.data.agentId).toBe(agent.id);
   });
 
-  it('events of another instance come too, in the one order', async () => {
+  it('sends events of another instance too, in the same order', async () => {
     if (dialect !== 'postgres') return;
     const second = await createTestService({ sameDatabaseAs: t });
     const agent = await t.agent(owner);

@@ -31,7 +31,7 @@ const decide = (agent: { token: string }, resource = 'x:y', on = t) =>
   on.authorize(agent, { action: 'read', resource });
 
 describe('POST /events/ticket', () => {
-  it('200: valid for one stream, for a minute, and as long as its credential', async () => {
+  it('200: valid for one stream, for a minute, and no longer than its credential', async () => {
     const agent = await t.agent(owner);
     const ask = async (): Promise<Json> => (await t.call('POST', '/events/ticket', { as: agent })).body;
     const { ticket, expiresAt } = await ask();
@@ -51,7 +51,7 @@ describe('POST /events/ticket', () => {
     expect(JSON.stringify(rows)).not.toContain(agent.token);
   });
 
-  it('200: for whom the application signed in, as far as they see, for an hour', async () => {
+  it('200: for a person whom the application signed in, with what that person may see, for an hour', async () => {
     const one = await createTestService({
       authenticate: (request) => {
         const userId = request.headers.get('x-user');
@@ -67,7 +67,7 @@ describe('POST /events/ticket', () => {
     const make = async (name: string): Promise<string> =>
       (await one.call('POST', '/agents', { ...by(name), body: { ownerId: name, name: 'x', type: 'service' } })).body.id;
     const made = [await make('ada'), await make('bob')];
-    // Each person is an event as well, when the service sees them first.
+    // The service emits an event for each person when it sees them for the first time.
     await streams['root']?.events(4);
     const shown = (name: string) =>
       streams[name]?.seen.filter((s) => s.event === 'agent.created').map((s) => s.data.agentId);
@@ -81,8 +81,8 @@ describe('POST /events/ticket', () => {
   });
 });
 
-describe('a stream of somebody whom the application signed in', () => {
-  it('asks the application again when something changed, and lasts an hour', async () => {
+describe('a stream of a person whom the application signed in', () => {
+  it('asks the application again after a change, and lasts an hour', async () => {
     let role: 'admin' | 'user' | undefined = 'admin';
     const one = await createTestService({
       authenticate: (request) => (role && request.headers.has('x-signed-in') ? { userId: 'root', role } : null),

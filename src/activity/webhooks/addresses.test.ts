@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { SPECIAL_USE_V4, SPECIAL_USE_V6 } from '../../operations/outbound/special-use.ts';
 
-/** What names resolve to, one answer after the other; the last one stays. */
+/** The addresses that names resolve to, one answer per look-up; the last answer is repeated. */
 const names = { answers: [] as string[][], asked: [] as string[] };
 let answer: string[] = [];
 const doubles = [
@@ -26,7 +26,7 @@ afterAll(() => {
 let t: TestService;
 let lax: TestService;
 let owner: TestUser;
-/** Receivers on one port of two addresses of this machine, and who was reached. */
+/** Receivers on one port of two loopback addresses, and the addresses that were reached. */
 const receivers: Server[] = [];
 let port: number;
 let reached: string[] = [];
@@ -55,7 +55,9 @@ beforeEach(() => {
 
 const post = (url: string) => t.call('POST', '/webhooks', { as: owner, body: { url } });
 
-/** First and last address of each block, as hosts of an URL; what carries an IPv4 address with a private one in it. */
+/**
+ * The first and last address of each block as the host of a URL, and IPv6 addresses that embed a private IPv4 address.
+ */
 const hosts = [...SPECIAL_USE_V4, ...SPECIAL_USE_V6].flatMap(({ block, name, unwrap }) => {
   const [first, bits] = ipaddr.parseCIDR(block);
   const last = first.toByteArray().map((byte, i) => byte | (0xff >> Math.min(8, Math.max(0, bits - 8 * i))));
@@ -103,7 +105,7 @@ const forms: readonly (readonly [string, string])[] = [
   ['the same with a trailing dot', 'metadata.google.internal.'],
 ];
 
-describe('400, with the field, for an address to which nothing would ever be delivered', () => {
+describe('400, with the field, for an address to which nothing could be delivered', () => {
   it.each([...hosts, ...forms])('%s: https://%s', async (_, host) => {
     const r = await post(`https://${host}/in`);
     expect([r.status, r.body.error.code, r.body.error.details.issues.map((i: Json) => i.path)]).toEqual([
@@ -134,7 +136,7 @@ describe('400, with the field, for an address to which nothing would ever be del
     expect([r.status, r.body.error.details.issues.map((i: Json) => i.path)]).toEqual([400, ['url']]);
   });
 
-  it('PATCH /webhooks/:id looks at it in the same way', async () => {
+  it('PATCH /webhooks/:id checks the address in the same way', async () => {
     const { id, url } = (await post('https://hooks.example/in')).body;
     for (const host of ['10.0.0.1', '[::ffff:7f00:1]', '0177.0.0.1', 'localhost.']) {
       const r = await t.call('PATCH', `/webhooks/${id}`, { as: owner, body: { url: `https://${host}/in` } });
@@ -144,8 +146,8 @@ describe('400, with the field, for an address to which nothing would ever be del
   });
 });
 
-describe('names', () => {
-  it('one that resolves to any special-use address is a failed attempt without details and without a connection', async () => {
+describe('a host name', () => {
+  it('that resolves to any special-use address fails the attempt, without details and without a connection', async () => {
     const { id } = (await post(`https://hooks.example:${port}/in`)).body;
     for (const [, host] of hosts) {
       const address = host.replace(/[[\]]/g, '');
@@ -162,7 +164,7 @@ describe('names', () => {
     expect(reached).toEqual([]);
   });
 
-  it('one that does not resolve', async () => {
+  it('that does not resolve fails the attempt', async () => {
     const { id } = (await post('https://hooks.example/in')).body;
     names.answers = [[]];
     expect((await t.call('POST', `/webhooks/${id}/test`, { as: owner })).body).toMatchObject({
@@ -171,7 +173,7 @@ describe('names', () => {
     });
   });
 
-  it('one that resolves differently later: the checked address is used, and the next attempt checks again', async () => {
+  it('that resolves differently later: the checked address is used, and the next attempt checks again', async () => {
     const user = await lax.user();
     const { id } = (
       await lax.call('POST', '/webhooks', { as: user, body: { url: `http://rebind.example:${port}/in` } })
@@ -183,7 +185,7 @@ describe('names', () => {
     expect([reached, names.asked.length]).toEqual([['127.0.0.1', '127.0.0.2'], 2]);
   });
 
-  it('a private address accepted earlier is refused once private networks are not allowed', async () => {
+  it('with a private address accepted earlier is refused once private networks are not allowed', async () => {
     const user = await lax.user();
     const { id, url } = (
       await lax.call('POST', '/webhooks', { as: user, body: { url: `http://127.0.0.1:${port}/in` } })

@@ -34,7 +34,7 @@ const deliveries = async (t: TestService, owner: TestUser, id: string): Promise<
   (await t.call('GET', `/webhooks/${id}/deliveries`, { as: owner })).body;
 
 describe('GET /webhooks/deliveries/:id', () => {
-  it('shows each attempt with the beginning of its answer, and the message', async () => {
+  it('shows each attempt with the beginning of its response, and the message', async () => {
     const t = await shared();
     const owner = await t.user();
     const id = await endpoint(t, owner);

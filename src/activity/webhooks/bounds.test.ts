@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const make = (as = owner) =>
   t.call('POST', '/webhooks', { as, body: { url: 'https://hooks.example/in', types: ['agent.created'] } });
-/** Deliveries of a webhook that ended, or wait, that many days ago. */
+/** Inserts deliveries of a webhook that ended, or wait, since the given number of days. */
 async function keep(
   webhook: Json,
   states: readonly (readonly ['pending' | 'delivered' | 'dropped', number])[],
@@ -29,7 +29,7 @@ const deliveries = (webhook: Json, query = '') =>
   t.call('GET', `/webhooks/${webhook.id}/deliveries${query}`, { as: owner });
 
 describe('POST /webhooks', () => {
-  it('422 beyond fifty per owner, exact under concurrency', async () => {
+  it('422 beyond fifty per owner, exactly, under concurrency', async () => {
     const user = await t.user();
     const answers = await Promise.all(Array.from({ length: 60 }, () => make(user)));
     expect(answers.filter((a) => a.status === 201).length).toBe(50);
@@ -43,7 +43,7 @@ describe('POST /webhooks', () => {
 });
 
 describe('GET /webhooks/:id/deliveries', () => {
-  it('newest first, by status and page', async () => {
+  it('lists newest first, by status and page', async () => {
     const webhook = (await make()).body;
     await keep(webhook, [
       ['delivered', 3],
@@ -90,7 +90,7 @@ describe('GET /webhooks/:id/deliveries', () => {
     expect(await seen(failing)).toEqual(['pending null', 'pending overdue']);
   });
 
-  it('keeps delivered messages for a week, dropped ones for thirty days, waiting ones until they end', async () => {
+  it('keeps delivered messages for a week, dropped ones for thirty days, and waiting ones until they end', async () => {
     const webhook = (await make()).body;
     await t.call('PATCH', `/webhooks/${webhook.id}`, { as: owner, body: { enabled: false } });
     await keep(webhook, [

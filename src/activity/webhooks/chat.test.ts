@@ -10,7 +10,7 @@ const text = (max: number) => z.string().min(1).max(max);
 const plain = (max: number) =>
   z.strictObject({ type: z.literal('plain_text'), text: text(max), emoji: z.literal(false) });
 
-/** Block Kit with its limits (docs.slack.dev/reference/block-kit). */
+/** The schema of Block Kit with its limits (docs.slack.dev/reference/block-kit). */
 const Slack = z.strictObject({
   text: text(4000),
   unfurl_links: z.literal(false),
@@ -39,7 +39,7 @@ const TextRun = z.strictObject({
   weight: z.literal('Bolder').optional(),
 });
 
-/** A message with one Adaptive Card 1.4 (adaptivecards.io/explorer). */
+/** The schema of a message with one Adaptive Card 1.4 (adaptivecards.io/explorer). */
 const Teams = z.strictObject({
   type: z.literal('message'),
   attachments: z
@@ -61,7 +61,7 @@ const Teams = z.strictObject({
     .length(1),
 });
 
-/** Execute Webhook with the limits of embeds (discord.com/developers/docs/resources/message). */
+/** The schema of Execute Webhook with the limits of embeds (discord.com/developers/docs/resources/message). */
 const Discord = z.strictObject({
   allowed_mentions: z.strictObject({ parse: z.array(z.never()).length(0) }),
   embeds: z
@@ -82,7 +82,7 @@ const Discord = z.strictObject({
 });
 
 const SHAPES = { slack: Slack, teams: Teams, discord: Discord };
-/** Refers to everybody, links and changes the direction of text. */
+/** A text that mentions everybody, contains links and changes the direction of text. */
 const NAME = `<!channel> @everyone **b** [x](https://evil.example) \u202e${'n'.repeat(90)}`;
 const RESOURCE = `bank:<!here>*${'_'.repeat(200)}`;
 
@@ -206,7 +206,7 @@ describe.each(['slack', 'teams', 'discord'] as const)('format: %s', (format) => 
   });
 });
 
-it('is shown, cannot be changed, and refuses unknown values and types without a message', async () => {
+it('is shown, cannot be changed, and refuses unknown values, and event types without a message', async () => {
   const slack = hooks.get('slack');
   expect(slack.format).toBe('slack');
   const url = `${base}/other`;

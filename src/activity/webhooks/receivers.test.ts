@@ -5,21 +5,24 @@ import { createTestService, type Json, type TestService, type TestUser } from '.
 import { newId } from '../../kernel/ids.ts';
 import { dispatcherOf, newDelivery } from './dispatcher.ts';
 
-/** No other timer has this length. It never passes: `deliverAll` ends it for requests that get no complete answer. */
+/**
+ * A length that no other timer has. This time never passes: `deliverAll` ends it for requests without a complete
+ * response.
+ */
 const TIMEOUT_MS = 29_999;
 const RETRIES = [5000, 300_000, 1_800_000];
 
 const head = (status: string, ...lines: string[]): string =>
   `${[`HTTP/1.1 ${status}`, 'connection: close', ...lines].join('\r\n')}\r\n\r\n`;
-/** Then a byte at a time. */
+/** Sends the first text, then one byte at a time. */
 const drip = (socket: Socket, first: string): void => {
   socket.write(first);
   const timer = setInterval(() => socket.write('.'), 20);
   socket.on('close', () => clearInterval(timer));
 };
-/** Bytes that left a receiver, by path. */
+/** The bytes that each receiver sent, by path. */
 const sent = new Map<string, number>();
-/** Then 100 MB, as fast as they are taken. */
+/** Sends the first text, then 100 MB as fast as the client reads. */
 function pour(socket: Socket, path: string, first: string): void {
   socket.write(first);
   let left = 100 * 2 ** 20;
@@ -45,7 +48,7 @@ let base: string;
 /** Accepts connections and never reads from them. */
 let deaf: Server;
 
-/** What each receiver does with a whole request, and the result that the delivery shows. */
+/** What each receiver does with a complete request, and the result that the delivery shows. */
 const failing: Record<string, Receiver> = {
   '/500': { answer: (s) => s.end(head('500 No')), want: answered(500) },
   '/404': { answer: (s) => s.end(head('404 No')), want: answered(404) },
@@ -86,10 +89,10 @@ const receivers: Record<string, Receiver> = { ...failing, ...accepting };
 
 let t: TestService;
 let owner: TestUser;
-/** `webhook-id` of each request, by path. */
+/** The `webhook-id` of each request, by path. */
 const ids = new Map<string, string[]>();
 const sockets = new Set<Socket>();
-/** Those whose request never gets a complete answer. */
+/** Connections whose request never gets a complete response. */
 const held = new Set<Socket>();
 const hold = (socket: Socket): void => {
   held.add(socket);
@@ -148,7 +151,7 @@ afterAll(() => {
 });
 
 const addressOf = (each: Server): string => `http://127.0.0.1:${(each.address() as { port: number }).port}`;
-/** Delivers what is due. When only requests without a complete answer are left, their time is over. */
+/** Delivers everything that is due. When only requests without a complete response are left, their time limit ends. */
 async function deliverAll(): Promise<void> {
   let isOver = false;
   const delivered = dispatcherOf(t.legate.platform)
@@ -202,7 +205,7 @@ describe('receivers that fail', () => {
       await deliverAll();
       await seen(i === RETRIES.length - 1 ? 'dropped' : 'pending', i + 2);
     }
-    // A day, since upkeep deletes old deliveries.
+    // Upkeep deletes old deliveries, so the clock advances by a day only.
     t.clock.advance(86_400_000);
     await deliverAll();
     await seen('dropped', 4);
@@ -210,7 +213,7 @@ describe('receivers that fail', () => {
     expect(await deliveries(unheardOf)).toMatchObject([
       { status: 'dropped', attempts: 4, ...silent('connection_failed') },
     ]);
-    // No redirect was followed, and of 100 MB only as much was read as fits into the buffers of a connection.
+    // No redirect was followed, and of 100 MB only what fits into the buffers of a connection was read.
     expect(ids.has('/elsewhere')).toBe(false);
     await vi.waitUntil(() => sent.size === 2, TIMEOUT_MS);
     for (const bytes of sent.values()) expect(bytes).toBeLessThan(20 * 2 ** 20);
@@ -276,7 +279,7 @@ describe('the order of deliveries', () => {
     await deliverAll();
   });
 
-  it('an owner with many silent endpoints leaves room for the others', async () => {
+  it('an owner with many silent endpoints leaves capacity for others', async () => {
     const [many, quick] = [await t.user(), await t.user()];
     receivers['/other'] = { answer: (s) => s.end(head('204 Good')), want: {} };
     for (let i = 0; i < 30; i++) await post(addressOf(deaf), many);

@@ -12,8 +12,8 @@ beforeAll(() => {
   ({ t, owner } = receiving);
 });
 
-describe('receivers that are slow, dead or new', () => {
-  it('an attempt of a process that died is repeated when its lease has not been renewed for 6 s', async () => {
+describe('receivers that are slow, unreachable or new', () => {
+  it('an attempt of a process that crashed is repeated when its lease has not been renewed for 6 s', async () => {
     const webhook = await make({ types: ['agent.created'] });
     await t.agent(owner);
     const dispatcher = dispatcherOf(t.legate.platform);
@@ -31,7 +31,7 @@ describe('receivers that are slow, dead or new', () => {
     await deliverAll(next);
     died.mockRestore();
     expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
-    // The first one finally fails, which changes nothing.
+    // The first attempt finally fails, which changes nothing.
     receiving.server.closeAllConnections();
     await deliverAll();
     expect(await deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
@@ -56,7 +56,7 @@ describe('receivers that are slow, dead or new', () => {
     }
     expect(at(pathOf(webhook)).length).toBe(1);
     await next.legate.close();
-    // The own process does not repeat it after a pause either.
+    // The same process does not repeat it after a pause either.
     t.clock.advance(6000);
     await dispatcher.run();
     expect(at(pathOf(webhook)).length).toBe(1);
@@ -65,7 +65,7 @@ describe('receivers that are slow, dead or new', () => {
     expect(await deliveries(webhook)).toMatchObject([{ status: 'pending', attempts: 1, lastStatus: 500 }]);
   });
 
-  it('a redelivery during the last attempt starts again, independent of its result', async () => {
+  it('a redelivery during the last attempt starts a new series, whatever that attempt results in', async () => {
     const path = newPath();
     const webhook = await make({ path, types: ['agent.created'] });
     answers.set(path, (_, res) => res.writeHead(500).end());
@@ -111,7 +111,7 @@ describe('receivers that are slow, dead or new', () => {
     );
   });
 
-  it('a secret that cannot be read fails like a receiver does, and nothing is sent unsigned', async () => {
+  it('a secret that cannot be decrypted fails the delivery like a receiver does, and nothing is sent unsigned', async () => {
     const webhook = await make({ types: ['agent.created'] });
     await t.legate.platform.database.write
       .updateTable('webhooks')
@@ -123,7 +123,7 @@ describe('receivers that are slow, dead or new', () => {
     expect(at(pathOf(webhook))).toEqual([]);
   });
 
-  it('an endpoint gets only events from after its creation', async () => {
+  it('an endpoint gets only events that happen after its creation', async () => {
     await make({ types: ['agent.created'] });
     await t.agent(owner);
     t.clock.advance(1);

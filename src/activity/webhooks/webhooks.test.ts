@@ -22,7 +22,7 @@ beforeAll(() => {
 });
 
 describe('secrets', () => {
-  it('POST /webhooks/:id/rotate: for a day both secrets verify; 409 within it', async () => {
+  it('POST /webhooks/:id/rotate: both secrets verify for a day; 409 within it', async () => {
     const webhook = await make({ types: ['agent.created'] });
     const rotated = await t.call('POST', `/webhooks/${webhook.id}/rotate`, { as: owner });
     expect(rotated.status).toBe(200);
@@ -38,7 +38,7 @@ describe('secrets', () => {
 });
 
 describe('filters', () => {
-  it('deliver matching events; PATCH changes or removes them; 400 names the problem', async () => {
+  it('deliver only matching events; PATCH changes or removes them; 400 names the problem', async () => {
     const agent = await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'] }] });
     const url = base + newPath();
     const filters = { agentId: [agent.id], 'not.result': ['allowed'] };
@@ -80,7 +80,7 @@ describe('filters', () => {
 });
 
 describe('delivery', () => {
-  it('the event as the stream has it, signed so that standardwebhooks verifies it', async () => {
+  it('sends the event as the stream does, signed so that standardwebhooks verifies it', async () => {
     const webhook = await make({ types: ['agent.created', 'audit'] });
     expect(webhook).toMatchObject({
       id: expect.stringMatching(/^whk_/),
@@ -119,7 +119,7 @@ describe('delivery', () => {
     expect((await t.call('GET', `/webhooks/${webhook.id}`, { as: owner })).body.secret).toBeUndefined();
   });
 
-  it('Retry-After is honoured', async () => {
+  it('honours Retry-After', async () => {
     const path = newPath();
     answers.set(path, (_, res) => res.writeHead(429, { 'retry-after': '600' }).end());
     const webhook = await make({ path, types: ['agent.created'] });
@@ -130,7 +130,7 @@ describe('delivery', () => {
     expect(Date.parse(delivery.nextAttemptAt) - t.clock.now()).toBe(600_000);
   });
 
-  it('410 disables it until it is enabled again', async () => {
+  it('410 disables the webhook until it is enabled again', async () => {
     const path = newPath();
     answers.set(path, (_, res) => res.writeHead(410).end());
     const webhook = await make({ path, types: ['agent.created'] });
@@ -152,7 +152,7 @@ describe('delivery', () => {
     expect(at(path).length).toBe(2);
   });
 
-  it('a dead endpoint does not hold the others up', async () => {
+  it('an unreachable endpoint does not delay the others', async () => {
     const dead = newPath();
     answers.set(dead, () => {});
     await make({ path: dead, types: ['agent.created'] });
@@ -184,7 +184,7 @@ describe('delivery', () => {
     expect(at(pathOf(webhook)).length).toBe(1);
   });
 
-  it("a webhook of an admin's agent gets only events about its owner's things, even if it got all events before", async () => {
+  it("a webhook of an admin's agent gets only events about what its owner owns, even if it got all events before", async () => {
     const admin = await t.admin();
     const agent = await t.agent(admin, {
       permissions: [
@@ -220,9 +220,9 @@ describe('delivery', () => {
     const webhook = await make({ path, types: ['agent.created'] });
     const agents = await Promise.all(Array.from({ length: 12 }, () => t.agent(owner)));
     const second = await createTestService({ sameDatabaseAs: t, config: { webhooks: { allowPrivateNetworks: true } } });
-    // Both processes hold the same secrets.json, as instances of one service do.
+    // Both processes use the same secrets.json, as instances of one service do.
     Object.assign(second.legate.platform, { secrets: t.legate.platform.secrets });
-    // On one SQLite file two services of one process would wait for each other.
+    // With one SQLite file, two services of one process would block each other.
     if (dialect === 'postgres') await Promise.all([deliverAll(), deliverAll(second), deliverAll(), deliverAll(second)]);
     else await deliverAll(second);
     await deliverAll();
@@ -261,7 +261,7 @@ describe('refusals', () => {
       expect((await post(more)).body.error.details.issues).toMatchObject([{ path: Object.keys(more)[0] }]);
   });
 
-  it('409: tests of silent receivers, when five of the owner are under way', async () => {
+  it('409 for a test of a silent receiver while five tests of the owner are in progress', async () => {
     const user = await t.user();
     const hooks = [await make({ as: user }), await make({ as: user })] as const;
     for (const hook of hooks) answers.set(pathOf(hook), () => {});
@@ -302,7 +302,7 @@ describe('refusals', () => {
   });
 });
 
-it('legate.webhooks does the same', async () => {
+it('legate.webhooks provides the same operations', async () => {
   const { webhooks } = t.legate;
   const made = await webhooks.create({ ownerId: owner.id, url: `${base}/api` });
   expect(await webhooks.get(made.id)).toMatchObject({ id: made.id, ownerId: owner.id });

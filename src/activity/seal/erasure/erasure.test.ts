@@ -48,7 +48,7 @@ const seqOf = async ({ t, admin }: Scene, id: string): Promise<number> =>
 const exported = async (t: TestService) => (await (await t.legate.ledger.export({})).text()).slice(0, -1).split('\n');
 const isWhole = async (t: TestService) => (await checkSealedLedger(t.legate.platform)).problem;
 
-/** Everything that the database has, by table. */
+/** Returns the content of the database, by table. */
 async function tables({ legate }: TestService, without: readonly string[] = []): Promise<Record<string, unknown[]>> {
   const { read } = legate.platform.database;
   const names = TABLE_NAMES.filter((name) => !without.includes(name));
@@ -58,7 +58,7 @@ async function tables({ legate }: TestService, without: readonly string[] = []):
 
 const dump = async (t: TestService): Promise<string> => JSON.stringify(await tables(t));
 
-/** The files of an embedded database, its log included. */
+/** Returns the files of an embedded database, including its log. */
 const files = ({ database: { dir } }: TestService): string =>
   readdirSync(dir)
     .filter((name) => name.includes('.db'))
@@ -71,7 +71,7 @@ describe('POST /audit/erasures', () => {
     scene = await createScene({}, true);
   });
 
-  it('erases parameters, address and user agent; who, what, result and time can still be proven', async () => {
+  it('erases parameters, address and user agent; subject, action, result and time can still be proven', async () => {
     const { t, admin, owner, agent } = scene;
     const [id, kept] = [await decide(scene), await decide(scene, 'other')];
     const before = verifyProof((await t.call('GET', `/audit/${id}/proof`, { as: owner })).text, await policyOf(t));
@@ -130,7 +130,7 @@ describe('POST /audit/erasures', () => {
     expect(await isWhole(t)).toBeUndefined();
   });
 
-  it('erases copies in approvals and webhook deliveries, and what searches by address find', async () => {
+  it('erases copies in approvals and webhook deliveries, and the index by address', async () => {
     const { t, agent, owner, admin } = scene;
     const webhook = await t.call('POST', '/webhooks', { as: owner, body: { url: 'https://hooks.example/x' } });
     const body = { action: 'pay', resource: 'bank:x', arguments: { note: 'secret purpose' } };
@@ -186,14 +186,14 @@ describe('POST /audit/erasures', () => {
     expect(await wrong({ userId: 'x', what: 'entry' })).toEqual([403, 'ENTRY_ERASURE_OFF', undefined]);
   });
 
-  it('previews without a trace', async () => {
+  it('previews without any effect', async () => {
     const { t, admin } = scene;
-    // Refusals of the tests before are recorded in the background.
+    // Refusals of earlier tests are recorded in the background.
     await t.legate.platform.background.idle();
     const id = await decide(scene);
     await t.legate.platform.background.idle();
     await t.legate.ledger.proof(id);
-    // Rows that upkeep and the sealer write in between.
+    // Upkeep and the sealer write rows to these tables in between.
     const moving = ['instances', 'projections', 'seal', 'seal_checkpoints', 'agent_activity', 'decision_slots'];
     const before = await tables(t, moving);
     const r = await t.call('POST', '/audit/erasures?preview=true', { as: admin, body: { auditIds: [id] } });
@@ -207,7 +207,7 @@ describe('POST /audit/erasures', () => {
   });
 });
 
-it('entries are erased completely where that is allowed, and their former existence stays provable', async () => {
+it('erases complete entries where that is allowed, and their former existence can still be proven', async () => {
   const scene = await createScene({ audit: { eraseEntries: true } });
   const { t, admin } = scene;
   const ids = [await decide(scene), await decide(scene), await decide(scene)];
@@ -224,7 +224,7 @@ it('entries are erased completely where that is allowed, and their former existe
   expect(proven).toMatchObject({ complete: true, explained: 2, unexplained: [] });
   expect(await isWhole(t)).toBeUndefined();
 
-  // A row that somebody deletes, and even one that is passed off as erased, is not explained.
+  // A row that somebody deletes is reported as unexplained, even if the server claims that it was erased.
   const last = await seqOf(scene, ids[2] as string);
   const { write } = t.legate.platform.database;
   await write.deleteFrom('stream_events').where('seq', '=', last).execute();
@@ -236,7 +236,7 @@ it('entries are erased completely where that is allowed, and their former existe
   expect(await isWhole(t)).toBe(`row ${last} differs from what was sealed`);
 });
 
-it('a row that differs from the sealed one is evidence and is not erased', async () => {
+it('does not erase a row that differs from the sealed one, because it is evidence', async () => {
   const scene = await createScene();
   const { t, admin } = scene;
   const id = await decide(scene);
@@ -249,7 +249,7 @@ it('a row that differs from the sealed one is evidence and is not erased', async
   expect((await t.call('GET', '/events?types=audit.erased', { as: admin })).body).toEqual([]);
 });
 
-it('another instance drops erased data from its streams and its index', async () => {
+it('makes another instance drop erased data from its streams and its index', async () => {
   const scene = await createScene();
   const { t, admin } = scene;
   const other = await createTestService({ sameDatabaseAs: t, config: { ledger: { seal: 'on' } } });
@@ -260,7 +260,7 @@ it('another instance drops erased data from its streams and its index', async ()
   expect(await found()).toBe(0);
 });
 
-it('a ledger that is not sealed erases as well, and can be sealed afterwards', async () => {
+it('erases in a ledger that is not sealed, which can be sealed afterwards', async () => {
   const t = await createTestService();
   const owner = await t.user();
   const scene = { t, owner, admin: await t.admin(), agent: await t.agent(owner, { permissions }) };
@@ -298,7 +298,7 @@ describe('DELETE /users/:id?erase=true', () => {
     for (const secret of secrets) expect(after).not.toContain(secret);
     const { dialect } = t.legate.platform.database;
     if (dialect === 'sqlite') expect(secrets.filter((secret) => files(t).includes(secret))).toEqual([]);
-    // One address is that of the decision of somebody else.
+    // The one address that is left belongs to a decision of somebody else.
     expect([before.split(IP).length - 1 > 3, after.split(IP).length - 1]).toEqual([true, 1]);
     const audited = await t.call('GET', `/audit/${id}`, { as: admin });
     expect(audited.body).toMatchObject({ erased: true, userId: person.id, agentId: agent.id, result: 'allowed' });
@@ -308,14 +308,14 @@ describe('DELETE /users/:id?erase=true', () => {
     expect(verifyExport(await exported(t), policy)).toMatchObject({ complete: true, unexplained: [] });
     expect(await isWhole(t)).toBeUndefined();
 
-    // A repetition finds only entries that an earlier run has left.
+    // A second run finds only entries that an earlier run has left.
     const again = await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin });
     expect([again.status, again.body.erased]).toEqual([200, 0]);
     expect((await t.call('DELETE', '/users/usr_nobody?erase=true', { as: admin })).status).toBe(404);
     expect((await t.call('DELETE', `/users/${person.id}?erase=yes`, { as: admin })).status).toBe(400);
   });
 
-  it('requires an administrator; all except the last one can erase themselves', async () => {
+  it('requires an administrator; all administrators except the last one can erase themselves', async () => {
     const t = await createTestService();
     const [admin, other, user] = [await t.admin(), await t.admin(), await t.user()];
     expect((await t.call('DELETE', `/users/${other.id}?erase=true`, { as: user })).status).toBe(403);

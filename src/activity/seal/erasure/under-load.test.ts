@@ -6,10 +6,10 @@ import { checkSealedLedger } from '../index.ts';
 
 const config = { ledger: { seal: 'on' }, audit: { eraseEntries: true } } as const;
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
-/** Decisions of each agent, and of them those that are made before anything is erased. */
+/** Decisions of each agent; BEFORE of them are made before anything is erased. */
 const DECISIONS = 18;
 const BEFORE = 6;
-/** Queries, proofs and exports of each instance. */
+/** Rounds of a query, a proof and an export on each instance. */
 const ROUNDS = 5;
 
 const linesOf = (text: string) => text.slice(0, -1).split('\n');
@@ -46,11 +46,11 @@ it('decisions, queries, proofs and exports on two instances continue while entri
         expect(Object.keys(parameters)).toEqual(isErased ? [] : ['note']);
         const proof = await one.call('GET', `/audit/${id}/proof`, { as: owner });
         if (proof.status === 200) verifyProof(proof.text, policy);
-        // The entry was erased meanwhile, or is not sealed yet.
+        // The entry was erased in the meantime, or is not sealed yet.
         else expect(['AUDIT_ENTRY_NOT_FOUND', 'NOT_YET_SEALED']).toContain(proof.body.error.code);
       }
       const file = await one.call('GET', '/audit/export?format=sealed&fromSeq=1', { as: admin });
-      // An export that began before an erasure was recorded has gaps, but it is never refuted.
+      // An export that began before an erasure was recorded may have gaps, but it is never refuted.
       if (file.status === 200) expect(verifyExport(linesOf(file.text), policy).complete).toBe(true);
       else expect(file.body.error.code).toBe('NOT_YET_SEALED');
     }
@@ -61,7 +61,7 @@ it('decisions, queries, proofs and exports on two instances continue while entri
     expect(r.status, r.text).toBe(200);
     return r.body.erased;
   };
-  // At the same time, on both instances, and the same entries twice.
+  // The erasures run at the same time, on both instances, and select the same entries twice.
   const counts = await Promise.all([
     erase(t, { agentId: erased.id }),
     erase(other, { agentId: erased.id }),

@@ -69,7 +69,7 @@ describe('ledger.publish', () => {
     expect((await status(t)).publishedSize).toBe((await opened(t, first)).size);
     await decide();
     await run();
-    // Not before the interval is over.
+    // The interval is not over yet.
     expect(read('checkpoint')).toBe(first);
     t.clock.advance(60_000);
     await run();
@@ -103,20 +103,20 @@ describe('ledger.publish', () => {
     const signature = createHmac('sha256', Buffer.alloc(32, 7)).update(signed).digest('base64');
     expect(headers['webhook-signature']).toBe(`v1,${signature}`);
     expect((await status(t)).publishedSize).toBe(data.size);
-    // No event is new, so none is sent.
+    // Without a new event nothing is sent.
     t.clock.advance(60_000);
     await run();
     expect(got).toHaveLength(2);
   });
 
-  it('is refused in other forms', async () => {
+  it('is refused if it is neither a folder nor an address', async () => {
     for (const ledger of [{ publish: 'ftp://x' }, { publish: 'dir:' }, { publishSecret: 'x' }, { tsaUrl: 'x' }])
       await expect(createTestService({ config: { ledger: { seal: 'on', ...ledger } as never } })).rejects.toThrow();
   });
 });
 
 describe('ledger.tsaUrl', () => {
-  /** A time stamping authority of openssl. */
+  /** A time stamping authority that runs openssl. */
   function authority() {
     const dir = scratchFolder();
     const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: dir, stdio: 'pipe' });
@@ -151,7 +151,7 @@ describe('ledger.tsaUrl', () => {
     await Promise.all([run(), run()]);
     expect(got).toHaveLength(1);
     expect(got[0]?.headers['content-type']).toBe('application/timestamp-query');
-    // The sealer may have kept one of fewer rows before.
+    // The sealer may have stored a checkpoint over fewer rows before.
     const { size } = await opened(t, (await t.call('GET', '/ledger/checkpoint')).text);
     const { after } = (await t.call('GET', `/ledger/checkpoints?around=${size}`)).body;
     expect(() => verify(after.checkpoint, after.stamp)).not.toThrow();
@@ -172,7 +172,7 @@ describe('ledger.tsaUrl', () => {
     const { t, decide, run } = await createScene({ tsaUrl: url });
     await decide();
     await expect(run()).rejects.toThrow('not a time stamp of the checkpoint');
-    // A granted stamp of another text.
+    // The server answers with a granted stamp of another text.
     answer = (query) => stamp(Buffer.concat([query.subarray(0, 30), Buffer.alloc(20, 1), query.subarray(50)]));
     t.clock.advance(3_600_000);
     await expect(run()).rejects.toThrow('not a time stamp of the checkpoint');

@@ -21,16 +21,16 @@ const ORIGIN = 'legate.example/ledger/tests';
 interface Running {
   readonly witness: Witness;
   readonly address: string;
-  /** The requests that it got. */
+  /** The requests that the witness received. */
   readonly requests: string[];
-  /** Answers in place of the witness while it is set. */
+  /** While set, it answers in place of the witness. */
   answer: ((request: string) => { status: number; type?: string; body: string }) | undefined;
   stop(): Promise<void>;
 }
 
 const scratchFolder = (): string => mkdtempSync(join(tmpdir(), 'legate-witnesses-'));
 
-/** Starts a witness on a port. It knows the log as soon as that has a key. */
+/** Starts a witness on a port. It accepts the log as soon as the log has a key. */
 async function startWitness(name: string, keys: () => readonly string[], now: () => number): Promise<Running> {
   const folder = scratchFolder();
   let witness: Witness | undefined;
@@ -75,7 +75,7 @@ interface Scene {
   readonly admin: TestUser;
   readonly agent: TestAgent;
   readonly witnesses: readonly Running[];
-  /** The policy with the key of the log, as a verifier has it. */
+  /** The policy with the key of the log, as a verifier configures it. */
   readonly policy: string;
 }
 
@@ -147,10 +147,10 @@ describe('a ledger with witnesses', () => {
     expect(openCheckpoint(shown.text, parsePolicy(scene.policy)).size).toBe(checkpoint.size);
   });
 
-  it('shows between which times the entry was sealed', async () => {
+  it('proves the times between which the entry was sealed', async () => {
     const before = Math.floor(scene.t.clock.now() / 1000);
     scene.t.clock.advance(120_000);
-    // The checkpoint of the next minute is kept.
+    // The service keeps the checkpoint of the next minute.
     await proofOf(scene, await decide(scene));
     scene.t.clock.advance(30_000);
     const { text } = await proofOf(scene, await decide(scene));
@@ -178,7 +178,7 @@ describe('a ledger with witnesses', () => {
     expect(() => verifyProof(swapped, parsePolicy(scene.policy))).toThrow();
   });
 
-  it('asks them once in each interval, with the proof from their last checkpoint', async () => {
+  it('asks each witness once per interval, with the proof from its last checkpoint', async () => {
     const [one] = scene.witnesses as [Running];
     const due = () => scene.t.legate.platform.stateOf(cosigner).askIfDue();
     scene.t.clock.advance(10_000);
@@ -197,7 +197,7 @@ describe('a ledger with witnesses', () => {
       { name: 'w1', size: signedSize, failure: null },
       { name: 'w2', size: signedSize, failure: null },
     ]);
-    // Nothing new: once an hour, so that the time of the cosignature is recent.
+    // Without new rows it asks once an hour, so that the time of the cosignature stays recent.
     scene.t.clock.advance(60_000);
     await due();
     expect(one.requests.length).toBe(asked + 1);
@@ -217,12 +217,12 @@ describe('a ledger with witnesses', () => {
     await own.t.legate.platform.stateOf(sealer).signNow();
     expect(one.requests).toEqual([]);
     vi.advanceTimersByTime(1000);
-    // With the timers of the test, waitFor would let time pass.
+    // With fake timers, waitFor would advance the time.
     vi.useRealTimers();
     await vi.waitFor(() => expect(one.requests).toHaveLength(1), 20_000);
   });
 
-  it('has no proof of a new entry without the quorum, and still shows the cosigned checkpoint', async () => {
+  it('has no proof of a new entry without the quorum, and still shows the last cosigned checkpoint', async () => {
     const [, two] = scene.witnesses as [Running, Running];
     for (const [answer, failure] of [
       [{ status: 500, body: 'no\u001b[2Jdisk' }, 'It answered 500: no [2Jdisk'],
@@ -278,7 +278,7 @@ describe('a witness that has cosigned more rows than the database has', () => {
       await Promise.all(halted.witnesses.map((each) => each.stop()));
     });
     const { t, witnesses } = halted;
-    // The key has signed a larger tree, which this database does not contain.
+    // The key has signed a larger tree, whose rows this database does not have.
     const root = createHash('sha256').update('rows that were lost').digest();
     const note = signCheckpoint({ origin: ORIGIN, size: 1_000_000, root }, t.legate.platform.stateOf(sealer).signers);
     expect(witnesses[0]?.witness.addCheckpoint(`old 0\n\n${note}`).status).toBe(200);
@@ -294,7 +294,7 @@ describe('a witness that has cosigned more rows than the database has', () => {
     expect((await t.authorize(halted.agent, { action: 'read', resource: 'db:x' })).body.allowed).toBe(true);
   });
 
-  it('refuses another tree of the same log, and the refusal is shown', async () => {
+  it('refuses another tree of the same log, and the status shows the refusal', async () => {
     const forked = await createScene({ count: 1, quorum: 'quorum w1' });
     onTestFinished(async () => {
       await Promise.all(forked.witnesses.map((each) => each.stop()));
@@ -313,7 +313,7 @@ describe('a witness that has cosigned more rows than the database has', () => {
 });
 
 describe('ledger.policy', () => {
-  it('stops the start if it is not a policy, or cannot be met', async () => {
+  it('prevents the start if it cannot be parsed or satisfied', async () => {
     const folder = scratchFolder();
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const [, key] = /^witness w1 (\S+)/m.exec(scene.policy) ?? [];
