@@ -20,7 +20,7 @@ describe('createLegate', () => {
     for (const spy of closed) expect(spy).toHaveBeenCalledTimes(1);
   });
 
-  it('closes the rest if one part fails to close, and once however often it is called', async () => {
+  it('closes the rest if one part fails to close, and closes once if it is called several times', async () => {
     const { dir, url, name } = await newTestDatabase();
     const legate = await createLegate({ dataDir: dir, databaseUrl: url, service: { name } }, { env: {} });
     const [index, ledger, limits] = closing();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newSecret, SECRET_PREFIXES, type SecretKind } from '../kernel/secrets.ts';
 import { createLog, printMail } from './log.ts';
 
-/** What a call writes. */
+/** Returns what a call writes at a level. */
 function written(level: Parameters<typeof createLog>[0], call: (log: ReturnType<typeof createLog>) => void): string {
   let text = '';
   call(createLog(level, { write: (line) => (text += line) }));

@@ -9,7 +9,7 @@ import { DeniedError, LegateClient, LegateError, type StreamEvent, type StreamNo
 let t: TestService;
 let owner: TestUser;
 let agent: TestAgent;
-/** Clients of the owner and of the agent, in the process of the service. */
+/** Clients of the owner and of the agent. They call the service in this process. */
 let client: LegateClient;
 let asAgent: LegateClient;
 beforeAll(async () => {
@@ -29,15 +29,15 @@ const clientOf = (token: string, overFetch = inProcess): LegateClient =>
 const READ = { action: 'read', resource: 'mcp:github:list_issues' };
 const WRITE = { action: 'write', resource: 'mcp:github:create_issue' };
 
-describe('decisions', () => {
-  it('are values, allowed or not', async () => {
+describe('a decision', () => {
+  it('is a value, allowed or not', async () => {
     expect(await asAgent.authorize(READ)).toMatchObject({ allowed: true });
     expect(await asAgent.authorize(WRITE)).toMatchObject({ allowed: false, reason: 'NO_PERMISSION' });
     const { results } = await client.authorizeBatch({ requests: [{ ...READ, agentId: agent.id }] });
     expect(results).toMatchObject([{ allowed: true }]);
   });
 
-  it('required and denied, throw a DeniedError with the decision', async () => {
+  it('that is required and denied throws a DeniedError with the decision', async () => {
     expect(await asAgent.require(READ)).toMatchObject({ allowed: true });
     const error = await asAgent.require(WRITE).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(DeniedError);
@@ -45,7 +45,7 @@ describe('decisions', () => {
     expect(error).toMatchObject({ name: 'DeniedError', code: 'NO_PERMISSION', decision: { allowed: false } });
   });
 
-  it('count once when the answer is lost and the client asks again', async () => {
+  it('counts once when the response is lost and the client asks again', async () => {
     let lost = 0;
     const flaky = clientOf(agent.token, async (url, init) => {
       const response = await inProcess(url, init);
@@ -59,7 +59,7 @@ describe('decisions', () => {
   });
 });
 
-it('creates, lists in pages, changes, previews and revokes agents', async () => {
+it('can list agents in pages, and create, change, preview and revoke them', async () => {
   const mine = await t.user();
   const their = clientOf(mine.token);
   const names = ['a', 'b', 'c'];
@@ -89,7 +89,7 @@ it('creates, lists in pages, changes, previews and revokes agents', async () => 
 });
 
 describe('the event stream', () => {
-  /** Ends each connection after one event. */
+  /** Breaks each connection after one event. */
   const breaking: typeof fetch = async (url, init) => {
     const response = await inProcess(url, init);
     const reader = response.body?.getReader();
@@ -131,7 +131,7 @@ describe('the event stream', () => {
     expect(seen).toEqual(expected);
   });
 
-  it('has notices of ticks, and ends at break', async () => {
+  it('contains notices of ticks, and ends at break', async () => {
     const seen: (StreamEvent | StreamNotice)[] = [];
     for await (const event of client.events.stream({ ticks: true })) {
       seen.push(event);
@@ -148,7 +148,7 @@ describe('the event stream', () => {
   });
 });
 
-/** Runs in a page and in a worker. Returns what the client saw. */
+/** The script that a page and a worker run. It returns what the client received. */
 const SCENARIO = `
 async function scenario({ baseUrl, token }) {
   const client = new LegateClient({ baseUrl, token });
@@ -178,7 +178,7 @@ it.skipIf(chromiumPath === undefined)('runs in a page and in a worker', async ()
     const expected = { allowed: true, seen: 'audit', denied: 'NO_PERMISSION', missing: ['LegateError', 404] };
     const asModule = { contentType: 'text/javascript', body: `${script} export { scenario };` };
     await page.route(`${address}/client.js`, (route) => route.fulfill(asModule));
-    // A relative address is one of the page.
+    // In a page, a relative address refers to the origin of the page.
     const inPage = await page.evaluate(
       `import('/client.js').then((m) => m.scenario({ baseUrl: '/', token: '${agent.token}' }))`,
     );

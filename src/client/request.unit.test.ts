@@ -15,7 +15,7 @@ interface Sent {
   readonly body: unknown;
 }
 
-/** A client whose service returns these answers in turn, and then repeats the last one. */
+/** A client whose service returns these responses in turn, and then repeats the last one. */
 function clientOf(
   answers: readonly (Response | Error | (() => Response))[],
   options: Partial<LegateClientOptions> = {},
@@ -75,7 +75,7 @@ describe('the table of the client', () => {
         }
       }
     };
-    /** Calls with as many ids as the path has parameters: with fewer, the call is refused. */
+    /** Each call has as many ids as the path has parameters; with fewer, the call is refused. */
     const call = async (
       member: (...ids: string[]) => Promise<unknown> & { page?: () => unknown },
     ): Promise<unknown> => {
@@ -97,7 +97,7 @@ describe('the table of the client', () => {
     expect([...reached].sort()).toEqual(operations.sort());
   });
 
-  it('has at most 6 KB as a page loads it', async () => {
+  it('has at most 6 KB as a page loads it, compressed', async () => {
     const bundle = await rolldown({ input: resolve(import.meta.dirname, '../client.ts') });
     const { output } = await bundle.generate({ format: 'esm', minify: true });
     expect(output[0].imports).toEqual([]);
@@ -106,7 +106,7 @@ describe('the table of the client', () => {
 });
 
 describe('a request', () => {
-  it('has the token, an id and JSON', async () => {
+  it('contains the token, the id in its path and a JSON body', async () => {
     const { client, sent } = clientOf([json({ id: 'agt_1' }, 201)]);
     await client.agents.create({ name: 'a', type: 'service', ownerId: 'u', permissions: [] });
     const [{ method, url, headers, body } = {} as Sent] = sent;
@@ -205,7 +205,7 @@ describe('an error', () => {
     await expect(client.agents.get('a')).rejects.toMatchObject({ code });
   });
 
-  it('is TIMEOUT without a response, and the reason of the signal if that ends the request', async () => {
+  it('is TIMEOUT without a response, and the reason of the signal if the signal ends the request', async () => {
     const never: typeof fetch = (_, init) =>
       new Promise((_resolve, reject) => init?.signal?.addEventListener('abort', () => reject(new Error('aborted'))));
     const { client } = clientOf([], { fetch: never, retries: 0, timeout: 500 });
@@ -235,14 +235,14 @@ describe('retries', () => {
     ['a PATCH', (c: LegateClient) => c.agents.update('a', {})],
     ['an OAuth request', (c: LegateClient) => c.oauth.token({ grant_type: 'x' })],
     ['what must not be repeated', (c: LegateClient) => c.authorize({ action: 'a', resource: 'r' }, { retries: 0 })],
-  ])('leave out %s, which has no key', async (_, call) => {
+  ])('do not repeat %s, which has no key', async (_, call) => {
     const { client, sent } = clientOf([refusal]);
     await expect(settled<unknown>(call(client))).rejects.toThrow(LegateError);
     expect(sent).toHaveLength(1);
     expect(sent[0]?.headers.get('idempotency-key')).toBeNull();
   });
 
-  it.each([400, 401, 403, 404, 409, 412, 422])('leave out a refusal with %i', async (status) => {
+  it.each([400, 401, 403, 404, 409, 412, 422])('do not repeat a request that was refused with %i', async (status) => {
     const { client, sent } = clientOf([problem(status, 'X')]);
     await expect(settled(client.agents.get('a'))).rejects.toMatchObject({ status });
     expect(sent).toHaveLength(1);
@@ -261,7 +261,7 @@ describe('retries', () => {
     await expect(waits('31')).rejects.toMatchObject({ retryAfter: 31 });
   });
 
-  it('wait for a request with the same key that still runs', async () => {
+  it('wait for a request with the same key that is still running', async () => {
     const { client, sent } = clientOf([problem(409, 'IDEMPOTENCY_IN_PROGRESS', { 'retry-after': '1' }), json({})]);
     await settled(client.authorize({ action: 'a', resource: 'r' }));
     expect(sent).toHaveLength(2);

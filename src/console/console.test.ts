@@ -4,7 +4,7 @@ import { createTestService } from '../../test/support/service.ts';
 const HTML = { headers: { accept: 'text/html' } };
 
 describe('GET /console', () => {
-  it('sends strangers to the sign-in page and back to the screen', async () => {
+  it('redirects callers without a session to the sign-in page, and from there back to the screen', async () => {
     const t = await createTestService();
     const r = await t.call('GET', '/console/audit?q=result%3Adenied', HTML);
     expect([r.status, r.headers.get('location')]).toEqual([
@@ -13,7 +13,7 @@ describe('GET /console', () => {
     ]);
   });
 
-  it('is the same page at each address, with a policy that requires Trusted Types', async () => {
+  it('returns the same page at each address, with a policy that requires Trusted Types', async () => {
     const t = await createTestService();
     const { token } = await t.user();
     const [start, screen] = [
@@ -40,7 +40,7 @@ describe('GET /console', () => {
     for (const path of ['/', '/account']) {
       const { text } = await off.call('GET', path, { ...HTML, as: other.token });
       expect(text, path).not.toContain('href="/console');
-      // The pages have the fonts of the console, built or not.
+      // The pages use the fonts of the console, whether the console is built or not.
       for (const [, font] of text.matchAll(/url\((\/console\/assets\/[^)]+\.woff2)\)/g))
         expect((await off.call('GET', font as string)).status, font).toBe(200);
     }

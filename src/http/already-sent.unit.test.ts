@@ -10,7 +10,7 @@ it('a stream is written once in a process where @hono/node-server has replaced t
   const natives = { Request: globalThis.Request, Response: globalThis.Response };
   getRequestListener(() => new Response(), { overrideGlobalObjects: true });
   expect(globalThis.Response).not.toBe(natives.Response);
-  // The library creates its constants with the Response that is global when it is loaded.
+  // The library creates its constants with the global Response at the time when it is loaded.
   const { nodeListener } = await import('./node.ts');
   const body = new ReadableStream<Uint8Array>();
   offerDirect(body, (to) => {

@@ -4,7 +4,7 @@ import { addressGroup, clientAddress, parseTrustedProxies } from './client-addre
 
 const PROXIES = ['10.0.0.0/8', '2001:db8:ffff::/48', '127.0.0.1'];
 
-/** Socket, X-Forwarded-For, and the client that they make. */
+/** Address of the socket, X-Forwarded-For, and the resulting client address. */
 const cases: [string, string | null, string | null, string | null][] = [
   ['no header', '10.0.0.1', null, '10.0.0.1'],
   ['an empty header', '10.0.0.1', '', '10.0.0.1'],
@@ -76,7 +76,7 @@ describe('the client address', () => {
   });
 });
 
-describe('the key under which a client is counted', () => {
+describe('the key by which a client is counted', () => {
   it.each([
     ['203.0.113.7', '203.0.113.7'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],

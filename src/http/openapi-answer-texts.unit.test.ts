@@ -16,7 +16,7 @@ for (const [path, operations] of Object.entries(document.paths))
     for (const [status, { description }] of Object.entries(responses))
       if (Number(status) < 400) texts[`${method.toUpperCase()} ${path} ${status}`] = description;
 
-it('an answer is described by what it contains, from the summary or the name of its schema', () => {
+it('a response is described by what it contains, from the summary or the name of its schema', () => {
   expect(texts).toMatchObject({
     'GET /agents 200': 'A page of agents.',
     'GET /agents/{id} 200': 'The agent.',
@@ -32,7 +32,7 @@ it('an answer is described by what it contains, from the summary or the name of 
   });
 });
 
-it('each answer has its own sentence instead of a general one', () => {
+it('each response has a specific description instead of a general one', () => {
   const all = Object.entries(texts);
   expect(all.length).toBeGreaterThan(200);
   expect(

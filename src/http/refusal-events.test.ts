@@ -11,13 +11,13 @@ async function refusalEvents(t: TestService): Promise<Json[]> {
 
 const counts = async (t: TestService) => (await refusalEvents(t)).map(({ data }) => [data.count, data.countedBefore]);
 
-/** Asks for what only administrators may read. */
+/** Sends requests that only administrators may make. */
 async function refuse(t: TestService, as: { token: string }, times = 1): Promise<void> {
   for (let i = 0; i < times; i++) expect((await t.call('GET', '/metrics', { as })).status).toBe(403);
 }
 
 describe('the events of refused requests', () => {
-  it('writes one event for 50 refusals of a principal in a minute and counts the others in the next', async () => {
+  it('writes one event for 50 refusals of a principal in a minute, and counts the others in the next one', async () => {
     const t = await createTestService();
     const user = await t.user();
     await refuse(t, user);
@@ -139,7 +139,7 @@ describe('the events of refused requests', () => {
     await flood();
     const events = await refusalEvents(t);
     expect(events).toHaveLength(4);
-    // Refusals that arrive before an event is written are part of it, so the split between two events varies.
+    // Refusals that arrive before an event is written belong to it, so how they split between two events varies.
     const counted = (type: string) =>
       events.filter((e) => e.type === type).reduce((sum, { data }) => sum + data.count, 0);
     for (const type of TYPES) expect(counted(type)).toBeGreaterThanOrEqual(21);

@@ -17,7 +17,7 @@ beforeEach(() => logged.splice(0));
 const refusals = (): Json[] => logged.filter((line) => line.message === 'refused');
 const signIn = (email: string, password: string) => t.call('POST', '/sign-in', { body: { email, password } });
 
-it('a refused sign-in has one answer and, in the log, its reason with a request id', async () => {
+it('a refused sign-in has one response for every reason, and the log has the reason with a request id', async () => {
   const answers = [await signIn('ada@example.com', 'not the password'), await signIn('eve@example.com', PASSWORD)];
   expect(answers.map((r) => [r.status, r.text])).toEqual([
     [401, answers[0]?.text],
@@ -32,7 +32,7 @@ it('a refused sign-in has one answer and, in the log, its reason with a request 
   expect(new Set(ids).size).toBe(2);
 });
 
-it('so has one that a page answers', async () => {
+it('a refused form of a page is logged in the same way', async () => {
   const r = await t.call('POST', '/account/sign-in', {
     raw: new URLSearchParams({ email: 'ada@example.com', password: 'not the password' }).toString(),
     headers: { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://localhost:3000' },
@@ -49,7 +49,7 @@ it.each([
   ['/password/reset?token=x', 'link-unknown', undefined],
   ['/setup?token=x', 'link-unknown', undefined],
   ['/api/legate/oauth/authorize?client_id=cli_x', 'client-unknown', 'cli_x'],
-])('so has a page that is opened: %s', async (path, reason, clientId) => {
+])('a refused page is logged in the same way: %s', async (path, reason, clientId) => {
   for (const accept of ['text/html', 'application/json']) {
     logged.splice(0);
     const r = await t.call('GET', path, { headers: { accept } });
@@ -73,7 +73,7 @@ it('a refused credential is logged with its reason, and never with the credentia
   expect(JSON.stringify(logged)).not.toContain(body.token);
 });
 
-it('an error without a reason is not logged, because the answer is complete', async () => {
+it('an error without a reason is not logged, because the response says everything', async () => {
   expect((await t.call('GET', '/agents/agt_0', { as: await t.user() })).status).toBe(404);
   expect((await t.call('POST', '/sign-in', { body: {} })).status).toBe(400);
   expect(refusals()).toEqual([]);

@@ -26,7 +26,7 @@ interface Recorded {
 const recorded: Recorded[] = [];
 const kept = new AsyncLocalStorage<Context>();
 
-/** Records spans, as the SDK of an operator would. */
+/** Records spans, as the SDK of an operator does. */
 function startSpan(name: string, options: SpanOptions = {}, parent: Context = kept.getStore() ?? ROOT_CONTEXT): Span {
   const from = trace.getSpanContext(parent);
   const spanId = String(recorded.length + 1).padStart(16, '0');
@@ -99,7 +99,7 @@ const before = globals[REGISTERED];
 beforeAll(async () => {
   globals[REGISTERED] = undefined;
   plain = await createTestService({ lasting: true });
-  // As an SDK registers itself whose copy of the package is older.
+  // An SDK with an older copy of the package registers itself like this.
   globals[REGISTERED] = {
     version: '1.4.0',
     trace: { getTracer: () => ({ startSpan }) },
@@ -148,7 +148,7 @@ describe('OpenTelemetry', () => {
     expect(JSON.stringify(recorded)).not.toContain('agt_secret');
   });
 
-  it('is the parent of spans created during it; the span of an instrumentation is its parent', async () => {
+  it('the span of a request is the parent of spans created during it, and the child of the span of an instrumentation', async () => {
     recorded.length = 0;
     const outer = startSpan('GET');
     const { clock } = t.legate.platform;

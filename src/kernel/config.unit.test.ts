@@ -99,7 +99,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('refuses a secret that is set as text and as a file, in whichever order; empty ones are not set', () => {
+  it('refuses a secret that is set both as text and as a file, in any order; an empty value is not set', () => {
     const text = { LEGATE_DATABASE_URL: 'postgres://x' };
     const file = { LEGATE_DATABASE_URL_FILE: '/run/secrets/db' };
     for (const env of [
@@ -126,7 +126,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('ignores variables without our prefix', () => {
+  it('ignores variables without the prefix LEGATE_', () => {
     expect(
       problems({ env: { PATH: '/bin', HOST_NAME: 'x', NODE_ENV: 'test', LEGATE_TEST_DATABASE: 'sqlite' } }),
     ).toEqual([]);

@@ -5,7 +5,7 @@ import { asId, type Id, isId, newId } from './ids.ts';
 const own = (agentId: Id<'agent'>, userId: Id<'user'>): boolean => isId('agent', agentId) && isId('user', userId);
 
 describe('an id', () => {
-  it('of another kind, and a text of no kind, do not type-check', () => {
+  it('of another kind, or a text without a kind, does not type-check', () => {
     const [agentId, userId] = [newId('agent', 0), newId('user', 0)];
     expect(own(agentId, userId)).toBe(true);
     // @ts-expect-error The two are exchanged.
@@ -14,14 +14,14 @@ describe('an id', () => {
     expect(own(String(agentId), userId)).toBe(true);
   });
 
-  it('has its kind from the schema of a request, or from the function that names it', () => {
+  it('gets its kind from the schema of a request, or from the function that states it', () => {
     const parsed = idOf('agent').parse('my-agent');
     expect(own(parsed, asId('user', 'user 17'))).toBe(false);
     // @ts-expect-error The schema is that of agents.
     expect(own(asId('agent', 'x'), parsed)).toBe(false);
   });
 
-  it('has its kind after its form was checked', () => {
+  it('gets its kind after its form was checked', () => {
     const text: string = newId('agent', 0);
     expect(isId('agent', text) && own(text, newId('user', 0))).toBe(true);
     // @ts-expect-error Its form is that of a user.

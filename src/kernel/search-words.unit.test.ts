@@ -14,7 +14,7 @@ describe('the words of a name', () => {
     expect(searchKey(name)).toBe(words.map((word) => ` ${word}`).join(''));
   });
 
-  it('are found literally', () => {
+  it('match literally', () => {
     expect(wordPattern('a%_\\')).toBe('% a\\%\\_\\\\%');
   });
 });

@@ -8,11 +8,11 @@ const secret = newSecret('agentToken');
 const hash = secretHash(secret);
 const keyed = keyedHash(key, 'test', 'usr_1', '123456');
 
-/** Where hashes are stored or looked up. */
+/** Functions that take hashes, as storage and look-ups do. */
 const stored = (text: SecretHash): boolean => /^[0-9a-f]{64}$/.test(text);
 const storedCode = (text: KeyedHash): boolean => text.startsWith('k1.');
 const storedPassword = (text: PasswordHash): boolean => text.startsWith('$argon2id$');
-/** Where a secret is shown to the person who created it. */
+/** A function that shows a secret to the person who created it. */
 const shown = (text: PlainText): boolean => text.startsWith('lgt_');
 
 describe('a secret and what is derived from it', () => {
@@ -53,7 +53,7 @@ describe('a secret and what is derived from it', () => {
     expect(isAmong([keyed], `${keyed}x`)).toBe(false);
   });
 
-  it('an encrypted text does not type-check where its content is needed, nor a text where it is decrypted', () => {
+  it('an encrypted text does not type-check where its content is needed, nor plain text where it is decrypted', () => {
     const sealed: Encrypted = seal([key], 'test', 'usr_1', secret);
     expect(unseal([key], 'test', 'usr_1', sealed)).toBe(secret);
     // @ts-expect-error It is encrypted already.

@@ -3,7 +3,7 @@ import { CommonErrors } from '../kernel/errors.ts';
 import type { Change } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
 
-/** Builds a batcher over a ledger that counts the events of each commit. */
+/** Creates a batcher over a ledger that records the number of changes in each commit. */
 const recordingBatcher = (maxWaitMs = Number.POSITIVE_INFINITY) => {
   const commits: number[] = [];
   const batcher = new ChangeBatcher(async (work) => {
@@ -21,7 +21,7 @@ const recordingBatcher = (maxWaitMs = Number.POSITIVE_INFINITY) => {
   return { add, commits };
 };
 
-it('commits in one batch the changes of one tick, and those that arrive during a commit', async () => {
+it('commits the changes of one tick in one batch, and those that arrive during a commit in the next', async () => {
   const { add, commits } = recordingBatcher();
   const first = [1, 2, 3].map((n) => add(() => n * 2));
   await first[0];
@@ -48,7 +48,7 @@ it('rejects one caller if its change returns an error, and the whole batch if a 
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('waits a few turns for further changes, and no longer than its limit', async () => {
+it('waits a few ticks for further changes, and no longer than its limit', async () => {
   for (const [maxWaitMs, expected] of [
     [Number.POSITIVE_INFINITY, [3]],
     [0, [1, 1, 1]],

@@ -24,7 +24,7 @@ const record: AuditRecord = {
   decided: null,
 };
 
-/** Counts one call under KEY and records it. */
+/** A decision that counts one call under KEY. */
 const countsCall: PendingDecision<void> = {
   prepare: (context) => {
     context.counters.want(KEY);
@@ -36,7 +36,7 @@ const countsCall: PendingDecision<void> = {
   },
 };
 
-/** Needs counters twice: the first time more than fit in memory. */
+/** A decision that needs counters twice: the first time more than fit in memory. */
 function fillsMemory(): PendingDecision<void> {
   const needs: Need[] = [
     { counters: Array.from({ length: MORE_THAN_FIT }, (_, i) => `filler-${i}`) },

@@ -15,7 +15,8 @@ describe('the current epoch', () => {
       const [by, other] = i % 2 ? [one, two] : [two, one];
       await Promise.all([epochOf(one), epochOf(two)]);
       await invalidate(by);
-      // Another instance may answer from its own event-loop tick. Here both share one loop, so wait for the next tick.
+      // Another instance may answer from its own event-loop tick. Here both share one loop, so the test waits for the
+      // next tick.
       if (other.legate.platform.database.dialect === 'sqlite') await new Promise((resolve) => setImmediate(resolve));
       const now = await Promise.all([epochOf(by), epochOf(other), epochOf(by)]);
       expect(new Set(now).size).toBe(1);
@@ -31,7 +32,7 @@ describe('the current epoch', () => {
     expect(await epochOf(t)).toBeGreaterThan(before);
   });
 
-  it('does not change when a change invalidates nothing', async () => {
+  it('stays the same when a change invalidates nothing', async () => {
     const t = await createTestService();
     const before = await epochOf(t);
     await t.legate.platform.ledger.change(SYSTEM, async () => {});

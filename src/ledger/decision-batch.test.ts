@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createTestService } from '../../test/support/service.ts';
 import type { Need, PendingDecision } from './index.ts';
 
-/** A decision that lacks `need` once. */
+/** A decision that lacks `need` the first time. */
 function lacking(need: Need): PendingDecision<string> {
   const needs = [need];
   return {

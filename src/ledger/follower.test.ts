@@ -5,13 +5,13 @@ import { LedgerFollower, movePosition, readHead, readPosition, Superseded, setPo
 const NAME = 'test';
 const PER_USER = 4;
 
-/** Writes rows by recording agents, each of which is one row. */
+/** Writes rows by creating agents, each of which adds one row. */
 const grow = async (t: TestService, rows: number): Promise<void> => {
   const owner = await t.user();
   for (let i = 0; i < rows; i++) await t.agent(owner);
 };
 
-/** A follower that counts rows per instance and stores its position with each slice. */
+/** A follower that counts its rows per instance and stores its position with each slice. */
 function counting(t: TestService, sliceSize = 3) {
   const { database, ledger } = t.legate.platform;
   const seen: number[] = [];
@@ -56,7 +56,7 @@ it('processes every row once, in slices and in order, up to the end of the ledge
   expect(seen).toEqual(upTo(await readHead(database.read)));
 });
 
-it('two followers of one name share the rows: each row is processed by one of them', async () => {
+it('two followers of the same name share the rows: each row is processed by one of them', async () => {
   const t = await createTestService();
   const { database, ledger } = t.legate.platform;
   await ledger.maintain((db) => setPosition(db, NAME, 0));
@@ -75,7 +75,7 @@ it('a position that another instance moved is not overwritten', async () => {
   expect(await readPosition(database.read, NAME)).toBe(5);
 });
 
-it('takes in a commit only when it joins on, and leaves the others to a slice', async () => {
+it('processes a commit directly only if it continues the position, and reads other rows in slices', async () => {
   const t = await createTestService();
   const { database, ledger } = t.legate.platform;
   const direct: number[] = [];
@@ -103,7 +103,7 @@ it('takes in a commit only when it joins on, and leaves the others to a slice', 
   expect([direct, read]).toEqual([[3], [1, 2, 1, 2, 3, 4]]);
 });
 
-it('goes as far as it may now, and further when it may', async () => {
+it('stops at the limit that `end` returns, and continues when the limit moves', async () => {
   const t = await createTestService();
   const { database } = t.legate.platform;
   await grow(t, 2 * PER_USER);
@@ -143,7 +143,7 @@ it('continues after an error in the background, and starts no work after it is s
   expect(seen).toEqual([1]);
 });
 
-it('a stop does not wait for a pause', async () => {
+it('stops without waiting for the end of a pause', async () => {
   const t = await createTestService();
   await grow(t, 3);
   const read: number[] = [];
@@ -197,7 +197,7 @@ it('processes commits during a slice from memory', async () => {
   expect([read, direct]).toEqual([[1, 2, 3, 14, 15], held]);
 });
 
-it('makes one further run of all that is due while a run is in progress, so that a stop waits for no more', async () => {
+it('runs once more for everything that became due during a run, so that a stop waits for no more than that', async () => {
   const t = await createTestService();
   let runs = 0;
   let end = (): void => {};
@@ -221,7 +221,7 @@ it('makes one further run of all that is due while a run is in progress, so that
     },
   });
   const nextRun = (): Promise<void> => new Promise((resolve) => began.push(resolve));
-  /** A timer that is set later than that of `runSoon` ends later. */
+  /** Resolves after the timer of `runSoon`, because it is set later. */
   const timers = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
   let begun = nextRun();
   follower.runSoon();

@@ -8,7 +8,7 @@ beforeAll(async () => {
   t = await createTestService({ lasting: true });
 });
 
-// Only the wait for a batch: nothing that follows may depend on how fast this machine is.
+// The timer that waits for a batch is fake, so that nothing depends on the speed of the machine.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -30,7 +30,7 @@ it('events join the next batch of decisions, or get their own commit', async () 
   await ask();
   const { changes } = ledger.stats;
 
-  // The batch begins when this has run.
+  // The batch begins after the synchronous code of this test.
   const asked = ask();
   const joined = [ledger.note(event('one')), ledger.note(event('two'))];
   expect(joined[0]).toBe(joined[1]);
@@ -44,7 +44,7 @@ it('events join the next batch of decisions, or get their own commit', async () 
   expect(await recorded()).toEqual(['audit', 'audit', 'one', 'two', 'three']);
 });
 
-it('an event that cannot be written fails the one batch that it joined, and nothing after it', async () => {
+it('an event that cannot be written fails the one batch that it joined, and no later one', async () => {
   const { ledger } = t.legate.platform;
   const agent = await t.agent(await t.user());
   const ask = () => t.legate.authorize({ agentId: agent.id, action: 'read', resource: 'x' });

@@ -19,14 +19,14 @@ it('returns the rows of a slice that spans several commits, and keeps later rows
   expect(seqs(recent.slice(7, 9))).toEqual([7, 8, 9]);
 });
 
-it('returns nothing for a slice with a gap, and has the rows after the gap later', () => {
+it('returns nothing for a slice with a gap, and returns the rows after the gap later', () => {
   const recent = filled([1, 3], [6, 8]);
   expect(recent.slice(2, 7)).toBeUndefined();
   expect(seqs(recent.slice(6, 8))).toEqual([6, 7, 8]);
   expect(filled().slice(1, 1)).toBeUndefined();
 });
 
-it('keeps no more commits once the limit of rows is reached', () => {
+it('stores no further commits once the limit of rows is reached', () => {
   const recent = new RecentRows<{ seq: number }>(3);
   for (const [first, last] of [
     [1, 2],
@@ -38,7 +38,7 @@ it('keeps no more commits once the limit of rows is reached', () => {
   expect(recent.slice(5, 6)).toBeUndefined();
 });
 
-it('drains commits after a position until one is not taken', () => {
+it('drains commits after a position until the callback refuses one', () => {
   const recent = filled([1, 2], [3, 4], [5, 6], [7, 8]);
   const offered: number[] = [];
   recent.drain(2, ({ firstSeq }) => offered.push(firstSeq) < 2);

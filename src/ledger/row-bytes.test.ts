@@ -3,7 +3,7 @@ import { createTestService } from '../../test/support/service.ts';
 import { inParts, lastWithin, SLICE_BYTES } from './row-bytes.ts';
 
 const LARGE = 60_000;
-/** Larger than a slice by itself. */
+/** Larger than a whole slice. */
 const HUGE = SLICE_BYTES + 1;
 const t = await createTestService({ lasting: true });
 const { database } = t.legate.platform;
@@ -29,7 +29,7 @@ const bytesFrom = (from: number, to: number): number =>
   sizes.slice(from - FIRST, to - FIRST + 1).reduce((sum, size) => sum + size, 0);
 
 it.each(['asc', 'desc'])(
-  'parts of a range are within the limit, with the rows between that are read too: %s',
+  'parts of a range are within the limit, including the rows between, which are read too: %s',
   async (order) => {
     const small = all.filter((_, i) => i % 5 !== 4);
     const seqs = order === 'asc' ? small : small.toReversed();
@@ -44,7 +44,7 @@ it.each(['asc', 'desc'])(
   },
 );
 
-it('the last row within a limit is found, and is the first if that is larger', async () => {
+it('finds the last row within a limit, or the first row if it exceeds the limit', async () => {
   for (const [from, limit] of [
     [FIRST, SLICE_BYTES],
     [FIRST + 50, SLICE_BYTES],

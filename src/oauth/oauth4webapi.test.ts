@@ -16,7 +16,7 @@ const toUs = {
 } as const;
 
 beforeAll(async () => {
-  // The library compares token times with the clock of this machine.
+  // The library compares token times with the clock of the system.
   t = await createTestService({ lasting: true, config: { mcp: { signing: 'EdDSA' } } });
   t.clock.set(new Date().toISOString());
   person = await signUp(t);
@@ -35,7 +35,7 @@ async function registered(metadata: Record<string, oauth.JsonValue> = {}): Promi
   return (await oauth.processDynamicClientRegistrationResponse(response)) as oauth.Client;
 }
 
-/** Consents as the person, and returns the validated authorization response. */
+/** Gives the consent of the person, and returns the validated authorization response. */
 async function authorized(
   client: oauth.Client,
   verifier: string,
@@ -63,7 +63,7 @@ const METHODS: Record<string, (client: oauth.Client) => oauth.ClientAuth> = {
 };
 
 it.each(Object.keys(METHODS))(
-  '[RFC 6749 4.1; RFC 7591 3.2; RFC 7636 4; RFC 9207 2.4; RFC 9068 4] from registration to revocation, with method %s',
+  '[RFC 6749 4.1; RFC 7591 3.2; RFC 7636 4; RFC 9207 2.4; RFC 9068 4] an independent client works from registration to revocation, with method %s',
   async (method) => {
     const client = await registered({ token_endpoint_auth_method: method });
     const proof = METHODS[method]?.(client) ?? oauth.None();
@@ -76,7 +76,7 @@ it.each(Object.keys(METHODS))(
     );
     expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'mcp:read agents:read', expires_in: 3600 });
 
-    // Verifies the token as a resource server does, with the published keys.
+    // Verifies the token with the published keys, as a resource server does.
     const claims = await oauth.validateJwtAccessToken(
       as,
       new Request('http://localhost:3000/agents', { headers: { authorization: `Bearer ${tokens.access_token}` } }),
@@ -126,7 +126,7 @@ it.each(Object.keys(METHODS))(
   },
 );
 
-it('[RFC 6749 5.2] returns errors that the library understands: wrong verifier, used refresh token, denied consent', async () => {
+it('[RFC 6749 5.2] an independent client understands the errors: wrong verifier, used refresh token, denied consent', async () => {
   const client = await registered({ token_endpoint_auth_method: 'none' });
   const verifier = oauth.generateRandomCodeVerifier();
   const wrong = await oauth.authorizationCodeGrantRequest(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createTestService } from '../../test/support/service.ts';
 
 describe('drain', () => {
-  it('immediately makes the service not ready, notifies open streams, and still answers requests', async () => {
+  it('immediately reports the service as not ready, notifies open streams, and still answers requests', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const headers = { authorization: `Bearer ${alice.token}`, accept: 'text/event-stream' };

@@ -40,7 +40,7 @@ describe('instances on one database', () => {
     await c.legate.close();
     expect((await shownTo(a, admin)).map(({ id }) => id).sort()).toEqual([idOf(a), idOf(b)].sort());
 
-    // B renews nothing: an instance that was killed.
+    // B does not renew its row, as if it had been killed.
     a.clock.advance(31_000);
     await renewInstance(a.legate.platform);
     const rows = await a.legate.platform.database.read.selectFrom('instances').select('id').execute();

@@ -5,7 +5,7 @@ import { describedRoutes } from '../http/openapi.ts';
 import { modules } from '../modules.ts';
 import { EXAMPLES } from './index.ts';
 
-/** What a part of the document says, with its references followed. */
+/** A part of the document, with its references resolved. */
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document is looked into, field by field.
 type Document = any;
 
@@ -64,7 +64,7 @@ describe('GET /openapi.json', () => {
     );
   });
 
-  it('describes request, answer, and errors with their codes', async () => {
+  it('describes request, response, and errors with their codes', async () => {
     const d = await document(await createTestService());
     const create = d.paths['/agents'].post;
     expect(create.requestBody).toEqual({
@@ -173,7 +173,7 @@ describe('GET /openapi.json', () => {
 });
 
 describe('GET /docs', () => {
-  it('200: a page without references to other hosts', async () => {
+  it('200: a page that does not refer to other hosts', async () => {
     const t = await createTestService();
     const r = await t.call('GET', '/docs');
     expect(r.status).toBe(200);
@@ -184,7 +184,7 @@ describe('GET /docs', () => {
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
 
-  it('all its references exist', async () => {
+  it('every link of the page works', async () => {
     const t = await createTestService();
     const { text } = await t.call('GET', '/docs');
     const references = [...text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map((m) => m[1] as string);

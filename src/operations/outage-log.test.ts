@@ -3,7 +3,7 @@ import { createTestService } from '../../test/support/service.ts';
 import type { Log } from '../platform.ts';
 
 describe('an outage of the database', () => {
-  it('answers 503 with Retry-After, and is logged at most once a second', async () => {
+  it('responds with 503 and Retry-After, and is logged at most once a second', async () => {
     const lines: object[] = [];
     const note = (fields: object, message: string): void => void lines.push({ ...fields, message });
     const log: Log = { debug: () => {}, info: () => {}, warn: note, error: note };

@@ -39,21 +39,21 @@ describe('settings that production refuses', () => {
     expect(found.join()).not.toContain(env['LEGATE_METRICS_TOKEN'] ?? 'no secret');
   });
 
-  it('required verification of addresses without mail', () => {
+  it('email verification is required, but mail is not configured', () => {
     expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true', LEGATE_MAIL_URL: undefined }).refused).toEqual([
       expect.stringContaining('LEGATE_MAIL_URL'),
     ]);
     expect(of({ LEGATE_USERS_REQUIRE_EMAIL_VERIFICATION: 'true' }).refused).toEqual([]);
   });
 
-  it('a data folder that other users can read', () => {
+  it('other users can read the data folder', () => {
     chmodSync(scratch, 0o755);
     expect(of({ LEGATE_DATA_DIR: scratch }).refused).toEqual([expect.stringContaining(scratch)]);
     chmodSync(scratch, 0o700);
     expect(of({ LEGATE_DATA_DIR: scratch }).refused).toEqual([]);
   });
 
-  it('several problems together', () => {
+  it('several problems are reported together', () => {
     expect(
       of({ LEGATE_BASE_URL: undefined, LEGATE_METRICS_TOKEN: 'x', LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0' }).refused,
     ).toHaveLength(3);
@@ -68,7 +68,7 @@ describe('settings that production refuses', () => {
     },
     { LEGATE_METRICS_TOKEN: '0123456789abcdef' },
   ];
-  it.each(accepted)('not %o', (env) => {
+  it.each(accepted)('not refused: %o', (env) => {
     expect(of(env)).toEqual({ refused: [], warnings: [] });
   });
 });

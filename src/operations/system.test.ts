@@ -21,7 +21,7 @@ describe('GET /health/live', () => {
     expect(r.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('200 while the database is gone', async () => {
+  it('200 while the database is unreachable', async () => {
     const t = await createTestService();
     await t.legate.platform.database.close();
     expect((await t.call('GET', '/health/live')).status).toBe(200);
@@ -167,7 +167,7 @@ describe('GET /metrics', () => {
   });
 
   it('has latency by route, sizes of batches, open streams and the webhook queue', async () => {
-    // No server listens at port 9, so the delivery waits for its next attempt.
+    // No server listens on port 9, so the delivery waits for its next attempt.
     const t = await createTestService({ config: { webhooks: { allowPrivateNetworks: true } } });
     const alice = await t.user();
     const agent = await t.agent(alice, { permissions: [{ resource: 'x', actions: ['read'] }] });
@@ -182,7 +182,7 @@ describe('GET /metrics', () => {
     );
     const admin = await t.admin();
     const scrape = async () => (await t.call('GET', '/metrics', { as: admin })).text;
-    // The delivery is queued after the answer.
+    // The delivery is queued after the response.
     await vi.waitFor(async () => expect(metric(await scrape(), 'legate_webhook_queue')).toBe(1));
     const text = await scrape();
     await stream.body?.cancel();
@@ -206,7 +206,7 @@ describe('GET /metrics', () => {
     expect(types.size).toBeGreaterThan(20);
     for (const [name, type] of types) {
       expect(text, name).toMatch(new RegExp(`^# HELP ${name} \\S`, 'm'));
-      // The rules of prometheus/util/promlint.
+      // The rules are those of prometheus/util/promlint.
       expect(name.endsWith('_total'), name).toBe(type === 'counter');
       expect(name, name).toMatch(/^[a-z][a-z0-9_]*$/);
       expect(name, name).not.toMatch(/_(count|sum|bucket)$/);
@@ -247,7 +247,7 @@ describe('GET /metrics', () => {
     for (const as of [alice, agent, narrowed]) expect((await t.call('GET', '/metrics', { as })).status).toBe(403);
   });
 
-  it('the metrics token gives access to nothing else', async () => {
+  it('the metrics token gives no other access', async () => {
     const t = await createTestService({ config: { metrics: { token: TOKEN } } });
     for (const path of ['/agents', '/users', '/auth/session'])
       expect((await t.call('GET', path, { as: TOKEN })).status).toBe(401);

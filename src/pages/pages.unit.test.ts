@@ -36,13 +36,13 @@ const EVIL = `<script>'"&</script>`;
 const ESCAPED = '&lt;script&gt;&#39;&quot;&amp;&lt;/script&gt;';
 
 describe('html', () => {
-  it('escapes every value, in text and in attributes, once', () => {
+  it('escapes every value once, in text and in attributes', () => {
     const inner = html`<b title="${EVIL}">${EVIL}</b>`;
     expect(String(inner)).toBe(`<b title="${ESCAPED}">${ESCAPED}</b>`);
     expect(String(html`<p>${inner}${[inner, 1, null, undefined, false]}</p>`)).toBe(`<p>${inner}${inner}1</p>`);
   });
 
-  it('escapes objects that only look like its HTML', () => {
+  it('escapes objects that only look like safe HTML', () => {
     const forged = { toString: () => '<b>' } as unknown as string;
     expect(String(html`${forged}`)).not.toContain('<b>');
   });
@@ -67,7 +67,7 @@ describe('html', () => {
     expect(all.replaceAll(ESCAPED, '')).not.toMatch(/script|&/);
   });
 
-  it('never echoes a password', () => {
+  it('never contains a submitted password', () => {
     expect(String(field(en, { name: 'p', label: 'P', type: 'password', value: 'sekret' }))).not.toContain('sekret');
   });
 });
@@ -144,7 +144,7 @@ describe('language', () => {
     expect(languageOf(request({ cookie: 'lang=toString' }, 'https://legate.example/x?lang=xx'))).toBe('en');
   });
 
-  it('every language has every text in its own words', () => {
+  it('translates every text in every language', () => {
     const leaves = (value: object, path = ''): [string, string][] =>
       Object.entries(value).flatMap(([key, item]) =>
         typeof item === 'object'

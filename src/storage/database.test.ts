@@ -4,7 +4,7 @@ import { newTestDatabase } from '../../test/support/service.ts';
 import { isUnavailable, openDatabase } from './index.ts';
 
 it.each(['read', 'write'] as const)(
-  'a database used only to %s holds no connection after it is closed',
+  'a database used only to %s has no open connection after it is closed',
   async (only) => {
     const { url, name } = await newTestDatabase();
     const database = await openDatabase(url, { serviceName: name });

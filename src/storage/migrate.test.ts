@@ -21,7 +21,7 @@ const open = async () => {
 };
 
 if (dialect === 'postgres')
-  it('instances that start at once on an empty database migrate it once', async () => {
+  it('instances that start at the same time on an empty database migrate it once', async () => {
     const { url, name } = await newTestDatabase();
     const instances = await Promise.all([1, 2, 3, 4].map(() => openDatabase(url, { serviceName: name })));
     const states = await Promise.all(instances.map(migrate));
@@ -29,7 +29,7 @@ if (dialect === 'postgres')
     await Promise.all(instances.map((instance) => instance.close()));
   });
 
-it('a migration that fails leaves nothing behind, and its database can be migrated later', async () => {
+it('a migration that fails changes nothing, and its database can be migrated later', async () => {
   const database = await open();
   const inTheWay = sql.table(`${database.prefix}anomaly_states`);
   await sql`create table ${inTheWay} (id integer)`.execute(database.write);
@@ -44,7 +44,7 @@ it('a migration that fails leaves nothing behind, and its database can be migrat
   await database.close();
 });
 
-it('a database from before the first release is refused, unchanged, with a way out', async () => {
+it('a database from before the first release is refused and not changed, and the error names the solution', async () => {
   const database = await open();
   // The schema of the migrations before the baseline.
   const { prefix, write } = database;
@@ -78,7 +78,7 @@ const madeBy = async (names: readonly string[]) => {
   return database;
 };
 
-it('a database at the last migration that the baseline replaced is used as it is, with its data', async () => {
+it('a database at the last migration that the baseline replaced is used without changes', async () => {
   const database = await madeBy(REPLACED_MIGRATIONS);
   await database.write.updateTable('head').set({ seq: 7 }).execute();
   const kept = { scope: 's', part: -1, fingerprint: 'f', kind: 'answer', answer: '{}', created_at: 1, expires_at: 2 };
@@ -101,7 +101,7 @@ it('a database at the last migration that the baseline replaced is used as it is
   await Promise.all([database.close(), fresh.close()]);
 });
 
-it('a database that lacks one of the replaced migrations is refused with the way out', async () => {
+it('a database that lacks one of the replaced migrations is refused, and the error names the solution', async () => {
   for (const missing of [REPLACED_MIGRATIONS.length - 1, 3]) {
     const database = await madeBy(REPLACED_MIGRATIONS.filter((_, i) => i !== missing));
     await expect(migrate(database)).rejects.toThrow('Export the audit log with that version');

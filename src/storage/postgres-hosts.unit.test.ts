@@ -20,7 +20,7 @@ describe('the hosts of a PostgreSQL URL', () => {
     expect([hosts.writable, hosts.description]).toEqual([true, 'a:5432,b:5433,[::1]/db']);
   });
 
-  it('has no host for a local socket', () => {
+  it('a local socket has no host', () => {
     expect(new PostgresHosts('postgres:///db').description).toBe('local socket/db');
   });
 

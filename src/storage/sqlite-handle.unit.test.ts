@@ -12,7 +12,7 @@ it.each([false, true])('syncs every commit to disk, in WAL mode, with foreign ke
   openSqlite(path).close();
   const handle = openSqlite(path, { readOnly });
   const value = (pragma: string): unknown => Object.values(handle.prepare(`pragma ${pragma}`).raw([])[0] ?? [])[0];
-  // 2 is FULL.
+  // The value 2 means FULL.
   expect([value('synchronous'), value('journal_mode'), value('foreign_keys')]).toEqual([2, 'wal', 1]);
   expect(value('query_only')).toBe(readOnly ? 1 : 0);
   handle.close();

@@ -31,7 +31,7 @@ const [A, B, C, D, E, F, G] = [
   'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
   '0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a',
 ];
-/** Index, size and proof. */
+/** The index, the size and the proof of each vector. */
 const INCLUSION = [
   [0, 1, []],
   [0, 8, [A, B, C]],
@@ -39,7 +39,7 @@ const INCLUSION = [
   [2, 3, [ROOTS[2]]],
   [1, 5, [ROOTS[1], B, D]],
 ] as const;
-/** Sizes and proof. */
+/** Both sizes and the proof of each vector. */
 const CONSISTENCY = [
   [1, 1, []],
   [1, 8, [A, B, C]],
@@ -84,7 +84,7 @@ describe('the example of signed-note [C2SP signed-note]', () => {
     const open = (text: string) => () => openCheckpoint(text, policyOfKeys([key]));
     expect(open(note)).toThrow('The size is not a canonical decimal number.');
     expect(open(note.replace('answer', 'Answer'))).toThrow('The signature of PeterNeumann is wrong.');
-    // A key of the same name and another id says nothing.
+    // A key of the same name with another id does not verify the signature, so no error reports it as wrong.
     expect(() => openCheckpoint(note, policyOfKeys([parseKey(keyOf('PeterNeumann', 1).vkey)]))).not.toThrow('wrong');
   });
 });

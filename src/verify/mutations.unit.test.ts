@@ -15,7 +15,7 @@ const leaf = (i: number): string =>
   `legate-entry-v1\0agent.created\0${i + 1}\0${1000 + i}\0${sha256(String(i)).toString('base64')}`;
 const leaves = Array.from({ length: 500 }, (_, i) => leafHash(leaf(i)));
 const notes = new Map<number, string>();
-/** The signed checkpoint of the first `size` leaves. Made once: most of them are asked for thousands of times. */
+/** The signed checkpoint of the first `size` leaves. It is cached, because most are needed thousands of times. */
 const noteOf = (size: number): string => {
   const text = (): string => `${ORIGIN}\n${size}\n${root(leaves.slice(0, size)).toString('base64')}\n`;
   const note = notes.get(size) ?? `${text()}\n${log.signs(text())}`;
@@ -29,7 +29,7 @@ const proofOf = (index: number, hashes: readonly Buffer[], note: string, of = in
   return `c2sp.org/tlog-proof@v1\nextra ${extra}\nindex ${index}\n${lines.join('')}\n${note}`;
 };
 
-/** The proof with a bit changed, a hash added or removed at each place, and two hashes swapped. */
+/** Returns the proof with a bit changed, a hash added or removed at each place, and two hashes swapped. */
 function* mutations(proof: readonly Buffer[]): Generator<Buffer[]> {
   for (let i = 0; i <= proof.length; i++) {
     const [before, hash, after] = [proof.slice(0, i), proof[i], proof.slice(i + 1)];
@@ -60,13 +60,13 @@ describe('a proof that was changed', () => {
       for (const other of [size - 1, size + 1]) {
         const resized = note.replace(`\n${size}\n`, `\n${other}\n`);
         expect(() => verifyProof(proofOf(index, proof, resized), policy)).toThrow();
-        // A genuine checkpoint of another tree.
+        // The checkpoint is a genuine one of another tree.
         if (other > 0) expect(() => verifyProof(proofOf(index, proof, noteOf(other)), policy)).toThrow();
       }
     }
   });
 
-  it.each(SIZES)('of a tree of %i rows that continues another proves nothing', (size) => {
+  it.each(SIZES)('that a tree of %i rows continues an earlier one proves nothing', (size) => {
     const answer = (from: number, to: number, proof: readonly Buffer[], note = noteOf(to)): string =>
       JSON.stringify({ from, to, proof: base64(proof), checkpoint: note });
     const olds = size > 24 ? [1, size >> 1, size - 1, size] : Array.from({ length: size }, (_, i) => i + 1);

@@ -78,7 +78,7 @@ describe('a proof', () => {
     expect(() => verifyProof(forged[name] as string, policy)).toThrow(Refuted);
   });
 
-  it('shows no other text than the one that was hashed, nor one of a type without fields', () => {
+  it('shows only the text that was hashed, and only if its type has fields', () => {
     const single = (sealed: string, shown: string): string => {
       const text = textOf([leafHash(sealed)]);
       const extra = Buffer.from(JSON.stringify({ leaf: shown })).toString('base64');
@@ -93,14 +93,14 @@ describe('a proof', () => {
     expect(() => verifyProof(single(odd, odd), policy)).toThrow('0');
   });
 
-  it('under another key, or by another log of the same key, is undecidable', () => {
+  it('cannot be decided under another key, or for another log with the same key', () => {
     expect(() => verifyProof(good, policyOfKeys([parseKey(keyOf(ORIGIN, 2).vkey)]))).toThrow(Undecidable);
     expect(() => verifyProof(good, policyOfKeys([parseKey(keyOf('log.example/other', 1).vkey)]))).toThrow(Undecidable);
   });
 });
 
 describe('a checkpoint', () => {
-  it('is split at its last empty line, so that a signature cannot cover less than is shown', () => {
+  it('is split at its last empty line, so that a signature covers everything that is shown', () => {
     const text = textOf(leavesOf(3));
     expect(() => openCheckpoint(`${text}\n${log.signs(text)}\n${log.signs(text)}`, policy)).toThrow(Refuted);
   });
@@ -122,11 +122,11 @@ describe('a checkpoint', () => {
     expect(() => openCheckpoint(noteOf(3) + keyOf(name, 3).signs('x'), policy)).toThrow(Refuted);
   });
 
-  it('may carry signatures of unknown keys', () => {
+  it('may have signatures of unknown keys', () => {
     expect(openCheckpoint(noteOf(3) + keyOf('other.example', 3).signs('x'), policy).size).toBe(3);
   });
 
-  it('needs the witnesses that the policy names [C2SP tlog-policy]', () => {
+  it('requires the witnesses that the policy names [C2SP tlog-policy]', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((name, i) => keyOf(`${name}.example`, 10 + i, 4));
     const file = [
       '# a comment',
@@ -190,7 +190,7 @@ describe('consistency', () => {
     expect(() => verifyConsistency(old, recent, both)).toThrow('different logs');
   });
 
-  it('is refuted by an answer in another form than that of the server', () => {
+  it('is refuted by a response in another format than that of the server', () => {
     const good = answerOf(3, 9);
     for (const answer of [
       good.replace('{"from":3,', '{"from":4,"from":3,'),
@@ -248,7 +248,7 @@ describe('the command', () => {
     expect(readFileSync(good, 'utf8')).toBe(proofOf(4, 11));
   });
 
-  it('asks the service at --url whether its ledger of today continues the files', async () => {
+  it('asks the service at --url whether its current ledger continues the files', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'legate-verify-'));
     const file = join(dir, 'old');
     writeFileSync(file, noteOf(3));

@@ -36,7 +36,7 @@ function open(folder = scratchFolder()) {
   return witness;
 }
 
-/** Opens a cosigned note under a policy that needs the witness. */
+/** Opens a cosigned note under a policy that requires the witness. */
 const opened = (note: string, vkey: string) =>
   openCheckpoint(note, {
     logs: [parseKey(log.vkey)],
@@ -58,7 +58,7 @@ describe('a witness [C2SP tlog-witness]', () => {
       }
   });
 
-  it('answers with its size if the old size differs, also if that is 0', () => {
+  it('responds with its size if the old size differs, even if it is 0', () => {
     const witness = open();
     witness.addCheckpoint(requestOf(0, leaves(4)));
     for (const from of [0, 3, 5])
@@ -104,7 +104,7 @@ describe('a witness [C2SP tlog-witness]', () => {
     expect(witness.addCheckpoint(requestOf(2, leaves(3), `${empty}\n${log.signs(empty)}`)).status).toBe(400);
   });
 
-  it('shows only signatures that it has checked', () => {
+  it('shows only signatures that it has verified', () => {
     const witness = open();
     const stray = log.signs('x').replace(ORIGIN, 'other.example');
     const note = noteOf(leaves(2));
@@ -138,7 +138,7 @@ describe('a witness [C2SP tlog-witness]', () => {
     expect(witness.latest(sha256(ORIGIN).toString('hex'))).toBeUndefined();
   });
 
-  it('remembers after a restart, and two processes on one folder do not cosign two histories', () => {
+  it('remembers its state after a restart, and two processes with one folder never cosign two histories', () => {
     const folder = scratchFolder();
     const [first, second] = [open(folder), open(folder)];
     expect(second.vkey).toBe(first.vkey);
@@ -151,7 +151,7 @@ describe('a witness [C2SP tlog-witness]', () => {
     expect(first.addCheckpoint(requestOf(4, leaves(6)))).toMatchObject({ status: 409, body: '5\n' });
   });
 
-  it('needs a name and keys of logs', () => {
+  it('requires a name and keys of logs', () => {
     const folder = scratchFolder();
     for (const options of [
       { name: 'a b', logs: [log.vkey] },
@@ -162,7 +162,7 @@ describe('a witness [C2SP tlog-witness]', () => {
   });
 });
 
-it('a witness is asked over HTTP, and shows the newest note that it has cosigned', async () => {
+it('a witness can be asked over HTTP, and shows the newest note that it has cosigned', async () => {
   const witness = open();
   const server = serveWitness(witness).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

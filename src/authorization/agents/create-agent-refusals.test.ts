@@ -132,7 +132,7 @@ describe('POST /agents', () => {
       expect((await t.call('GET', '/agents', { as: alice })).body).toEqual([]);
     });
 
-    it('keeps odd keys of metadata as data, without touching any prototype', async () => {
+    it('stores unusual keys of metadata as data, and no prototype changes', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const metadata =
@@ -149,7 +149,7 @@ describe('POST /agents', () => {
     });
   });
 
-  it('401 without a credential, and with one that proves nothing', async () => {
+  it('401 without a credential, and with an invalid one', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const body = { ownerId: alice.id, name: 'a', type: 'service' };
@@ -185,7 +185,7 @@ describe('POST /agents', () => {
     }
   });
 
-  it('405, 413 and 415 as everywhere', async () => {
+  it('405, 413 and 415, as for other endpoints', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const wrongMethod = await t.call('PUT', '/agents', { as: alice, body: {} });
@@ -218,7 +218,7 @@ describe('POST /agents', () => {
       expect(r.body.error.code).toBe('OWNER_NOT_FOUND');
     });
 
-    it('EXPIRES_AT_IN_PAST up to this very millisecond', async () => {
+    it('EXPIRES_AT_IN_PAST for every time up to the current millisecond', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const at = (expiresAt: string) =>

@@ -21,7 +21,7 @@ interface Scene {
   readonly names: (query: string) => Promise<string[]>;
 }
 
-/** An owner with an agent of each name, whose calls and refusals differ. */
+/** An owner with an agent of each name, whose numbers of calls and refusals differ. */
 async function scene(): Promise<Scene> {
   const t = await shared();
   const owner = await t.user();
@@ -43,7 +43,7 @@ async function decide({ t, agents }: Scene, calls: readonly (readonly [agent: nu
   }
 }
 
-/** All pages of a list, by its Link headers. */
+/** Returns all pages of a list, by its Link headers. */
 async function everyPage({ t, owner }: Scene, query: string): Promise<Json[]> {
   const all: Json[] = [];
   for (let path: string | undefined = `/agents?${query}`; path; ) {
@@ -99,14 +99,14 @@ describe('GET /agents?view=summary', () => {
     t.clock.advance(2 * HOUR);
     const [, , ...earlier] = [...idle, { calls: 3, refused: 1 }];
     expect((await list(`view=summary&ids=${s.agents[0]?.id}`)).body[0].hours).toEqual([...earlier, idle[0], idle[0]]);
-    // A day and an hour later the calls are past; the newest decision stays.
+    // A day and an hour later the calls are outside the window, but the newest decision is still shown.
     t.clock.advance(23 * HOUR);
     expect((await list(`view=summary&ids=${s.agents[0]?.id}`)).body).toMatchObject([
       { calls: 0, refused: 0, lastDecisionAt: at },
     ]);
   });
 
-  it('finds names by words and beginnings of words, whatever case and accents', async () => {
+  it('finds names by words and the beginnings of words, ignoring case and accents', async () => {
     const { names } = await scene();
     expect(await names('q=pay')).toEqual(['Payments reporter', 'payments-clerk', 'reporter of payments']);
     expect(await names('q=PAY%20rep')).toEqual(['Payments reporter', 'reporter of payments']);
@@ -146,7 +146,7 @@ describe('GET /agents?view=summary', () => {
     for (const [sort, names] of Object.entries(want)) {
       const ascending = (await everyPage(s, `view=summary&limit=2&sort=${sort}`)).map((a) => a.name);
       const descending = (await everyPage(s, `limit=2&sort=-${sort}`)).map((a) => a.name);
-      // Equal values are in order of creation, so lists of ids rather than names are each other's reverse.
+      // Agents with equal values are in order of creation, so it is the ids whose order is reversed, not the names.
       expect([sort, new Set(ascending)]).toEqual([sort, new Set(NAMES)]);
       expect([sort, ascending.toReversed()]).toEqual([sort, descending]);
       if (sort !== 'refused') expect([sort, ascending]).toEqual([sort, names]);
@@ -154,7 +154,7 @@ describe('GET /agents?view=summary', () => {
     }
   });
 
-  it('keeps its place while agents are added and removed between pages', async () => {
+  it('continues at the right place when agents are added and removed between pages', async () => {
     const s = await scene();
     const { t, owner, list } = s;
     for (const sort of ['name', '-name', '-createdAt', '-calls']) {
@@ -207,7 +207,7 @@ describe('GET /agents?view=summary', () => {
     expect(inProcess.map(({ name }) => name)[0]).toBe('Zeppelin');
   });
 
-  it('stays within the reach of the caller, in every order', async () => {
+  it('shows only what the caller may see, in every order', async () => {
     const s = await scene();
     const { t, owner, agents, list } = s;
     const [agent] = agents as [{ id: string; token: string }];
@@ -228,7 +228,7 @@ describe('GET /agents?view=summary', () => {
     }
   });
 
-  it('refuses invalid parameters, and the cursor of another order', async () => {
+  it('refuses invalid parameters, and a cursor of another order', async () => {
     const { list } = await scene();
     const cursorOf = async (query: string): Promise<string> =>
       new URL(
@@ -270,7 +270,7 @@ describe('GET /agents?view=summary', () => {
   });
 
   it(
-    'counts decisions of another instance, and those from before a start',
+    'counts decisions of another instance, and those from before a restart',
     async () => {
       const s = await scene();
       const { t, agents } = s;

@@ -56,7 +56,7 @@ describe('GET /agents', () => {
       ]).toEqual(made);
     });
 
-    it('filters by status at the instant, and by type', async () => {
+    it('filters by current status, and by type', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const [active, later, revoked, service] = (
@@ -83,7 +83,7 @@ describe('GET /agents', () => {
       expect(all.map((a: Json) => a.status)).toEqual(['active', 'expired', 'revoked', 'active']);
     });
 
-    it('counts an agent that expired and was revoked as revoked only', async () => {
+    it('treats an agent that expired and was revoked as revoked only', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const { id } = await t.agent(alice, { expiresAt: '2030-01-15T11:00:00.000Z' });
@@ -110,7 +110,7 @@ describe('GET /agents', () => {
       expect(await list(alice, `?ownerId=${bob.id}`)).toEqual([]);
     });
 
-    it('shows an agent only itself, and with the right to read, all agents of its owner', async () => {
+    it('shows an agent only itself or, with the right to read, all agents of its owner', async () => {
       const t = await createTestService();
       const [alice, bob] = [await t.user(), await t.user()];
       const [plain, gateway] = (await agentsOverTime(t, alice, [
@@ -156,7 +156,7 @@ describe('GET /agents', () => {
     });
   });
 
-  it('400 for a malformed filter, naming it', async () => {
+  it('400 for a malformed filter, which the error names', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const queries: [string, string][] = [
@@ -194,7 +194,7 @@ describe('GET /agents', () => {
 
 for (const path of ['', '/permissions']) {
   describe(`GET /agents/:id${path}: visibility`, () => {
-    it('200 for the owner, an admin, the agent itself and a gateway agent; 404 for anybody else, as if it did not exist', async () => {
+    it('200 for the owner, an admin, the agent itself and a gateway agent; 404 for all others, as if it did not exist', async () => {
       const t = await createTestService();
       const [alice, bob, admin] = [await t.user(), await t.user(), await t.admin()];
       const agent = await t.agent(alice);
@@ -259,7 +259,7 @@ describe('GET /agents/:id', () => {
     expect([r.status, r.text]).toEqual([200, '']);
   });
 
-  it('shows the status of the very instant', async () => {
+  it('shows the current status, to the millisecond', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const { id, token } = await t.agent(alice, { expiresAt: '2030-01-15T11:00:00.000Z' });
@@ -293,7 +293,7 @@ describe('GET /agents/:id/permissions', () => {
     expect(r.body).toEqual(permissions.map((p) => ({ ...p, source: { type: 'own' }, lastUsedAt: null })));
   });
 
-  it('200: nothing once the agent is expired or revoked', async () => {
+  it('200: no permissions once the agent is expired or revoked', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const permissions = [{ resource: 'a:*', actions: ['read'] }];

@@ -9,7 +9,9 @@ import {
 } from '../../../test/support/service.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 
-/** Events of changes. That of a refused request is written in the background, so it is there sooner or later. */
+/**
+ * Returns the events of changes. The event of a refused request is left out, because it is written in the background.
+ */
 const changesOf = async (t: TestService) => (await eventsOf(t)).filter(({ type }) => type !== 'auth.denied');
 
 describe('DELETE /agents/:id', () => {
@@ -50,7 +52,7 @@ describe('DELETE /agents/:id', () => {
     });
   });
 
-  it('ends the token even before its first decision', async () => {
+  it('invalidates a token that was never used as well', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const agent = await t.agent(alice);
@@ -86,7 +88,7 @@ describe('DELETE /agents/:id', () => {
 });
 
 describe('POST /agents/revoke', () => {
-  it('204: revokes all in one change, a repetition changes nothing; 404 and 400 revoke none', async () => {
+  it('204: revokes all in one change, and changes nothing when repeated; after 404 or 400 none is revoked', async () => {
     const t = await createTestService();
     const [alice, bob] = [await t.user(), await t.user()];
     const [first, second, third] = [await t.agent(alice), await t.agent(alice), await t.agent(alice)];
@@ -118,7 +120,7 @@ describe('POST /agents/revoke', () => {
     );
   });
 
-  it('shows in one preview what only the two together take away', async () => {
+  it('previews effects that only both revocations together have', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const permissions = [{ resource: 'db:*', actions: ['read'] }];
@@ -221,7 +223,7 @@ describe('POST /agents/:id/rotate', () => {
       expect((await t.call('POST', `/agents/${id}/rotate`, { as })).status).toBe(200);
   });
 
-  it('409 AGENT_REVOKED, issuing nothing', async () => {
+  it('409 AGENT_REVOKED, and no token is issued', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const { id } = await t.agent(alice);
@@ -234,7 +236,7 @@ describe('POST /agents/:id/rotate', () => {
   });
 });
 
-describe('revoking against everything else at the same time', () => {
+describe('a revocation concurrent with other requests', () => {
   it('nothing is changed, rotated or allowed after it in the order of the ledger', async () => {
     const t = await createTestService();
     const alice = await t.user();
@@ -260,7 +262,7 @@ describe('revoking against everything else at the same time', () => {
   });
 
   it.each(['revoked', 'rotated', 'deprived of its right'])(
-    'nothing is written by a gateway agent once it is %s',
+    'a gateway agent writes nothing once it is %s',
     async (how) => {
       const t = await createTestService({ config: { agents: { maxPerOwner: 1000 } } });
       const alice = await t.user();
@@ -301,7 +303,7 @@ describe('revoking against everything else at the same time', () => {
     },
   );
 
-  // A SQLite file has one process.
+  // An SQLite file belongs to one process.
   if (dialect === 'postgres') {
     it('applies to the next call on a second instance', async () => {
       const t = await createTestService();

@@ -7,7 +7,7 @@ const SOON = '2030-01-15T11:00:00.000Z';
 
 describe('PATCH /agents/:id', () => {
   describe('200', () => {
-    it('changes each field alone, moves updatedAt and records which', async () => {
+    it('changes each field alone, updates updatedAt and records the changed fields', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const { id, body } = await t.agent(alice, { name: 'before', metadata: { a: 1 } });
@@ -43,7 +43,7 @@ describe('PATCH /agents/:id', () => {
       expect(await eventsOf(t, id)).toHaveLength(1 + steps.length);
     });
 
-    it('does nothing when nothing is different: no event, updatedAt stays', async () => {
+    it('does nothing when no value changes: no event is written and updatedAt stays', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const same = {
@@ -63,7 +63,7 @@ describe('PATCH /agents/:id', () => {
       expect(await eventsOf(t, id)).toHaveLength(1);
     });
 
-    it('applies to the very next decision, in both directions', async () => {
+    it('applies to the next decision, in both directions', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const agent = await t.agent(alice);
@@ -114,7 +114,7 @@ describe('PATCH /agents/:id', () => {
       expect((await read()).status).toBe(200);
     });
 
-    it('changes an expired agent without reviving it', async () => {
+    it('changes an expired agent without reactivating it', async () => {
       const t = await createTestService();
       const alice = await t.user();
       const { id } = await t.agent(alice, { expiresAt: SOON });
@@ -156,7 +156,7 @@ describe('PATCH /agents/:id', () => {
     });
   });
 
-  it('400 for fields that cannot be changed or do not fit, and changes nothing', async () => {
+  it('400 for fields that cannot be changed or are invalid, and changes nothing', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const { id, body } = await t.agent(alice);
@@ -229,7 +229,7 @@ describe('PATCH /agents/:id', () => {
     expect(await eventsOf(t, id)).toHaveLength(2);
   });
 
-  it('422 EXPIRES_AT_IN_PAST up to this very millisecond, changing nothing', async () => {
+  it('422 EXPIRES_AT_IN_PAST for every time up to the current millisecond, and changes nothing', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const { id } = await t.agent(alice);
@@ -244,7 +244,7 @@ describe('PATCH /agents/:id', () => {
     });
   });
 
-  it('422 AGENT_LIMIT_EXCEEDED when a revival would be one too many, exactly under parallel calls', async () => {
+  it('422 AGENT_LIMIT_EXCEEDED when a reactivation exceeds the limit, exactly under parallel calls', async () => {
     const t = await createTestService({ config: { agents: { maxPerOwner: 10 } } });
     const alice = await t.user();
     const expired = await Promise.all(Array.from({ length: 10 }, () => t.agent(alice, { expiresAt: SOON })));
@@ -268,7 +268,7 @@ describe.each([
   ['DELETE', ''],
   ['POST', '/rotate'],
 ])('%s /agents/:id%s: refused callers', (method, path) => {
-  it('401, 403 and 404, changing nothing', async () => {
+  it('401, 403 and 404, and nothing changes', async () => {
     const t = await createTestService();
     const [alice, bob] = [await t.user(), await t.user()];
     const agent = await t.agent(alice);
@@ -293,7 +293,7 @@ describe.each([
 
     const { token: _, ...made } = agent.body;
     expect((await t.call('GET', `/agents/${agent.id}`, { as: agent })).body).toEqual(made);
-    // The refusals themselves are events, written after their answers.
+    // The refusals themselves are events, which are written after the responses.
     const changes = (await eventsOf(t, agent.id)).filter(({ type }) => type !== 'auth.denied');
     expect(changes).toHaveLength(1);
   });

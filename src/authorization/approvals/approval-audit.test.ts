@@ -10,7 +10,7 @@ describe('the audit log of an approval', () => {
     (await w.t.call('GET', `/audit?agentId=${w.agent.id}${query}`, { as })).body;
   const lapse = (t: TestService) => approvals.upkeep?.(t.legate.platform);
 
-  it('has an entry for each step, which names the person, the call and the decision that asked', async () => {
+  it('has an entry for each step, which names the person, the call and the decision that requires approval', async () => {
     const w = await world();
     const { approvalId, auditId } = await request(w);
     const note = 'go: https://pay:hunter2@bank.example';
@@ -103,7 +103,7 @@ describe('the audit log of an approval', () => {
     expect(new Set((await entries(w, '&actions=expire&limit=1000')).map((e: Json) => e.resource)).size).toBe(130);
   });
 
-  it('cannot be written by an agent that asks for the words of an entry', async () => {
+  it('cannot be forged by an agent that asks for the action and resource of an entry', async () => {
     const w = await world();
     const forger = await w.t.agent(w.owner, { permissions: [{ resource: '*', actions: ['*'] }] });
     const { approvalId } = await request(w);
@@ -117,7 +117,7 @@ describe('the audit log of an approval', () => {
     expect((await request(w)).allowed).toBe(false);
   });
 
-  it('is explained by the call that waited', async () => {
+  it('is part of the explanation of the call that waited', async () => {
     const w = await world();
     const { approvalId } = await request(w);
     await w.t.call('POST', `/approvals/${approvalId}/deny`, { as: w.owner });

@@ -4,7 +4,7 @@ import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService } from '../../../test/support/service.ts';
 
 describe('a decision that requires approval', () => {
-  it('is denied with APPROVAL_REQUIRED and an approvalId; approved, the identical call works once', async () => {
+  it('is denied with APPROVAL_REQUIRED and an approvalId; after an approval, the identical call is allowed once', async () => {
     const w = await world();
     const denied = await request(w);
     expect(denied).toEqual({
@@ -65,7 +65,7 @@ describe('a decision that requires approval', () => {
     expect((await request(w)).allowed).toBe(true);
   });
 
-  it('exactly one of 50 parallel identical calls uses it; 50 that ask get the same one', async () => {
+  it('exactly one of 50 parallel identical calls uses the approval; 50 parallel requests get the same approval', async () => {
     const w = await world();
     const asked = await Promise.all(Array.from({ length: 50 }, () => request(w)));
     const ids = new Set(asked.map((a) => a.approvalId));
@@ -103,7 +103,7 @@ describe('a decision that requires approval', () => {
     expect((await request(w)).allowed).toBe(true);
   });
 
-  it('other conditions are named first, and the cap is taken last', async () => {
+  it('other conditions are reported first, and the hourly limit is counted last', async () => {
     const w = await world({ maxCallsPerHour: 1, allowedArgPatterns: ['acme', 'hunter*'] });
     expect((await request(w, { ...ask, arguments: { to: 'evil' } })).reason).toBe('ARGUMENTS_NOT_ALLOWED');
     const { approvalId } = await request(w);
@@ -115,7 +115,7 @@ describe('a decision that requires approval', () => {
     expect((await request(w)).reason).toBe('RATE_LIMITED');
   });
 
-  it('through a chain the approval of every link is the one of the call', async () => {
+  it('through a chain, one approval of the call satisfies every link', async () => {
     const w = await world();
     const child = await w.t.agent(w.owner);
     await w.t.call('POST', '/delegations', {
@@ -131,7 +131,7 @@ describe('a decision that requires approval', () => {
 });
 
 describe('onApprovalRequested', () => {
-  it('is called once for each pending call, after it is recorded; its errors do no harm', async () => {
+  it('is called once for each pending call, after it is recorded; its errors have no effect', async () => {
     const told: { id: string; status: string }[] = [];
     const t = await createTestService({
       onApprovalRequested: async (approval) => {
@@ -184,7 +184,7 @@ describe('approvals.mail', () => {
 });
 
 describe('POST /approvals/:id/approve and /deny', () => {
-  it('200 with the approval; denied, the call stays refused', async () => {
+  it('200 with the approval; a denied call stays refused', async () => {
     const w = await world();
     const { approvalId, auditId } = await request(w);
     const r = await w.t.call('POST', `/approvals/${approvalId}/deny`, { as: w.owner, body: { note: 'too much' } });
@@ -209,7 +209,7 @@ describe('POST /approvals/:id/approve and /deny', () => {
     expect((await approve(w, approvalId)).status).toBe(409);
   });
 
-  it('only one of 50 parallel decisions of people counts', async () => {
+  it('only one of 50 parallel decisions counts', async () => {
     const w = await world();
     const { approvalId } = await request(w);
     const all = await Promise.all(
@@ -241,7 +241,7 @@ describe('POST /approvals/:id/approve and /deny', () => {
 });
 
 describe('GET /approvals and GET /approvals/:id', () => {
-  it('200 newest first, by status; the agent sees its own, a stranger nothing', async () => {
+  it('200 newest first, by status; an agent sees its own approvals, other users none', async () => {
     const w = await world();
     const first = (await request(w)).approvalId;
     w.t.clock.advance(1000);

@@ -41,7 +41,7 @@ const evaluation = (id: string, name = 'read', more: Json = {}): Json => ({
 });
 
 describe('POST /access/v1/evaluation', () => {
-  it('[AuthZEN 6] 200 with the decision of POST /authorize, recorded like any other', async () => {
+  it('[AuthZEN 6] an evaluation returns the decision of POST /authorize, recorded like any other', async () => {
     const yes = await post('evaluation', evaluation('1'), owner, { 'x-request-id': 'my request' });
     expect(yes.status).toBe(200);
     expect(yes.body).toEqual({ decision: true, context: { auditId: expect.stringMatching(/^aud_/) } });
@@ -59,7 +59,7 @@ describe('POST /access/v1/evaluation', () => {
     });
   });
 
-  it('[AuthZEN 5] 200: uses action.properties as arguments and ip and userAgent of context; ignores unknown members', async () => {
+  it('[AuthZEN 5] action.properties are the arguments, ip and userAgent of context are used, and unknown members are ignored', async () => {
     const ask = (path: string) =>
       post('evaluation', {
         subject: { type: 'agent', id: agent.id, properties: { department: 'x' } },
@@ -90,12 +90,12 @@ describe('POST /access/v1/evaluation', () => {
     { ip: { v4: '192.0.2.7' }, userAgent: { name: 'curl' } },
     { ip: '192.0.2.7\u0000', userAgent: 'x'.repeat(5000) },
     { userAgent: null, time: { zone: [1] } },
-  ])('[AuthZEN 5] 200: ignores %j', async (context) => {
+  ])('[AuthZEN 5] an evaluation ignores %j', async (context) => {
     const r = await post('evaluation', evaluation('1', 'read', { context }));
     expect([r.status, r.body.decision]).toEqual([200, true]);
     const entry = (await t.call('GET', `/audit/${r.body.context.auditId}`, { as: owner })).body;
     expect([entry.ip, entry.userAgent]).toEqual([null, null]);
-    // An invalid address is on no allow-list.
+    // An invalid address matches no allow-list.
     const local = { resource: { type: 'net', id: '1' }, context };
     expect((await post('evaluation', evaluation('1', 'read', local))).body).toMatchObject({
       decision: false,
@@ -127,11 +127,11 @@ describe('POST /access/v1/evaluation', () => {
     ['no resource', { resource: undefined }],
     ['a resource without type', { resource: { id: '1' } }],
     ['a context that is a list', { context: [] }],
-  ])('[AuthZEN 6] 400: %s', async (_, more) => {
+  ])('[AuthZEN 6] an evaluation is 400: %s', async (_, more) => {
     expect((await post('evaluation', evaluation('1', 'read', more))).status).toBe(400);
   });
 
-  it('[AuthZEN 10] 400, 401, 403 return the request id too', async () => {
+  it('[AuthZEN 10] responses with 400, 401 and 403 have the request id too', async () => {
     const echo = async (body: unknown, as?: { token: string } | string): Promise<[number, string | null]> => {
       const r = await t.call('POST', '/access/v1/evaluation', {
         ...(as ? { as } : {}),
@@ -145,7 +145,7 @@ describe('POST /access/v1/evaluation', () => {
     expect(await echo(evaluation('1'), await t.apiToken(owner.id, ['audit:read']))).toEqual([403, 'again']);
   });
 
-  it('[AuthZEN 10] 400 for another media type or invalid JSON, 401 without a credential, 403 for a token without the right', async () => {
+  it('[AuthZEN 10] an evaluation is 400 as another media type or invalid JSON, 401 without a credential, 403 without the right', async () => {
     const raw = (text: string, type: string) =>
       t.call('POST', '/access/v1/evaluation', { as: owner, raw: text, headers: { 'content-type': type } });
     expect((await raw(JSON.stringify(evaluation('1')), 'text/plain')).status).toBe(400);
@@ -170,7 +170,7 @@ describe('POST /access/v1/evaluations', () => {
     return r.body.evaluations.map((e: Json) => e.decision);
   };
 
-  it('[AuthZEN 7] 200: applies top-level defaults, in order, with each of the three semantics', async () => {
+  it('[AuthZEN 7] evaluations use top-level defaults, in order, with each of the three semantics', async () => {
     expect(await decisions(undefined, ['1', '2', '3'])).toEqual([true, false, true]);
     expect(await decisions('execute_all', ['2', '1'])).toEqual([false, true]);
     expect(await decisions('deny_on_first_deny', ['1', '2', '3'])).toEqual([true, false]);
@@ -185,7 +185,7 @@ describe('POST /access/v1/evaluations', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('[AuthZEN 7] 200: items override defaults; an invalid item is a denial with an error; no items mean one evaluation', async () => {
+  it('[AuthZEN 7] items override defaults; an invalid item is a denial with an error; no items mean one evaluation', async () => {
     const r = await post('evaluations', {
       ...evaluation('2'),
       evaluations: [
@@ -229,7 +229,7 @@ describe('POST /access/v1/evaluations', () => {
 });
 
 describe('POST /access/v1/search/*', () => {
-  it('[AuthZEN 8] 200: returns what is allowed now and records nothing', async () => {
+  it('[AuthZEN 8] a search returns what is allowed now and records nothing', async () => {
     const admin = await t.admin();
     await t.call('POST', '/mcp/servers', {
       as: admin,
@@ -273,7 +273,7 @@ describe('POST /access/v1/search/*', () => {
     expect(await count()).toBe(before);
   });
 
-  it('[AuthZEN 8] 400 names missing members', async () => {
+  it('[AuthZEN 8] a search with missing members is 400 and names them', async () => {
     for (const path of ['search/subject', 'search/resource', 'search/action'])
       expect((await post(path, {})).status).toBe(400);
     for (const path of ['search/subject', 'search/resource', 'search/action']) {

@@ -28,7 +28,7 @@ async function world() {
 }
 
 describe('legate.delegations', () => {
-  it('creates, lists, reads and revokes, each effective for the next decision', async () => {
+  it('creates, lists, reads and revokes, and each change is effective for the next decision', async () => {
     const { t, fromAgent, toAgent, may, input } = await world();
     expect(await may()).toBe(false);
     const made = await t.legate.delegations.create(input);
@@ -46,7 +46,7 @@ describe('legate.delegations', () => {
     ]);
   });
 
-  it('throws what HTTP would answer', async () => {
+  it('throws the errors of the endpoints', async () => {
     const { t, input, fromAgent } = await world();
     const { delegations } = t.legate;
     await expect(delegations.create({ ...input, more: 1 } as never)).rejects.toMatchObject({

@@ -18,7 +18,7 @@ const open = () =>
     return { t, owner: await t.user() };
   }));
 
-/** Agents of one owner, of which the first holds `permissions`; every test has an hour of its own. */
+/** Creates agents of one owner, the first with `permissions`. Every test begins with a new clock hour. */
 async function cast(count: number, permissions: object[] = db()) {
   const { t, owner } = await open();
   t.clock.set(new Date((Math.floor(t.clock.now() / 3_600_000) + 1) * 3_600_000).toISOString());
@@ -62,7 +62,7 @@ describe('POST /authorize through a chain', () => {
     expect(await may(2, { dryRun: true })).toMatchObject({ allowed: false, reason: 'RATE_LIMITED', limit: 2 });
   });
 
-  it('200 in a batch: the answers in order, the caps exact, the chain in each entry of GET /audit', async () => {
+  it('200 in a batch: answers in order, exact limits, and the chain in each entry of GET /audit', async () => {
     const { t, owner, agents, give } = await cast(3, db('db:*', { maxCallsPerHour: 2 }));
     const chain = [await give(0, 1), await give(1, 2)];
     const requests = [2, 1, 0, 2].map((i) => ({ ...ask, agentId: agents[i]?.id }));
@@ -80,7 +80,7 @@ describe('POST /authorize through a chain', () => {
     ]);
   });
 
-  it('200 with explain: which link did not hold', async () => {
+  it('200 with explain: names the link that does not permit the call', async () => {
     const { t, agents, give, may, patch, inMinutes } = await cast(4);
     await give(0, 1, { expiresAt: inMinutes(10) });
     const traced = async (i: number) =>
@@ -100,7 +100,7 @@ describe('POST /authorize through a chain', () => {
 });
 
 describe('POST /authorize with explain through a chain', () => {
-  it('200: each link up to the root, and which of them does not hold', async () => {
+  it('200: shows each link up to the root, and which of them does not permit the call', async () => {
     const { t, owner, agents, give, may, patch, inMinutes } = await cast(3, db('db:*', { maxCallsPerHour: 1 }));
     const chain = [await give(0, 1), await give(1, 2, { permissions: db('db:x') })];
     await patch(1, { permissions: [{ resource: 'other:*', actions: ['read'] }] });
@@ -191,7 +191,7 @@ describe('POST /authorize with explain through a chain', () => {
 });
 
 describe('ended delegations', () => {
-  it('never becomes active again, even if its source later gets the permission itself', async () => {
+  it('never become active again, even if the source later gets the permission itself', async () => {
     const { t, give, may, listed, patch, inMinutes } = await cast(3);
     await give(0, 1, { expiresAt: inMinutes(10) });
     await give(1, 2);
@@ -199,11 +199,11 @@ describe('ended delegations', () => {
     await patch(1, { permissions: db() });
     expect(await listed(1)).toEqual([]);
     expect((await may(2)).reason).toBe('NO_PERMISSION');
-    // A new one the other way round closes no cycle with it.
+    // A new delegation in the opposite direction closes no cycle with an ended one.
     await give(1, 0);
   });
 
-  it('ends earlier when the parent that would have outlived the other is revoked', async () => {
+  it('end earlier when the parent with the later expiry is revoked', async () => {
     const { t, owner, give, may, listed, inMinutes } = await cast(4);
     const long = await give(0, 1);
     await give(0, 1, { expiresAt: inMinutes(10) });
@@ -224,7 +224,7 @@ describe('ended delegations', () => {
     expect((await eventsOf(t, agents[0]?.id)).filter((e) => e.type === 'delegation.revoked')).toEqual([]);
   });
 
-  it('is explained for another hour, then ignored', async () => {
+  it('are explained for another hour, then ignored', async () => {
     const { t, give, may, inMinutes } = await cast(2);
     const seen = async () =>
       (await may(1, { explain: true, dryRun: true })).trace.entries.map((e: { outcome: string }) => e.outcome);
@@ -237,7 +237,7 @@ describe('ended delegations', () => {
     expect(await seen()).toEqual(['delegation-expired', 'allowed']);
   });
 
-  it("keeps, per action, delegations that the source's own permissions partly support", async () => {
+  it("keep, per action, the part that the source's own permissions support", async () => {
     const { t, owner, give, may, patch, listed } = await cast(3, db('db:*', undefined, ['read', 'write']));
     const first = await give(0, 1, { permissions: db('db:*', undefined, ['write']) });
     await patch(1, { permissions: db() });
@@ -251,7 +251,7 @@ describe('ended delegations', () => {
     ]);
   });
 
-  it('emits an event with exact payload and reason when an agent in the middle is revoked', async () => {
+  it('cause an event with exact payload and reason when an agent in the middle is revoked', async () => {
     const { t, owner, agents, give } = await cast(4);
     const ids = [await give(0, 1), await give(1, 2), await give(2, 3)];
     await t.call('DELETE', `/agents/${agents[1]?.id}`, { as: owner });
@@ -272,7 +272,7 @@ describe('ended delegations', () => {
 });
 
 describe('GET /agents/:id/permissions through chains', () => {
-  it('200 with the constraints of all links and the least cap, without chains that are too long or ended', async () => {
+  it('200 with the constraints of all links and the least limit, without chains that are too long or ended', async () => {
     const { t, owner, agents, give, patch, inMinutes } = await cast(
       4,
       db('*', { maxCallsPerHour: 5, ipAllowlist: ['192.0.2.1'] }),
@@ -300,7 +300,7 @@ describe('GET /agents/:id/permissions through chains', () => {
 });
 
 describe('a dense graph: 9 layers of 20 agents, each delegating to all of the next', () => {
-  it('is decided, listed and delegated from within five seconds each', async () => {
+  it('decisions, lists and new delegations take at most five seconds each', async () => {
     const [width, layers] = [20, 9];
     const { t, owner, agents, may, patch } = await cast(width * layers + 2, db('db:*', undefined, ['*']));
     const last = width * layers;

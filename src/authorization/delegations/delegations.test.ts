@@ -49,7 +49,7 @@ describe('POST /delegations', () => {
     ).toBe(201);
   });
 
-  it('422 for self, cycles, depth, the past and inactive parties', async () => {
+  it('422 for a delegation to itself, cycles, too much depth, a time in the past and inactive parties', async () => {
     const w = await world();
     const code = async (p: ReturnType<typeof delegate>) => [(await p).status, (await p).body.error?.code];
     expect(await code(delegate(w, w.a, w.a))).toEqual([422, 'DELEGATION_TO_SELF']);
@@ -68,7 +68,7 @@ describe('POST /delegations', () => {
     expect(await code(delegate(w, w.e, w.a))).toEqual([422, 'AGENT_NOT_ACTIVE']);
   });
 
-  it("an ancestor's lower maxDepth wins, and 1 may not be passed on", async () => {
+  it("an ancestor's lower maxDepth takes precedence, and with 1 the target cannot delegate further", async () => {
     const w = await world();
     await delegate(w, w.a, w.b, { maxDepth: 1 });
     expect((await delegate(w, w.b, w.c, { maxDepth: 10 })).body.error.code).toBe('DELEGATION_DEPTH_EXCEEDED');
@@ -130,7 +130,7 @@ describe('POST /delegations', () => {
     expect((await t.authorize(to, { action: 'read', resource: 'mcp:gh:x' })).body.allowed).toBe(false);
   });
 
-  it('can be revoked by the receiving agent and its owner, with its descendants and an event for each', async () => {
+  it('can be revoked by the receiving agent and its owner, together with its descendants, with an event for each', async () => {
     const t = await createTestService();
     const tenantId = await t.tenant();
     const [x, y, z] = [await t.user({ tenantId }), await t.user({ tenantId }), await t.user({ tenantId })];
@@ -156,8 +156,8 @@ describe('POST /delegations', () => {
   });
 });
 
-describe('the tenant of an owner changes', () => {
-  it('ends only delegations between owners, in both directions', async () => {
+describe('a new tenant of an owner', () => {
+  it('ends only delegations between different owners, in both directions', async () => {
     const t = await createTestService();
     const root = await t.admin();
     const tenantId = await t.tenant();

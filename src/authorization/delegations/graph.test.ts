@@ -7,7 +7,7 @@ const shared = (): Promise<TestService> => (service ??= createTestService({ last
 const db = [{ resource: 'db:*', actions: ['read'] }];
 
 describe('GET /delegations/graph', () => {
-  it('shows agents and delegations around an agent, in both directions, to a depth', async () => {
+  it('shows agents and delegations around an agent, in both directions, up to a depth', async () => {
     const t = await shared();
     const owner = await t.user();
     const [a, b, c, d] = await Promise.all(
@@ -36,7 +36,7 @@ describe('GET /delegations/graph', () => {
     expect(edges(await graph(`agentId=${a.id}`))).toEqual([ab, bc, cd].sort());
     expect(edges(await graph(''))).toEqual([ab, bc, cd].sort());
     expect(near.delegations[0]).toMatchObject({ active: true, permissionCount: 1, revokedAt: null, depth: 1 });
-    // Its own delegations are all that an agent sees, and of the other agents only the ids.
+    // An agent sees only its own delegations, and of the other agents only the ids.
     const own = await graph(`agentId=${b.id}&depth=5`, b.token);
     expect([edges(own), names(own)]).toEqual([[ab, bc].sort(), ['b', null, null].sort()]);
     for (const as of [await t.user(), c])
@@ -52,7 +52,7 @@ describe('GET /delegations/graph', () => {
         [cd, false, false],
       ]),
     );
-    // An agent that ends takes its delegations with it.
+    // When an agent ends, its delegations end too.
     await t.call('DELETE', `/agents/${a.id}`, { as: owner });
     expect(edges(await graph(''))).toEqual([]);
     expect((await graph(`agentId=${a.id}&ended=true`)).agents).toContainEqual(

@@ -36,7 +36,7 @@ const limited = (delegations: Record<string, number>): Promise<TestService> =>
 const giver = (t: TestService, owner: TestUser): Promise<TestAgent> => t.agent(owner, { permissions: [read('*')] });
 
 describe('limits on delegations', () => {
-  it('hold for a pair; ended delegations do not count', async () => {
+  it('apply to a pair of agents; ended delegations do not count', async () => {
     const t = await limited({ maxPerPair: 2 });
     const owner = await t.user();
     const [from, to, other] = [await giver(t, owner), await t.agent(owner), await t.agent(owner)];
@@ -51,7 +51,7 @@ describe('limits on delegations', () => {
     expect(outcome(await delegate(t, owner, from, to))).toBe(201);
   });
 
-  it('hold for delegations from one agent', async () => {
+  it('apply to the delegations from one agent', async () => {
     const t = await limited({ maxGiven: 2 });
     const owner = await t.user();
     const from = await giver(t, owner);
@@ -61,7 +61,7 @@ describe('limits on delegations', () => {
     expect(answers).toEqual([201, 201, refused('maxGiven', 2)]);
   });
 
-  it('hold for what one agent receives, and for all permissions in it', async () => {
+  it('apply to the delegations that one agent receives, and to all permissions in them', async () => {
     const t = await limited({ maxReceived: 3, maxReceivedPermissions: 10 });
     const owner = await t.user();
     const to = await t.agent(owner);
@@ -75,7 +75,7 @@ describe('limits on delegations', () => {
     expect(outcome(await delegate(t, owner, from[3], to))).toEqual(refused('maxReceived', 3));
   });
 
-  it('leave half of the room to agents of the same owner', async () => {
+  it('reserve half of the capacity for agents of the same owner', async () => {
     const t = await limited({ maxReceived: 4, maxReceivedPermissions: 40 });
     const tenantId = await t.tenant();
     const [owner, neighbour] = [await t.user({ tenantId }), await t.user({ tenantId })];
@@ -107,7 +107,7 @@ describe('limits on delegations', () => {
     expect(list.body).toHaveLength(5);
   });
 
-  it('keep an agent quick to decide, however much others delegate to it', async () => {
+  it('keep decisions about an agent fast, however many delegations it receives', async () => {
     const t = await createTestService();
     const tenantId = await t.tenant();
     const [owner, neighbour] = [await t.user({ tenantId }), await t.user({ tenantId })];
@@ -129,7 +129,7 @@ describe('limits on delegations', () => {
 });
 
 describe('a delegation', () => {
-  it('repeats no entry: 400 names the second; other actions or constraints make it another', async () => {
+  it('repeats no entry: 400 names the second; an entry with other actions or constraints is a different one', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const [from, to] = [

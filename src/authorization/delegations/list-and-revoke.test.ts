@@ -3,7 +3,7 @@ import { delegate, gh, may, world } from '../../../test/support/delegations.ts';
 import { eventsOf } from '../../../test/support/events.ts';
 
 describe('DELETE /delegations/:id', () => {
-  it('204, ends it and all that descend from it, nothing else, each with its event', async () => {
+  it('204: ends it and all that descend from it, and no others, each with its event', async () => {
     const w = await world();
     const ab = await delegate(w, w.a, w.b);
     const bc = await delegate(w, w.b, w.c);
@@ -24,7 +24,7 @@ describe('DELETE /delegations/:id', () => {
     expect((await eventsOf(w.t)).filter((e) => e.type === 'delegation.revoked')).toHaveLength(3);
   });
 
-  it('a delegation with another live parent stays', async () => {
+  it('a delegation with another active parent stays active', async () => {
     const w = await world();
     const ab = await delegate(w, w.a, w.b);
     await delegate(w, w.a, w.b);
@@ -52,7 +52,7 @@ describe('DELETE /delegations/:id', () => {
 });
 
 describe('GET /delegations', () => {
-  it('200 with the live delegations of the caller, by filter and page', async () => {
+  it('200 with the active delegations of the caller, by filter and page', async () => {
     const w = await world();
     const ids = [];
     for (const [from, to] of [

@@ -3,7 +3,7 @@ import { delegate, gh, may, world } from '../../../test/support/delegations.ts';
 import { eventsOf } from '../../../test/support/events.ts';
 import type { TestAgent } from '../../../test/support/service.ts';
 
-describe('a delegation is live', () => {
+describe('an active delegation', () => {
   it('narrows when the source is narrowed and ends when it loses the permission', async () => {
     const w = await world();
     await delegate(w, w.a, w.b);
@@ -41,7 +41,7 @@ describe('a delegation is live', () => {
     ).toEqual(['agent-revoked', 'ancestor-revoked']);
   });
 
-  it('expires at its own instant and with its ancestors', async () => {
+  it('expires at its own time and with its ancestors', async () => {
     const w = await world();
     await delegate(w, w.a, w.b, { expiresAt: '2030-01-15T11:00:00.000Z' });
     await delegate(w, w.b, w.c);
@@ -53,7 +53,7 @@ describe('a delegation is live', () => {
     expect((await w.t.call('GET', '/delegations', { as: w.owner })).body).toEqual([]);
   });
 
-  it('is listed while every agent of the chain is active: one may expire, and be given longer', async () => {
+  it('is listed while every agent of the chain is active: an agent may expire, and get a later expiry', async () => {
     for (const which of ['a', 'b', 'c'] as const) {
       const w = await world();
       const first = (await delegate(w, w.a, w.b)).body.id;
@@ -75,7 +75,7 @@ describe('a delegation is live', () => {
     }
   });
 
-  it('a chain that grew past a maxDepth by later changes is not followed', async () => {
+  it('is not followed in a chain that exceeds a maxDepth through later changes', async () => {
     const w = await world();
     await w.t.call('PATCH', `/agents/${w.b.id}`, { as: w.owner, body: { permissions: gh() } });
     expect((await delegate(w, w.b, w.c)).body.depth).toBe(1);
@@ -104,12 +104,12 @@ describe('a delegation is live', () => {
   });
 });
 
-describe('caps along chains', () => {
+describe('hourly limits along chains', () => {
   const capped = (n: number, actions = ['read']) => [
     { resource: 'mcp:gh:*', actions, constraints: { maxCallsPerHour: n } },
   ];
 
-  it('delegating never multiplies a cap: parent and children take from the same counter, exactly', async () => {
+  it('delegating never multiplies a limit: parent and children use the same counter, exactly', async () => {
     const w = await world();
     await w.t.call('PATCH', `/agents/${w.a.id}`, { as: w.owner, body: { permissions: capped(20) } });
     await delegate(w, w.a, w.b);
@@ -125,7 +125,7 @@ describe('caps along chains', () => {
     expect(answers.filter((r) => r.body.reason === 'RATE_LIMITED')).toHaveLength(180);
   });
 
-  it('a delegated permission may have its own cap, which narrows further', async () => {
+  it('a delegated permission may have its own, lower limit', async () => {
     const w = await world();
     await w.t.call('PATCH', `/agents/${w.a.id}`, { as: w.owner, body: { permissions: capped(5) } });
     await delegate(w, w.a, w.b, { permissions: capped(2) });

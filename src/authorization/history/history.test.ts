@@ -102,7 +102,7 @@ describe('GET /delegations/:id/history', () => {
 });
 
 describe('reason', () => {
-  it('is in the event of a change of any kind, and refused beyond 500 characters', async () => {
+  it('is in the event of every kind of change, and refused beyond 500 characters', async () => {
     const agent = await t.agent(owner);
     const hook = await t.call('POST', '/webhooks', {
       as: owner,
@@ -127,7 +127,7 @@ describe('reason', () => {
     expect((await t.call('POST', '/authorize', { as: owner, body: asked })).status).toBe(400);
   });
 
-  it('is optional on endpoints without other fields, like the body', async () => {
+  it('is optional on endpoints without other fields, as is the body', async () => {
     const agent = await t.agent(owner);
     const rotate = (o: object) => t.call('POST', `/agents/${agent.id}/rotate`, { as: owner, ...o });
     expect((await rotate({})).status).toBe(200);
@@ -138,7 +138,7 @@ describe('reason', () => {
     expect((await rotate({ body: {} })).status).toBe(200);
   });
 
-  it('is given in process with the user', async () => {
+  it('can be given in process, together with the user', async () => {
     const agent = await t.agent(owner, { permissions: read });
     await t.legate.as({ userId: owner.id, reason: 'nightly' }).agents.update(agent.id, { permissions: write });
     await t.legate.as({ reason: 'clean-up' }).agents.revoke(agent.id);
@@ -175,7 +175,7 @@ describe('GET /changes', () => {
     expect(inProcess).toEqual(await changes(`subject=${agent.id}`));
   });
 
-  it('takes several values of a filter, of which any may match, and lists each change once', async () => {
+  it('matches any of several values of a filter, and lists each change once', async () => {
     const [from, to] = [await t.agent(owner, { permissions: read }), await t.agent(owner)];
     const both = { fromAgent: from.id, toAgent: to.id };
     const { body } = await t.call('POST', '/delegations', { as: owner, body: { ...both, permissions: read } });

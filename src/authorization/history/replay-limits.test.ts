@@ -22,7 +22,7 @@ async function agentWith(decisions: number, more: Json = {}): Promise<TestAgent>
   return agent;
 }
 
-/** Each look at the clock of the process takes this long. */
+/** Every reading of the process clock advances it by `ms`. */
 function slowly(ms: number): void {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => (now += ms));
@@ -31,7 +31,7 @@ function slowly(ms: number): void {
 afterEach(() => vi.restoreAllMocks());
 
 describe('POST /agents/:id/permissions/replay', () => {
-  it('pauses after a few milliseconds of work, however many decisions these are', async () => {
+  it('pauses after a few milliseconds of work, whatever the number of decisions', async () => {
     const agent = await agentWith(90);
     slowly(3);
     const pauses = vi.spyOn(Yielder.prototype, 'pause');
@@ -55,7 +55,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     expect((await replay(agent)).body).toEqual({ examined: 1119, complete: false, changed: [] });
   });
 
-  it('503 for a second one of the same owner with any credential; those of others run', async () => {
+  it('503 for a second replay of the same owner with any credential; those of others run', async () => {
     const agent = await agentWith(20);
     const stranger = await t.user();
     const theirs = await t.agent(stranger, { permissions: [read] });

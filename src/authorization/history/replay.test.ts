@@ -16,7 +16,7 @@ const replayed = async (agent: TestAgent, permissions: Json, more: Json = {}): P
 const results = ({ changed }: Json): Json => changed.map((c: Json) => [c.auditId, c.was, c.would, c.reason]);
 
 describe('POST /agents/:id/permissions/replay', () => {
-  it('changes nothing with the current permissions of the agent, for any question', async () => {
+  it('finds no difference with the current permissions of the agent, for any question', async () => {
     const agent = await t.agent(owner, {
       permissions: [
         { ...read, constraints: { maxCallsPerHour: 2, allowedArgPatterns: ['/data/**'] } },
@@ -33,7 +33,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     expect(await replayed(agent, agent.body.permissions)).toEqual({ examined: 7, complete: true, changed: [] });
   });
 
-  it('counts limits by clock hour in the recorded order, also the calls of the hour before the range', async () => {
+  it('counts limits by clock hour in the recorded order, including calls of the same hour before the range', async () => {
     const agent = await t.agent(owner, { permissions: [read] });
     t.clock.advance(HOUR - (t.clock.now() % HOUR));
     const ids: string[] = [];
@@ -66,7 +66,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     expect(results(await replayed(root, []))).toHaveLength(2);
   });
 
-  it('decides each question on the delegations of its time, and within the range', async () => {
+  it('decides each question with the delegations of its time, and only within the range', async () => {
     const root = await t.agent(owner, { permissions: [read] });
     const child = await t.agent(owner);
     const made = await t.call('POST', '/delegations', {
@@ -87,7 +87,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     );
   });
 
-  it('repeats refusals by a budget, and records nothing', async () => {
+  it('repeats refusals for a budget, and records nothing', async () => {
     const agent = await t.agent(owner, { permissions: [read] });
     await t.call('POST', '/budgets', {
       as: owner,
@@ -148,7 +148,7 @@ describe('POST /authorize with dryRun', () => {
     expect((await t.legate.authorize({ ...inProcess, permissions: draft })).allowed).toBe(true);
   });
 
-  it('decides for an instant: time windows and expiry', async () => {
+  it('decides for a given time: time windows and expiry', async () => {
     const timeWindow = { start: '08:00', end: '09:00' };
     const agent = await t.agent(owner, {
       permissions: [{ ...read, constraints: { timeWindow } }],
@@ -162,7 +162,7 @@ describe('POST /authorize with dryRun', () => {
     expect((await t.legate.authorize({ ...question, at: new Date('2030-06-01T08:30:00.000Z') })).allowed).toBe(true);
   });
 
-  it('answers 400 that names the field for a draft or an instant without dryRun', async () => {
+  it('answers 400 that names the field for a draft or a time without dryRun', async () => {
     const agent = await t.agent(owner, { permissions: [read] });
     for (const [field, value] of Object.entries({ permissions: [], at: '2030-06-01T08:30:00.000Z' }))
       for (const dryRun of [undefined, false]) {

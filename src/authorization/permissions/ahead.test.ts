@@ -54,7 +54,7 @@ const delegate = async (t: TestService, owner: TestUser, from: TestAgent, to: Te
   expect(made.status, made.text).toBe(201);
 };
 
-describe('an agent that is larger than the agent cache', () => {
+describe('an agent whose policy is larger than the agent cache', () => {
   it('is decided like any other, alone and in a batch, with own and received permissions', async () => {
     const t = await createTestService();
     const owner = await t.user();
@@ -87,7 +87,7 @@ describe('an agent that is larger than the agent cache', () => {
 });
 
 describe('conditions on the arguments', () => {
-  it("are evaluated before the ledger's lock and only looked up under it", async () => {
+  it("are evaluated before the ledger's lock and only looked up while it is held", async () => {
     const t = await createTestService();
     const owner = await t.user();
     const constraints = { allowedArgPatterns: ['/data/**', '/tmp/*'] };
@@ -99,7 +99,7 @@ describe('conditions on the arguments', () => {
     });
     const agent = await t.agent(owner);
     await delegate(t, owner, root, agent, 'fs:x');
-    // The first batch of an instance reloads everything.
+    // The first batch of an instance loads everything.
     await t.authorize(await t.agent(owner), { action: 'read', resource: 'fs:x' });
     const matches = vi.spyOn(Glob.prototype, 'matches');
     const asked = (id: string, length: number): AuthorizeInput => ({
@@ -137,7 +137,7 @@ describe('conditions on the arguments', () => {
     matches.mockRestore();
   });
 
-  it('are those of the policy at the time of the decision, independent of earlier evaluations', async () => {
+  it('are evaluated on the policy at the time of the decision, independent of earlier evaluations', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const may = (pattern: string) => [
@@ -151,7 +151,7 @@ describe('conditions on the arguments', () => {
       ...Array.from({ length: 20 }, () => t.authorize(agent, question)),
     ]);
     expect(changed.status).toBe(200);
-    // After the first refusal, all later calls are refused.
+    // Every call after the first refusal is refused.
     const entries = (await t.call('GET', '/audit', { as: owner })).body;
     const results = entries.map((e: { result: string }) => e.result).reverse();
     expect(results.lastIndexOf('allowed')).toBeLessThan([...results, 'denied'].indexOf('denied'));

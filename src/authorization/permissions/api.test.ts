@@ -59,7 +59,7 @@ describe('legate.authorize', () => {
     });
   });
 
-  it('throws 400 VALIDATION_FAILED for input that HTTP would refuse', async () => {
+  it('throws 400 VALIDATION_FAILED for input that HTTP refuses', async () => {
     const t = await createTestService();
     const bad: unknown[] = [
       {},

@@ -140,7 +140,7 @@ describe('POST /authorize', () => {
     expect(await records(t)).toHaveLength(600);
   });
 
-  it('200 for a dry run: the same answer, without count, record or auditId', async () => {
+  it('200 for a dry run: the same answer, without counting, recording or an auditId', async () => {
     const { t, agent } = await world([capped(1)]);
     const ask = { action: 'read', resource: 'mcp:gh:x' };
     for (let i = 0; i < 3; i++)
@@ -186,7 +186,7 @@ describe('POST /authorize', () => {
   });
 
   it.each(['*', '*:*', '*:authorize'])(
-    '%s opens no endpoint of the service, because the pattern must name legate',
+    '%s gives access to no endpoint of the service, because the pattern must name legate',
     async (resource) => {
       const { t, owner, agent } = await world();
       const body = { action: 'read', resource: 'legate:audit' };
@@ -238,7 +238,7 @@ describe('POST /authorize/batch', () => {
     );
   });
 
-  it('400 for an empty list, more than a hundred questions, or an invalid one, which it names; decides nothing', async () => {
+  it('400 for an empty list, more than a hundred questions, or an invalid one, which the error names; decides nothing', async () => {
     const { t, owner, agent } = await world();
     const ask = { agentId: agent.id, action: 'read', resource: 'db:1' };
     for (const [requests, path] of [

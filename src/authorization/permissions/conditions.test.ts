@@ -72,7 +72,7 @@ describe('globs', () => {
     );
   });
 
-  it('match in linear time, where a backtracking matcher would not finish', () => {
+  it('match in linear time, even where a backtracking matcher would not finish', () => {
     const hostile = compileGlob(`${'**a'.repeat(80)}b`);
     const text = 'a'.repeat(65_000);
     expect(hostile(text)).toBe(false);
@@ -107,7 +107,7 @@ describe('time windows', () => {
     [{ start: '22:00', end: '06:00', days: ['mon'] }, '2030-01-15T23:00:00.000Z', false],
     [{ start: '09:00', end: '17:00', timeZone: 'America/New_York' }, '2030-01-15T13:59:00.000Z', false],
     [{ start: '09:00', end: '17:00', timeZone: 'America/New_York' }, '2030-01-15T14:00:00.000Z', true],
-    // The same wall clock is an hour earlier in UTC during daylight saving time.
+    // During daylight saving time, the same wall-clock time is an hour earlier in UTC.
     [{ start: '09:00', end: '17:00', timeZone: 'America/New_York' }, '2030-07-15T13:00:00.000Z', true],
     [{ start: '00:00', end: '01:00', timeZone: 'Asia/Kolkata', days: ['wed'] }, '2030-01-15T18:45:00.000Z', true],
   ] as const)('%j at %s: %j', (window, iso, want) => {
@@ -120,7 +120,7 @@ describe('time windows', () => {
 });
 
 describe('addresses', () => {
-  it('are accepted in strict notation only', () => {
+  it('are accepted only in strict notation', () => {
     for (const good of [
       '192.0.2.1',
       '192.0.2.0/24',
@@ -194,7 +194,7 @@ describe('POST /authorize with conditions', () => {
     expect(await reason({ path: { toString: '/etc' } })).toBe('ARGUMENTS_NOT_ALLOWED');
   });
 
-  it('requires every key that is not a plain name to match', async () => {
+  it('requires every key that is not a plain identifier to match', async () => {
     const { t, agent } = await agentWith({ allowedArgPatterns: ['/data/**', 'two words'] });
     const reason = async (args: unknown) => {
       const { body } = await t.authorize(agent, { ...ask, arguments: args as object });
@@ -228,7 +228,7 @@ describe('POST /authorize with conditions', () => {
     expect((await t.authorize(agent, { ...ask, arguments: { a: 'ok' } })).body.reason).toBe('RATE_LIMITED');
   });
 
-  it('allows if another matching entry does', async () => {
+  it('allows a call that another matching entry allows', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const agent = await t.agent(owner, {

@@ -54,7 +54,7 @@ describe('the decision table, as a pure function', () => {
   });
 });
 
-describe('the bound on steps', () => {
+describe('the limit on evaluation steps', () => {
   it('refuses a call whose chain comes after 20,000 entries that grant nothing', () => {
     const read: Permission = { resource: 'db:*', actions: ['read'] };
     const agents = new Map([
@@ -148,7 +148,7 @@ describe('patterns', () => {
     );
   });
 
-  it('are refused if a * is part of a segment, or if a segment is empty', () => {
+  it('are refused if a * is only part of a segment, or if a segment is empty', () => {
     for (const bad of ['git*', 'mcp:git*', 'a:**', 'a::b', ':a', 'a:', ''])
       expect(patternProblem(bad), bad).toBeTypeOf('string');
     for (const good of ['*', 'a', 'a:*', '*:a', 'a:*:b', '*:*']) expect(patternProblem(good), good).toBeUndefined();

@@ -17,7 +17,7 @@ const setup = async () => {
 };
 
 describe('POST /authorize with explain', () => {
-  it('shows each entry with the reason why it did not allow, and the limit', async () => {
+  it('shows for each entry the reason why it did not allow the call, and the limit', async () => {
     const { ask } = await setup();
     expect((await ask('list', 'mcp:x:list')).trace.entries.map((e: { outcome: string }) => e.outcome)).toEqual([
       'resource-not-matched',
@@ -43,7 +43,7 @@ describe('POST /authorize with explain', () => {
     });
   });
 
-  it('shows the closest permission and its missing parts', async () => {
+  it('shows the closest permission and what it lacks', async () => {
     const { ask } = await setup();
     expect((await ask('write', 'mcp:gh:x')).trace.nearest).toMatchObject({ index: 0, lacks: 'action' });
     expect((await ask('read', 'mcp:slack:x')).trace.nearest).toMatchObject({ lacks: 'resource' });

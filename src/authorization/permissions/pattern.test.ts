@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { matches } from '../../../test/support/model.ts';
 import { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
 
-/** Every list of 1 to `longest` of these segments. */
+/** Returns every list of 1 to `longest` of these segments, joined to patterns. */
 function lists(segments: readonly string[], longest: number): string[] {
   let last = segments.map((s) => s);
   const all = [...last];
@@ -15,14 +15,14 @@ function lists(segments: readonly string[], longest: number): string[] {
 
 const PATTERNS = lists(['a', 'b', '*'], 3);
 /**
- * `z` stands for all the names that no pattern has; one segment more than the patterns tells an open end from a closed
- * one.
+ * `z` stands for every name that no pattern contains. Resources have one segment more than patterns, so that a pattern
+ * that matches any rest differs from one that does not.
  */
 const RESOURCES = lists(['a', 'b', 'z', ''], 4);
 const matchedBy = new Map(PATTERNS.map((p) => [p, RESOURCES.filter((r) => matches(p, r))]));
 const of = (pattern: string): string[] => matchedBy.get(pattern) ?? RESOURCES.filter((r) => matches(pattern, r));
 
-describe('patterns, every pair of them up to three segments', () => {
+describe('patterns, every pair of up to three segments', () => {
   it('the index finds exactly the patterns that match', () => {
     const index = new PatternIndex<string>();
     for (const p of PATTERNS) index.add(p, p);

@@ -52,7 +52,7 @@ test('the schema accepts every recognised value unchanged', () => {
     }),
     { numRuns: 20_000 },
   );
-  // The property is only meaningful if some values are recognised.
+  // The property is meaningful only if some values are recognised.
   expect(recognised).toBeGreaterThan(1000);
 });
 
@@ -96,11 +96,11 @@ test.each([
   ['arguments that are a list', '{"action":"read","resource":"a","arguments":[]}'],
   ['an escaped NUL', '{"action":"read","resource":"a\\u0000"}'],
   ['a lone surrogate', '{"action":"read","resource":"\\ud800"}'],
-])('%s is left to the schema', (_, json) => {
+])('%s is passed to the schema', (_, json) => {
   expect(parseSimpleAuthorize(json, JSON.parse(json))).toBeUndefined();
 });
 
-test('recognises the usual question', () => {
+test('the usual question is recognised', () => {
   const json =
     '{"agentId":"agt_1","action":"read","resource":"mcp:github:list_issues","arguments":{"repo":"octo/hello","page":1,"draft":false,"label":null}}';
   expect(parseSimpleAuthorize(json, JSON.parse(json))).toEqual(JSON.parse(json));

@@ -68,10 +68,10 @@ describe('the size of one policy', () => {
   );
 });
 
-describe('the cost of the arguments of one question', () => {
+describe('the cost of matching the arguments of one question', () => {
   const wide = patterns(50, 32).map((p) => `${p}**`);
 
-  it('ARGUMENTS_NOT_ALLOWED beyond the bound; allowed with fewer arguments or through another entry', async () => {
+  it('ARGUMENTS_NOT_ALLOWED beyond the limit; allowed with fewer arguments or through another entry', async () => {
     const agent = await t.agent(owner, {
       permissions: [
         { resource: 'fs:*', actions: ['read'], constraints: { allowedArgPatterns: [...wide.slice(1), '/data/**'] } },
@@ -88,7 +88,7 @@ describe('the cost of the arguments of one question', () => {
     expect(await ask(30_000, 'fs:x')).toBe(true);
   });
 
-  it('the answer does not depend on earlier questions, also in a batch, and explain agrees', async () => {
+  it('the answer does not depend on earlier questions, nor on a batch, and explain agrees', async () => {
     const permissions = Array.from({ length: 5 }, (_, i) => ({
       resource: `fs:${i === 4 ? '*' : 'x'}`,
       actions: ['read'],

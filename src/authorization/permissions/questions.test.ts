@@ -29,7 +29,7 @@ describe('POST /agents/:id/permissions/filter', () => {
   const filter = (resources: string[], more: Json = {}, as: { token: string } | string = owner) =>
     t.call('POST', `/agents/${agent.id}/permissions/filter`, { as, body: { resources, action: 'execute', ...more } });
 
-  it('200: resources it may call, in order, including those that need approval or a later hour', async () => {
+  it('200: returns the resources that the agent may call, in order, including those that need approval or a later hour', async () => {
     await t.authorize(agent, { action: 'execute', resource: 'mcp:capped:x' });
     const r = await filter([
       'mcp:slack:post',
@@ -79,7 +79,7 @@ describe('POST /agents/:id/permissions/filter', () => {
 });
 
 describe('GET /permissions/subjects', () => {
-  it("200: the caller's agents that may do it now, in pages", async () => {
+  it("200: returns the caller's agents that may make the call now, in pages", async () => {
     const user = await t.user();
     const holders: string[] = [];
     for (let i = 0; i < 5; i++) {

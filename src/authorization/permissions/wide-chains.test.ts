@@ -5,7 +5,7 @@ import { chunk } from '../../kernel/chunk.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { secretHash } from '../../kernel/secrets.ts';
 
-/** More agents than are read for one answer. Each delegates a resource of its own. */
+/** More agents than are read for one answer. Each delegates its own resource. */
 const SOURCES = 1100;
 const WIDTH = 40;
 
@@ -13,7 +13,7 @@ let t: TestService;
 let owner: TestUser;
 let target: Json;
 
-/** A graph that the limits of delegations do not permit today, but a database may hold. */
+/** The limits on delegations do not permit this graph, but a database may contain it from earlier. */
 beforeAll(async () => {
   t = await createTestService({ lasting: true });
   owner = await t.user();
@@ -42,7 +42,7 @@ beforeAll(async () => {
       self_supplied: 1,
       policy_epoch: epoch,
     });
-    // The first WIDTH delegate to the target; every other one to one of these.
+    // The first WIDTH agents delegate to the target; every other agent delegates to one of these.
     const links = agents.map(({ id }, i) =>
       i < WIDTH ? link(id, target.id, `db:${i}`) : link(id, agents[i % WIDTH]?.id as Id<'agent'>, `db:${i}`),
     );
@@ -83,7 +83,7 @@ describe('an agent with more agents above it than are read', () => {
   });
 });
 
-it('answers about ordinary agents are complete, and say so', async () => {
+it('answers about ordinary agents are marked as complete', async () => {
   const other = await t.user();
   const small = await t.agent(other, { permissions: [{ resource: 'db:1', actions: ['read'] }] });
   const r = await t.call('GET', `/agents/${small.id}/permissions`, { as: other });

@@ -41,7 +41,7 @@ describe('the data of the demo', () => {
 });
 
 describe('the scenes of the demo', () => {
-  it('ask for approvals, one of them odd', async () => {
+  it('ask for approvals, one of them unusual', async () => {
     await play('a payment waits');
     await play('an unusual refund');
     const { items } = await demo.admin.approvals.list({ status: 'pending' }).page();
@@ -66,7 +66,7 @@ describe('the scenes of the demo', () => {
     expect(items.map(({ clientName }) => clientName)).toEqual(['Month-end helper', 'Report builder', 'Desk assistant']);
   });
 
-  it('probe, which is an anomaly', async () => {
+  it('probe resources, which causes an anomaly', async () => {
     await play('the scraper');
     await expect
       .poll(async () => (await demo.admin.anomalies.list({ agentId: idOf('scraper') }).page()).items.length, {
@@ -75,7 +75,7 @@ describe('the scenes of the demo', () => {
       .toBeGreaterThan(0);
   });
 
-  it('reach a budget', async () => {
+  it('use up a budget', async () => {
     await play('reaches its budget');
     const translator = demo.agents.get('translator');
     expect(await translator?.client.authorize({ action: 'execute', resource: 'mcp:translate:de' })).toMatchObject({

@@ -3,7 +3,7 @@ import { openLoopback } from './loopback.ts';
 import { parseChallenges } from './parse-challenge.ts';
 
 describe('the loopback address', () => {
-  it('returns only the parameters that a browser brings back', async () => {
+  it('returns only the parameters that a browser sends back', async () => {
     const loopback = await openLoopback();
     try {
       expect((await fetch(new URL('/favicon.ico', loopback.redirectUri))).status).toBe(404);

@@ -250,7 +250,7 @@ const mutants: readonly Mutant[] = [
 ];
 
 describe('the doctor', () => {
-  it('finds nothing to say about a server that is as it should be, over event streams too', async () => {
+  it('finds no problem in a correct server, over event streams too', async () => {
     const w = deployment();
     expect((await examined(w)).map(({ outcome, findings }) => ({ outcome, findings }))).toEqual(
       Object.keys(STEPS).map(() => ({ outcome: 'fine', findings: [] })),
@@ -263,7 +263,7 @@ describe('the doctor', () => {
     expect(outcomes(await examined(w))).toBe('++++++++');
   });
 
-  it.each(mutants)('%s: at %s it names %s', async (_what, step, field, change) => {
+  it.each(mutants)('%s: reports %s with %s', async (_what, step, field, change) => {
     const w = deployment();
     change(w);
     const reports = await examined(w);
@@ -273,18 +273,18 @@ describe('the doctor', () => {
     const said = broken[0]?.findings.filter((f) => f.level === 'broken').map((f) => f.field);
     expect(said).toContain(field);
     expect(renderStep(broken[0] as StepReport)).toMatch(new RegExp(`^✗ ${step}[^]*✗ ${field}: `));
-    // Earlier steps are not reported as the cause.
+    // Earlier steps must not be reported as the cause.
     expect(outcomes(reports.slice(0, reports.indexOf(broken[0] as StepReport)))).toMatch(/^\+*$/);
   });
 
-  it('continues after a problem with a field that the other checks do not need', async () => {
+  it('continues after a problem with a field that later checks do not need', async () => {
     const w = deployment();
     w.refusal.headers['www-authenticate'] = 'Bearer';
     set(w.prm, { resource: `${SERVER}/` });
     expect(outcomes(await examined(w))).toBe('+xx+++++');
   });
 
-  it('gives advice without calling it broken', async () => {
+  it('gives advice without reporting an error', async () => {
     const w = deployment();
     set(w.issuer, {
       client_id_metadata_document_supported: gone,

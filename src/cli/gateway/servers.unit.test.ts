@@ -14,7 +14,7 @@ const file = (text: string): string => {
 
 const upstream = 'https://mcp.example.com/mcp';
 
-it('--oauth makes each person sign in to the server, and does not go with a file of headers', () => {
+it('--oauth makes each person sign in to the server, and excludes a file of headers', () => {
   expect(serversOf({ name: 'github', upstream, oauth: true })).toEqual({
     github: { url: upstream, headers: {}, legate: { auth: { type: 'oauth' } } },
   });
@@ -33,7 +33,7 @@ it('--header-file has one header on each line, none twice', () => {
   expect(() => serversOf({ name: 'github', upstream, 'header-file': join(folder, 'none') })).toThrow('does not exist');
 });
 
-it('--config needs a server that is enabled', () => {
+it('--config needs at least one enabled server', () => {
   const read = (mcpServers: object) => serversOf({ config: file(JSON.stringify({ mcpServers })) });
   expect(() => read({})).toThrow('mcpServers has no server');
   expect(() => read({ a: { command: 'x', disabled: true } })).toThrow('mcpServers has no server');

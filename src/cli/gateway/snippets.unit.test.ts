@@ -4,14 +4,14 @@ import { renderSnippets } from './snippets.ts';
 const notes = { name: 'notes', url: 'http://localhost:3000/gateway/notes/mcp' };
 const issues = { name: 'issues', url: 'https://auth.example.com/gateway/issues/mcp' };
 
-/** Returns the lines below a heading, without the indentation. */
+/** Returns the lines below a heading, without their indentation. */
 const below = (text: string, heading: string): string[] => {
   const [, rest = ''] = text.split(`${heading}:\n`);
   const [lines = ''] = rest.split('\n\n');
   return lines.split('\n').map((line) => line.replace(/^ {2}/, ''));
 };
 
-it('each client gets the name and the address of each server in its own form', () => {
+it('each client gets the name and the address of each server in its own format', () => {
   const text = renderSnippets([notes, issues]);
   const command = (start: string, between = ' ') => [
     `${start} notes${between}${notes.url}`,

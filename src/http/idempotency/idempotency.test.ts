@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 describe('a request that is sent again with its Idempotency-Key', () => {
-  it('has the same answer and one effect', async () => {
+  it('gets the same answer and has one effect', async () => {
     const body = await delegationBody();
     const key = newKey();
     const first = await post('/delegations', body, key);
@@ -58,7 +58,7 @@ describe('a request that is sent again with its Idempotency-Key', () => {
     expect(listed.body).toHaveLength(1);
   });
 
-  it('compares bodies by their content, regardless of the order of members', async () => {
+  it('is compared by the content of its body, regardless of the order of members', async () => {
     const key = newKey();
     const first = await post('/authorize', { agentId: agent.id, ...question, arguments: { a: 1, b: [2] } }, key);
     const again = await post('/authorize', { arguments: { b: [2], a: 1 }, ...question, agentId: agent.id }, key);
@@ -68,7 +68,7 @@ describe('a request that is sent again with its Idempotency-Key', () => {
   });
 
   it.each(['/delegations', '/authorize', '/authorize/batch', '/budgets'])(
-    'POST %s with another body is 422',
+    'is 422 for POST %s with another body',
     async (path) => {
       const key = newKey();
       const bodies: Record<string, [unknown, unknown]> = {
@@ -131,7 +131,7 @@ describe('a request that is sent again with its Idempotency-Key', () => {
     expect(await audited(capped.id)).toBe(3);
   });
 
-  it('means something else to another principal, for another path and after 24 hours', async () => {
+  it('is a new request for another principal, for another path and after 24 hours', async () => {
     const service = await createTestService();
     const carol = await service.user();
     const dave = await service.user();
@@ -151,8 +151,8 @@ describe('a request that is sent again with its Idempotency-Key', () => {
   });
 });
 
-describe('stored answers', () => {
-  it('is never a secret: the repetition is 409 and has no effect', async () => {
+describe('a stored answer', () => {
+  it('never contains a secret: the repetition is 409 and has no effect', async () => {
     const body = { ownerId: alice.id, name: `once ${newKey()}`, type: 'autonomous' };
     const key = newKey();
     const first = await post('/agents', body, key);
@@ -168,7 +168,7 @@ describe('stored answers', () => {
     expect((await t.call('GET', `/agents/${first.body.id}`, { as: token })).status).toBe(200);
   });
 
-  it('is a refusal too, even where the cause is gone', async () => {
+  it('can be a refusal, which is repeated even if its cause no longer exists', async () => {
     const other = await t.agent(alice);
     const body = { fromAgent: other.id, toAgent: agent.id, permissions: [{ resource: 'x:y', actions: ['read'] }] };
     const key = newKey();
@@ -188,7 +188,7 @@ describe('stored answers', () => {
     expect((await post('/delegations', body, invalid)).status).toBe(422);
   });
 
-  it('does not store 401, 409 or 429', async () => {
+  it('is never a 401, 409 or 429', async () => {
     const ended = await t.agent(alice);
     await t.call('DELETE', `/agents/${ended.id}`, { as: alice });
     const key = newKey();
@@ -206,7 +206,7 @@ describe('stored answers', () => {
     }
   });
 
-  it('is bounded: a longer answer is 409, and still has one effect', async () => {
+  it('has a maximum length: a repetition after a longer answer is 409, with one effect', async () => {
     const permissions = Array.from({ length: 600 }, (_, i) => ({
       resource: `files:${'x'.repeat(150)}:${i}:*`,
       actions: ['read'],
@@ -245,7 +245,7 @@ describe('stored answers', () => {
   });
 });
 
-describe('rights and bad keys', () => {
+describe('rights and invalid keys', () => {
   it('are checked before a stored answer is returned', async () => {
     const made = await t.agent(alice, { permissions: [{ resource: 'files:*', actions: ['read'] }] });
     const ask = { agentId: made.id, ...question };
@@ -267,7 +267,7 @@ describe('rights and bad keys', () => {
     expect((await post('/authorize', ask, asOwner)).headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('of others stay theirs', async () => {
+  it('keys of other callers are separate', async () => {
     const key = newKey();
     const body = await delegationBody();
     expect((await post('/delegations', body, key)).status).toBe(201);
@@ -284,7 +284,7 @@ describe('rights and bad keys', () => {
     expect([r.status, r.body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('of 255 characters are fine, and GET, PATCH and OAuth endpoints ignore them', async () => {
+  it('keys of 255 characters are accepted, and GET, PATCH and OAuth endpoints ignore keys', async () => {
     const key = 'k'.repeat(255);
     expect((await post('/authorize', { agentId: agent.id, ...question }, key)).status).toBe(200);
     const headers = { 'idempotency-key': 'k'.repeat(300) };
@@ -358,7 +358,7 @@ describe('50 concurrent requests', () => {
     ],
   ];
 
-  it.each(kinds)('%s: one effect', async (_, make) => {
+  it.each(kinds)('%s: have one effect', async (_, make) => {
     const instances = dialect === 'postgres' ? [t, await createTestService({ sameDatabaseAs: t, config })] : [t];
     const [path, body, effects] = await make();
     const key = newKey();

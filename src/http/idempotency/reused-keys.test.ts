@@ -13,7 +13,7 @@ const audited = async (): Promise<number> =>
   (await t.call('GET', `/audit?agentId=${agent.id}&limit=1000`, { as: alice })).body.length;
 
 describe('a request that is sent again with its Idempotency-Key', () => {
-  it('is the request of its key, also after one with another body that is refused', async () => {
+  it('is the request of its key, also after one with another body was refused', async () => {
     const ask = { agentId: agent.id, ...question };
     const evaluation = { subject: { type: 'agent', id: agent.id }, action: { name: 'read' } };
     const resource = { type: 'files', id: 'a' };
@@ -47,7 +47,7 @@ describe('a request that is sent again with its Idempotency-Key', () => {
     expect(await audited()).toBe(recorded + 3);
   });
 
-  it('has the same answer when its decision was refused without a record', async () => {
+  it('gets the same answer when its decision was refused without a record', async () => {
     for (const [path, body] of [
       ['/authorize', { agentId: 'agt_unknown', ...question }],
       ['/authorize', { agentId: agent.id, action: 5, resource: 'files:a' }],

@@ -34,7 +34,7 @@ async function delegate(from: { id: string }, to: { id: string }, permissions: o
   return r.body.id;
 }
 
-/** Derived from the ledger in the background. */
+/** Tables that are derived from the ledger in the background. */
 const DERIVED: readonly string[] = [
   'event_segments',
   'event_columns',
@@ -46,7 +46,7 @@ const DERIVED: readonly string[] = [
   'anomaly_states',
 ];
 
-/** Everything that the database holds and that is not derived. */
+/** The content of all tables that are not derived. */
 async function dump(): Promise<string> {
   const { read } = t.legate.platform.database;
   const tables: string[] = [];
@@ -62,18 +62,18 @@ async function dump(): Promise<string> {
   return tables.join('\n');
 }
 
-/** What an instance remembers of changes. */
+/** The counts of changes that an instance keeps in memory. */
 const remembered = (on = t) => {
   const { ledger, policy } = on.legate.platform;
   return JSON.stringify([ledger.stats.changes, ledger.stats.batches, ledger.stats.records, policy.epoch]);
 };
 
-/** Without id and time, which a preview cannot know. */
+/** An event without id and time, which a preview cannot know. */
 const comparable = ({ id: _, timestamp: __, ...event }: Json): Json => event;
 const without = (event: Json): Json =>
   JSON.parse(JSON.stringify(event, (name, value) => (name === 'updatedAt' ? undefined : value)));
 
-/** Events since an event, oldest first, as the administrator sees them. */
+/** The events after a given one, oldest first, as the administrator sees them. */
 async function eventsSince(last: string | undefined): Promise<Json[]> {
   const all = (await t.call('GET', '/events?limit=1000', { as: admin })).body as Json[];
   const at = last === undefined ? all.length : all.findIndex(({ id }) => id === last);
@@ -177,7 +177,7 @@ describe('preview=true', () => {
     expect(other.body).toMatchObject({ approvals: 0, loses: [] });
   });
 
-  it('has the rights and the rules of the change itself', async () => {
+  it('requires the rights of the change itself, and applies its rules', async () => {
     const agent = await t.agent(alice, { permissions: [read('legate:agents')] });
     expect((await t.call('DELETE', `/agents/${agent.id}?preview=true`)).status).toBe(401);
     expect((await previewed('DELETE', `/agents/${agent.id}`, bob)).status).toBe(404);
@@ -203,7 +203,7 @@ describe('preview=true', () => {
     expect([all.body.loses.length, all.body.hidden]).toEqual([2, 0]);
   });
 
-  it('is 400 for an unknown member, and for other values', async () => {
+  it('answers 400 for an unknown member, and for other values', async () => {
     const agent = await t.agent(alice);
     for (const [method, path, body] of [
       ['GET', '/agents?preview=true'],
@@ -221,7 +221,7 @@ describe('preview=true', () => {
     expect((await t.call('DELETE', `/agents/${agent.id}?preview=false`, { as: alice })).status).toBe(204);
   });
 
-  it('is limited for each caller', async () => {
+  it('is rate-limited for each caller', async () => {
     const strict = await createTestService({
       config: { rateLimit: { endpoints: { preview: { limit: 2, window: 60 } } } },
     });
@@ -236,12 +236,12 @@ describe('preview=true', () => {
     expect((await strict.call('DELETE', `/agents/${mine.id}`, { as: carol })).status).toBe(204);
   });
 
-  it('is 503 if it takes too long, while decisions continue', async () => {
+  it('answers 503 if it takes too long, while decisions continue', async () => {
     const agent = await t.agent(alice, { permissions: [read('files:*')] });
     const before = await dump();
     const now = performance.now.bind(performance);
     let ahead = 0;
-    // Each look at the clock finds 200 ms gone.
+    // Every reading of the clock advances it by 200 ms.
     const slow = vi.spyOn(performance, 'now').mockImplementation(() => now() + (ahead += 200));
     const r = await previewed('DELETE', `/agents/${agent.id}`, alice).finally(() => slow.mockRestore());
     expect([r.status, r.body.error.code]).toEqual([503, 'PREVIEW_TIMED_OUT']);
@@ -262,7 +262,7 @@ describe('preview=true', () => {
     expect(renamed.status).toBe(200);
     const deliveries = async (): Promise<Json[]> =>
       (await sending.call('GET', `/webhooks/${hook.body.id}/deliveries`, { as: carol })).body;
-    // The event of the later change is listed, so an event of the preview would be listed too.
+    // The event of a later change is listed, so an event of the preview would be listed too.
     await vi.waitFor(async () => expect(await deliveries()).not.toEqual([]), { timeout: 20_000 });
     expect(JSON.stringify(await deliveries())).not.toContain('agent.revoked');
   });
@@ -279,8 +279,8 @@ describe('preview=true', () => {
   });
 });
 
-describe('any ending or narrowing request', () => {
-  // The same code decides on both databases, slower on PostgreSQL.
+describe('any request that ends or narrows something', () => {
+  // Both databases run the same code, but PostgreSQL is slower.
   const ROUNDS = Number(process.env['LEGATE_TEST_PREVIEW_ROUNDS'] ?? (dialect === 'sqlite' ? 30 : 8));
   const PROBES = ['files:a', 'files:b', 'db:a'].flatMap((resource) =>
     ['read', 'write'].map((action) => ({ resource, action })),
@@ -293,7 +293,7 @@ describe('any ending or narrowing request', () => {
       actions: one([['read'], ['read', 'write'], ['*']]),
     }));
 
-  /** Which of the probes each agent may do now. */
+  /** The probes that each agent may do now. */
   async function abilities(ids: readonly string[]): Promise<Map<string, string[]>> {
     const found = new Map<string, string[]>();
     for (const agentId of ids) {

@@ -27,7 +27,7 @@ async function allowed(limiter: RateLimiter, n: number, ...args: Parameters<Rate
   return all;
 }
 
-/** Both stores, each limiter with counters of its own. */
+/** Both stores. Each limiter has its own counters. */
 const stores: [string, () => Pick<RateLimiterOptions, 'store' | 'redisUrl' | 'name'>][] = [
   ['memory', () => ({ store: 'memory' })],
   ...(url
@@ -55,7 +55,7 @@ describe.each(stores)('createRateLimiter with store %s', (store, at) => {
     expect((await limiter.checkKey('b')).allowed).toBe(true);
   });
 
-  it('counts by keyFn, of keys of any length and form', async () => {
+  it('counts by keyFn, with keys of any length and form', async () => {
     const limiter = limiterOf({ limit: 1, window: 60, keyFn: async (r) => r.headers.get('x-key') ?? '', ...at() });
     for (const key of [
       'a',
@@ -74,7 +74,7 @@ describe.each(stores)('createRateLimiter with store %s', (store, at) => {
     }
   });
 
-  it('what keyFn throws is thrown, and nothing is counted or let through', async () => {
+  it('an error of keyFn is thrown, and the request is neither counted nor passed on', async () => {
     const handler = vi.fn(hello);
     const limiter = limiterOf({
       limit: 1,
@@ -113,7 +113,7 @@ describe.each(stores)('createRateLimiter with store %s', (store, at) => {
     expect(refused.headers.get('ratelimit-policy')).toBe(`"${limiter.name}";q=2;w=30`);
   });
 
-  it(`two limiters of one name share their counters ${store === 'redis' ? '' : 'only '}in Redis`, async () => {
+  it(`two limiters of the same name share their counters ${store === 'redis' ? '' : 'only '}in Redis`, async () => {
     const options = { limit: 2, window: 60, ...at() };
     const [one, two] = [limiterOf(options), limiterOf(options)];
     await allowed(one, 2, request());
@@ -144,7 +144,7 @@ describe('withRateLimit', () => {
     ]);
   });
 
-  it('one limiter before two handlers counts for both', async () => {
+  it('one limiter for two handlers counts both', async () => {
     const limiter = limiterOf({ limit: 1, window: 60 });
     expect([
       (await withRateLimit(hello, limiter)(request())).status,
@@ -163,7 +163,7 @@ describe('withRateLimit', () => {
     expect((await guarded(request(), { remoteAddress: '203.0.113.8' }, 7)).status).toBe(200);
   });
 
-  it('adds its headers to answers with immutable headers, too', async () => {
+  it('adds its headers to responses with immutable headers, too', async () => {
     const answer = await withRateLimit(() => Response.redirect('https://app.example/there', 303), {
       limit: 3,
       window: 60,
@@ -175,7 +175,7 @@ describe('withRateLimit', () => {
     ]);
   });
 
-  it('an error of the handler is thrown, and the request has counted', async () => {
+  it('an error of the handler is thrown, and the request counts', async () => {
     const limiter = limiterOf({ limit: 2, window: 60 });
     const guarded = withRateLimit(() => {
       throw new Error('handler');
@@ -207,7 +207,7 @@ describe('the default key', () => {
     ]).toEqual([true, true, false]);
   });
 
-  it('is one for all where no address is known', async () => {
+  it('is the same for all requests whose address is unknown', async () => {
     const limiter = limiterOf({ limit: 1, window: 60 });
     expect([
       (await limiter.check(request({ 'x-forwarded-for': '1.1.1.1' }))).allowed,
@@ -217,7 +217,7 @@ describe('the default key', () => {
 });
 
 describe('the window', () => {
-  it('slides: each request counts for its own length of time', async () => {
+  it('slides: each request counts for the length of the window', async () => {
     const clock = new FakeClock();
     const limiter = limiterOf({ limit: 2, window: 10, clock });
     const at = async (ms: number): Promise<boolean> => {
@@ -235,7 +235,7 @@ describe('the window', () => {
   });
 });
 
-describe('options that are wrong', () => {
+describe('invalid options', () => {
   it.each([
     [{ limit: 0 }, /limit must be/],
     [{ limit: 1.5 }, /limit must be/],
@@ -249,12 +249,12 @@ describe('options that are wrong', () => {
     [{ store: 'redis' }, /redisUrl is required/],
     [{ name: 'a b' }, /name must be/],
     [{ trustedProxies: ['proxy.example'] }, /trustedProxies: proxy\.example is neither/],
-  ])('%j: a TypeError that names it', (wrong, message) => {
+  ])('%j: a TypeError names the option', (wrong, message) => {
     expect(() => createRateLimiter({ limit: 1, window: 1, ...(wrong as object) })).toThrow(TypeError);
     expect(() => createRateLimiter({ limit: 1, window: 1, ...(wrong as object) })).toThrow(message);
   });
 
-  it('a limit that is reached by itself: of one second, for one request', async () => {
+  it('a window of one second with a limit of one is valid', async () => {
     const limiter = limiterOf({ limit: 1, window: 0.5 });
     expect(await allowed(limiter, 2, request())).toEqual(times(1, 1));
     expect((await limiter.check(request())).retryAfter).toBe(1);

@@ -5,7 +5,7 @@ import { createTestService } from '../../../test/support/service.ts';
 
 const url = redisUrl();
 
-it.skipIf(!url)('the next metrics show a lost Redis, even if nothing was counted in between', async () => {
+it.skipIf(!url)('the next metrics report a lost Redis, even if nothing was counted in between', async () => {
   const redis = await wireTo(url as string);
   onTestFinished(() => redis.close());
   const t = await createTestService({ config: { rateLimit: { store: 'redis', redisUrl: redis.url } } });

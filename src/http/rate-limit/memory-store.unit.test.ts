@@ -5,7 +5,7 @@ const WINDOW = 60_000;
 const NOW = 1_893_456_612_345;
 
 describe('the store in memory', () => {
-  it('keeps keys apart', () => {
+  it('keeps keys separate', () => {
     const store = new MemoryStore();
     expect([
       store.take('a', 1, WINDOW, NOW).allowed,
@@ -14,7 +14,7 @@ describe('the store in memory', () => {
     ]).toEqual([true, true, false]);
   });
 
-  it('a flood of 2 million keys has its bounds, and opens the limit for no key that is used up or in use', () => {
+  it('stays within its limit under a flood of 2 million keys, and resets no key that is exhausted or in use', () => {
     const store = new MemoryStore();
     const usedUp = Array.from({ length: 1000 }, (_, i) => `used-up-${i}`);
     for (const key of usedUp) for (let i = 0; i < 10; i++) store.take(key, 10, WINDOW, NOW);
@@ -54,7 +54,7 @@ describe('the store in memory', () => {
     expect(store.take('used up', 10, WINDOW, NOW).allowed).toBe(false);
   });
 
-  it('where more keys are used up than there is room for, new keys are counted still', () => {
+  it('still counts new keys if more keys are exhausted than fit', () => {
     const store = new MemoryStore(100);
     for (let i = 0; i < 1000; i++)
       for (let n = 0; n < 3; n++) expect(store.take(`key-${i}`, 2, WINDOW, NOW).allowed).toBe(n < 2);

@@ -8,7 +8,7 @@ import { newWindow } from './window.ts';
 
 const url = redisUrl();
 const START = Date.parse('2030-01-15T10:10:12.345Z');
-/** The same script at a time of the test's choice. */
+/** The same script, at a time that the test chooses. */
 const timed = SCRIPT.replace("redis.call('TIME')", '{tonumber(ARGV[3]), tonumber(ARGV[4])}');
 
 describe.skipIf(!url)('the script in Redis', () => {

@@ -5,7 +5,7 @@ import { newWindow } from './window.ts';
 
 const WINDOW = 60_000;
 
-/** When requests come: pauses in ms, many of them none at all, some at the very edge of a window. */
+/** The pauses between requests in ms. Many are 0, and some are as long as a window. */
 const pauses = (max: number) =>
   fc.array(
     fc.oneof(
@@ -50,8 +50,8 @@ describe('a window of up to 64 requests', () => {
   });
 });
 
-describe('a window of more', () => {
-  it('allows a request exactly when those of this clock window and the weighed ones before it leave room', () => {
+describe('a larger window', () => {
+  it('allows a request exactly when the count of this clock window and the weighted count of the last one leave room', () => {
     fc.assert(
       fc.property(fc.integer({ min: EXACT_UP_TO + 1, max: 90 }), pauses(400), (limit, gaps) => {
         const window = newWindow(limit);
@@ -78,8 +78,8 @@ describe('a window of more', () => {
   });
 });
 
-describe('the answer to a refused request', () => {
-  it('is the first moment at which it will be allowed', () => {
+describe('the retry time of a refused request', () => {
+  it('is the first moment at which the request will be allowed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 90 }), pauses(300), (limit, gaps) => {
         const history: number[] = [];

@@ -60,7 +60,7 @@ const idIn = (url: unknown): string => String(url).split('/').at(-1) as string;
 const approve = async (url: unknown): Promise<void> => {
   expect((await t.call('POST', `/approvals/${idIn(url)}/approve`, { as: owner })).status).toBe(200);
 };
-/** Options of a transport of the SDK that reaches the service in this process. */
+/** Options for a transport of the SDK that reaches the service in this process. */
 const transport = (as: TestAgent) => ({
   requestInit: { headers: { authorization: `Bearer ${as.token}` } },
   fetch: (url: string | URL, init?: RequestInit) =>
@@ -87,7 +87,7 @@ describe('a call through the gateway that needs approval', () => {
     await client.close();
   });
 
-  it('requestState is good once, for one server, one agent and one call', async () => {
+  it('requestState is valid once, for one server, one agent and one call', async () => {
     const { result } = await send(pay());
     const { requestState } = result;
     await approve(result.inputRequests.approval.params.url);
@@ -139,7 +139,7 @@ describe('a call through the gateway that needs approval', () => {
   });
 
   it('never waits longer than 20 s: only the repetition of 2026-07-28 waits, and every other form is answered immediately', async () => {
-    // The clock stands still, so that an answer that waited for it would never come.
+    // The clock is stopped, so that a response that depended on it would never arrive.
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const agents = await Promise.all(Array.from({ length: 4 }, newAgent));

@@ -17,8 +17,8 @@ import {
 } from '../../../test/support/service.ts';
 
 /**
- * A server over stdio. Its tool `ask` sends the request that its arguments have, and returns the answer, with what was
- * cancelled. It numbers its requests from 1.
+ * A server over stdio. Its tool `ask` sends the request in its arguments, and returns the answer and the requests that
+ * were cancelled. It numbers its requests from 1.
  */
 const SERVER = `
 const out = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
@@ -97,7 +97,7 @@ const rawClient = (as: TestAgent, server = 'asker'): RawClient => new RawClient(
 const send = async (as: TestAgent, body: Json, server = 'asker'): Promise<Json> =>
   (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body;
 
-describe('a server that asks during a call', () => {
+describe('a server that sends requests during a call', () => {
   it('2025-11-25: reaches the client on the response to its call', async () => {
     const client = new Client({ name: 'x', version: '1' }, { capabilities: { elicitation: {} } });
     const asked: unknown[] = [];
@@ -123,7 +123,7 @@ describe('a server that asks during a call', () => {
     await client.close();
   });
 
-  it('2026-07-28: the state of a waiting call is good once, for its caller and its call; one decision is recorded', async () => {
+  it('2026-07-28: the state of a waiting call is valid once, for its caller and its call; one decision is recorded', async () => {
     const agent = await newAgent();
     const ask = (more: Json = {}): Json =>
       modern('tools/call', { ...call('ask', ELICIT), ...more }, { elicitation: {} });
@@ -168,7 +168,7 @@ describe('a server that asks during a call', () => {
     ['asker', 'tools/list', -32601],
     ['open', 'sampling/createMessage', undefined],
     ['open', 'roots/list', undefined],
-  ])('%s may ask for %s: error %s', async (server, method, code) => {
+  ])('%s may request %s: error %s', async (server, method, code) => {
     const client = await rawClient(await newAgent(), server).open();
     const { next, end } = await client.call('ask', { method, params: {} });
     const first = await next();
@@ -192,14 +192,14 @@ describe('a server that asks during a call', () => {
   it.each([
     ['a client that has not declared it', 'asker', {}],
     ['a client of a connection that several people share', 'shared', undefined],
-  ])('never asks %s', async (_case, server, capabilities) => {
+  ])('never requests %s', async (_case, server, capabilities) => {
     const client = await rawClient(await newAgent(), server).open(capabilities);
     expect(textOf((await (await client.call('ask', ELICIT)).next()).result)).toMatchObject({ error: { code: -32600 } });
     const { result } = await send(await newAgent(), modern('tools/call', call('ask', ELICIT), {}));
     expect(textOf(result)).toMatchObject({ error: { code: -32600 } });
   });
 
-  it('asks no one if another client has a call in progress on the same process, and asks one client at most ten questions', async () => {
+  it('sends no request to clients if another one has a call in progress on the same process, and at most ten to one client', async () => {
     const person = await t.user();
     const [a, b] = [await rawClient(await newAgent(person)).open(), await rawClient(await newAgent(person)).open()];
     const asked = await a.call('ask', ELICIT);
@@ -216,7 +216,7 @@ describe('a server that asks during a call', () => {
     expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(20);
   });
 
-  it('withdraws its question when the client cancels the call, and notifies the server', async () => {
+  it('withdraws its request when the client cancels the call, and notifies the server', async () => {
     const client = await rawClient(await newAgent(await t.user())).open();
     const asked = await client.call('ask', ELICIT);
     const { id } = await asked.next();

@@ -14,8 +14,8 @@ import {
 } from '../../../test/support/service.ts';
 
 /**
- * What each kind of client can act on when a call waits for a person: docs/gateway.md has the table. `mcp-remote` is in
- * test/e2e/reference-servers.test.ts.
+ * The behaviour of each kind of client when a call waits for a person; docs/gateway.md has the table. `mcp-remote` is
+ * in test/e2e/reference-servers.test.ts.
  */
 
 /** A server over stdio that counts its calls. */
@@ -44,7 +44,7 @@ beforeAll(async () => {
   endpoint = new URL(`${t.legate.platform.baseUrl}/gateway/bank/mcp`);
 });
 
-/** A person of their own for each client, so that each has a process of its own, which counts from 1. */
+/** Each client belongs to a different person, and so has its own process, which counts from 1. */
 async function newClient(): Promise<{ owner: TestUser; agent: TestAgent }> {
   const owner = await t.user();
   const permission = { resource: 'mcp:bank:pay', actions: ['execute'], constraints: { requireApproval: true } };
@@ -88,7 +88,7 @@ const KINDS: Record<string, Kind> = {
 
 describe('a call that waits for a person', () => {
   it.each(Object.entries(KINDS))('is answered immediately, and runs once it is approved: %s', async (_name, kind) => {
-    // The clock stands still, so that an answer that waited for it would never come.
+    // The clock is stopped, so that a response that depended on it would never arrive.
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { owner, agent } = await newClient();
@@ -118,11 +118,11 @@ describe('a call that waits for a person', () => {
       expect(first.error.code).toBe(-32042);
       page = first.error.data.elicitations[0].url;
     }
-    // A client that repeats too early gets the same page and no second request for approval.
+    // A client that repeats the call too early gets the same page and no second request for approval.
     expect(JSON.stringify(await send('tools/call', PAY))).toContain(page);
     await approve(owner, page);
     expect((await send('tools/call', PAY)).result).toEqual(DONE);
-    // The approval was for this one call.
+    // The approval was valid for this one call.
     expect(JSON.stringify(await send('tools/call', PAY))).toMatch(/APPROVAL_REQUIRED|-32042/);
   });
 
@@ -143,7 +143,7 @@ describe('a call that waits for a person', () => {
     await client.close();
   });
 
-  it('SDK version 2 of 2026-07-28 waits by itself, in turns of at most 20 s', async () => {
+  it('SDK version 2 of 2026-07-28 waits by itself, in requests of at most 20 s', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { owner, agent } = await newClient();
@@ -164,7 +164,7 @@ describe('a call that waits for a person', () => {
     };
     await client.connect(new v2.StreamableHTTPClientTransport(endpoint, { ...others, fetch: counted }));
     const called = client.callTool(PAY);
-    // The person opens the page and decides only after the second turn.
+    // The person opens the page and decides only after the second request.
     await vi.waitUntil(() => sent === 2);
     await vi.waitUntil(() => {
       vi.advanceTimersByTime(20_000);

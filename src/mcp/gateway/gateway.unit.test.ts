@@ -17,7 +17,7 @@ const ref = (kind: string, name: string): string => `\${${kind}:${name}}`;
 const one = (server: object, env: NodeJS.ProcessEnv = {}): GatewayServer =>
   parseServers({ mcpServers: { notes: server } }, env)[0] as GatewayServer;
 
-/** A server of the SDK as a process. Its only tool is named after the variables that it can see. */
+/** The script of a server of the SDK. Its only tool is named after the variables that it can see. */
 const script = (before: string): string => `${before}
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -64,7 +64,7 @@ describe('the mcpServers object', () => {
     expect(() => parseServers(value, {})).toThrow(message);
   });
 
-  it('has sampling and roots off unless they are allowed', () => {
+  it('has sampling and roots switched off unless they are allowed', () => {
     expect(one({ command: 'x', legate: { roots: true } }).legate).toMatchObject({ sampling: false, roots: true });
   });
 
@@ -98,7 +98,7 @@ describe('definitions', () => {
 });
 
 describe('listing the tools of a server', () => {
-  it('shows a process the short list of variables and its own, and ends it', async () => {
+  it('gives a process a short list of variables and its own ones, and ends it', async () => {
     process.env['LEGATE_HIDDEN'] = 'secret';
     const [tool] = await listTools(stdio()).finally(() => delete process.env['LEGATE_HIDDEN']);
     const [shown, hidden, pid] = tool?.name.split('.') ?? [];
@@ -106,12 +106,12 @@ describe('listing the tools of a server', () => {
     expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/);
   });
 
-  it('ends a process that ignores the end of its input and TERM', async () => {
+  it('kills a process that ignores the end of its input and TERM', async () => {
     const [tool] = await listTools(stdio(`process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);`));
     expect(() => process.kill(Number(tool?.name.split('.')[2]), 0)).toThrow(/ESRCH/);
   });
 
-  it('names a command that cannot be started and one that ends immediately', async () => {
+  it('reports a command that cannot be started and one that ends immediately', async () => {
     await expect(listTools(one({ command: '/nowhere/x' }))).rejects.toThrow('it cannot be started: ENOENT');
     await expect(listTools(one({ command: process.execPath, args: ['-e', ''] }))).rejects.toThrow('exit code 0');
   });

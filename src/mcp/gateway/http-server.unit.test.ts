@@ -6,7 +6,7 @@ import { channelOf } from './list-tools.ts';
 import { OutcomeUnknown, Peer, ServerUnavailable } from './peer.ts';
 import { type GatewayServer, parseServers } from './servers-file.ts';
 
-it('requests over HTTP share a connection to the server, and those in progress end with the channel', async () => {
+it('requests over HTTP share a connection to the server, and requests in progress end with the channel', async () => {
   let hanging = 0;
   let connections = 0;
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -52,7 +52,7 @@ describe('an answer over HTTP', () => {
   it.each([
     ['gzip', gzipSync],
     ['br', brotliCompressSync],
-  ])('may be compressed with %s, although it was not asked for', async (encoding, compress) => {
+  ])('may be compressed with %s, although it was not requested', async (encoding, compress) => {
     const peer = await peerTo((_, res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding });
       res.end(compress(text({ grüße: 'ß' })));
@@ -67,7 +67,7 @@ describe('an answer over HTTP', () => {
     await expect(ask(peer)).rejects.toThrow('its answer is too long');
   });
 
-  it('that breaks off leaves the outcome unknown, and a refused connection means that nothing was sent', async () => {
+  it('that is incomplete leaves the outcome unknown; after a refused connection nothing was sent', async () => {
     const peer = await peerTo((_, res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       res.write('{"jsonrpc"', () => res.destroy());
@@ -80,7 +80,7 @@ describe('an answer over HTTP', () => {
   });
 });
 
-it('the first request waits for the stream of notifications, because servers drop earlier notifications', async () => {
+it('waits for the stream of notifications before the first request, because servers drop earlier notifications', async () => {
   const order: string[] = [];
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     let body = '';

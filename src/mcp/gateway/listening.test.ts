@@ -10,9 +10,9 @@ import { createTestService, type Json, type TestAgent, type TestService } from '
 import type { Stream } from '../../../test/support/stream.ts';
 import { gateway } from './index.ts';
 
-/** A server of 2025-11-25 that notifies on the stream of a session. */
+/** Sends a notification of the server of 2025-11-25, on the stream of a session. */
 let notify = (_method: string, _params: Json = {}): void => {};
-/** Requests about subscriptions that it received. */
+/** Requests about subscriptions that this server received. */
 let received: string[] = [];
 const old = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> => {
   if (req.method === 'GET') {
@@ -124,7 +124,7 @@ it('announces its capabilities', async () => {
   });
   const modernInfo = (await connect('modern')).getServerCapabilities();
   expect(modernInfo).toMatchObject({ resources: { subscribe: true, listChanged: true } });
-  // Logging of 2026-07-28 is asked for in each request.
+  // In 2026-07-28, each request asks for logging.
   const { capabilities } = await new RawClient(t, agent, 'modern').open();
   expect([capabilities.resources, capabilities.logging]).toEqual([{ subscribe: true, listChanged: true }, undefined]);
 });
@@ -142,7 +142,7 @@ it('forwards only notifications to which a client of 2026-07-28 listens', async 
   const first = await one.listen({ ...asked, resourceSubscriptions: [...asked.resourceSubscriptions] });
   expect(first.honoredFilter).toEqual({ promptsListChanged: true, resourceSubscriptions: ['file:///a'] });
   const second = await two.listen({ resourceSubscriptions: ['file:///a', 'file:///b'] });
-  // The server is asked once for each resource.
+  // The server gets one subscription for each resource.
   expect(received).toEqual(['subscribe file:///a', 'subscribe file:///absent', 'subscribe file:///b']);
   for (const uri of ['file:///a', 'file:///b', 'file:///c']) notify('notifications/resources/updated', { uri });
   notify('notifications/prompts/list_changed');
@@ -192,7 +192,7 @@ const heardOn = async (stream: Stream, count: number): Promise<Json[]> =>
   (await stream.events(count)).map(({ data }: Json) => [data.method.slice(14), data.params]);
 
 describe('a server of 2026-07-28', () => {
-  it('is listened to by one stream for all clients of a connection, of both kinds of revisions', async () => {
+  it('gets one stream for all clients of a connection, whatever their revision', async () => {
     const client = await connect('modern');
     const seen: string[] = [];
     for (const method of ['notifications/resources/updated', 'notifications/resources/list_changed'] as const)
@@ -227,7 +227,7 @@ describe('a server of 2026-07-28', () => {
     await stream.close();
   });
 
-  it('is listened to only for resources that each client may read', async () => {
+  it('gets a stream for a resource only if the client may read it', async () => {
     const mine = await new RawClient(t, narrow, 'modern').open();
     const stream = await mine.listen();
     expect(await mine.request('resources/subscribe', { uri: 'file:///yours' })).toMatchObject({
@@ -241,7 +241,7 @@ describe('a server of 2026-07-28', () => {
     await stream.close();
   });
 
-  it('is listened to again when the stream breaks, and then all that clients listen to counts as changed', async () => {
+  it('gets a new stream when the old one breaks, and clients are told that everything they listen to may have changed', async () => {
     const older = await new RawClient(t, agent, 'modern').open();
     const stream = await older.listen();
     await older.request('resources/subscribe', { uri: 'file:///a' });
@@ -278,7 +278,7 @@ it.each<[string, Json, number?]>([
   ['a filter that is not an object', { notifications: [] }],
   ['URIs that are not a list', { notifications: { resourceSubscriptions: 'file:///a' } }],
   ['a flag that is not a boolean', { notifications: { toolsListChanged: 'yes' } }],
-  // The guard decides about so many things in one request.
+  // 100 is the maximum number of decisions in one request.
   ['too many URIs', { notifications: { resourceSubscriptions: Array(101).fill('file:///a') } }, -32600],
 ])('refuses %s', async (_what, params, code = -32602) => {
   const r = await t.call('POST', '/gateway/old/mcp', {

@@ -8,7 +8,7 @@ import { endLeftGroups, recordGroup } from './process-records.ts';
 import { GROUP_VARIABLE } from './watchdog.ts';
 
 const children: ChildProcess[] = [];
-/** Starts a process in a group of its own that does nothing. */
+/** Starts a process that does nothing, in its own process group. */
 const start = (mark = ''): ChildProcess & { pid: number } => {
   const env = { [GROUP_VARIABLE]: mark };
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { detached: true, env, stdio: 'ignore' });
@@ -19,7 +19,7 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Records a process, with changes to the record. */
+/** Records a process. `change` has members of the record to replace. */
 function recorded(child: { pid: number }, change: { server?: object; gateway?: object } = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'legate-records-'));
   const remove = recordGroup(dataDir, child.pid, 'mark');
@@ -54,7 +54,7 @@ describe('recorded process groups', () => {
     },
   );
 
-  it('stay while their gateway runs', async () => {
+  it('are kept while their gateway runs', async () => {
     const child = start();
     const { dataDir, path, remove } = recorded(child);
     const ended = once(child, 'exit');
@@ -66,7 +66,7 @@ describe('recorded process groups', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('are not confused with a later process of the same id, or read from a damaged record', async () => {
+  it('are not confused with a later process of the same id, nor read from a damaged record', async () => {
     const child = start();
     const { dataDir } = recorded(child, { gateway: { started: 'before' }, server: { started: 'before' } });
     writeFileSync(join(dataDir, 'gateway-processes', '7.json'), '{"server":{"pid":-1}}');

@@ -14,7 +14,7 @@ import { createTestService, type Json, type TestService, type TestUser } from '.
 import { WebPerson } from '../../../test/support/web-person.ts';
 import { nodeListener } from '../../http/node.ts';
 
-/** A server over stdio without an SDK. Its tools describe what it receives. */
+/** A server over stdio without an SDK. Its tools return what the server receives. */
 const SERVER = `
 const out = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
 const tool = (name) => ({ name, description: name, inputSchema: { type: 'object' } });
@@ -166,14 +166,14 @@ describe("an agent's own token", () => {
     ]);
   });
 
-  it('shows a process only the variables of its configuration', async () => {
+  it('passes to a process only the variables of its configuration', async () => {
     process.env['LEGATE_SECRET'] = 'hidden';
     const found = textOf(await callTool(await agentOf(await t.user()), 'where'));
     delete process.env['LEGATE_SECRET'];
     expect(found).toMatchObject({ secret: null, shown: 'yes' });
   });
 
-  it('refuses unknown and forbidden tools with one and the same recorded answer', async () => {
+  it('refuses unknown and forbidden tools with the same recorded response', async () => {
     const agent = await agentOf(alice);
     const [unknown, forbidden] = [await callTool(agent, 'unknown'), await callTool(agent, 'forbidden')];
     expect(unknown).toMatchObject({ isError: true, _meta: { reason: 'NO_PERMISSION', auditId: expect.any(String) } });
@@ -185,7 +185,7 @@ describe("an agent's own token", () => {
     expect(await outcomes(agent.id)).toEqual([]);
   });
 
-  it('lists tools, prompts and resources that it may use', async () => {
+  it('lists the tools, prompts and resources that it may use', async () => {
     const agent = await agentOf(alice, [
       { resource: 'mcp:rogue:echo', actions: ['execute'] },
       { resource: 'mcp:rogue:@prompts:greet', actions: ['read'] },
@@ -255,7 +255,7 @@ describe('the endpoint', () => {
     expect((await t.call('POST', '/gateway/rogue/mcp', { as, raw })).status).toBe(status);
   });
 
-  it('keeps the sessions of agents apart', async () => {
+  it('keeps the sessions of agents separate', async () => {
     const [a, b] = [await agentOf(alice), await agentOf(alice)];
     const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18' } };
     const opened = await t.call('POST', '/gateway/rogue/mcp', { as: a, body });
@@ -272,14 +272,14 @@ describe('the endpoint', () => {
 });
 
 describe('processes', () => {
-  it('are one for each person, shared by their agents', async () => {
+  it('are started once for each person, and shared by the agents of that person', async () => {
     const [a, b, other] = [await agentOf(alice), await agentOf(alice), await agentOf(await t.user())];
     const [pidA, pidB, pidOther] = [await processOf(a), await processOf(b), await processOf(other)];
     expect(pidB).toBe(pidA);
     expect(pidOther).not.toBe(pidA);
   });
 
-  it('never answer the wrong one of many concurrent calls with one id', async () => {
+  it('return the right response to each of many concurrent calls with the same id', async () => {
     const agents = [await agentOf(alice), await agentOf(alice), await agentOf(await t.user())];
     const answers = await Promise.all(
       Array.from({ length: 30 }, async (_unused, n) => {
@@ -315,7 +315,7 @@ describe('processes', () => {
     expect((await rpc(agent, 'tools/list', {}, 'away')).error.code).toBe(1503);
   });
 
-  it('are limited in number; an unused one is closed for a new one', async () => {
+  it('are limited in number; an idle one is stopped for a new one', async () => {
     const agent = await agentOf(alice, [{ resource: 'mcp:own:*', actions: ['execute'] }]);
     const open = async () => {
       const client = new v2.Client({ name: 'v2', version: '1' });
@@ -333,13 +333,13 @@ describe('processes', () => {
 });
 
 describe('calls', () => {
-  it('that take too long time out, and tool errors stay results', async () => {
+  it('that take too long time out, and tool errors are passed on as results', async () => {
     const agent = await agentOf(alice, [{ resource: 'mcp:slow:*', actions: ['execute'] }]);
     expect(await callTool(agent, 'hang', {}, 'slow')).toMatchObject({ isError: true, _meta: { reason: 'TIMEOUT' } });
     expect(await callTool(agent, 'fail', {}, 'slow')).toMatchObject({ isError: true, content: [{ text: '"no"' }] });
   });
 
-  it('report progress, can be cancelled, and changed lists are announced', async () => {
+  it('report progress and can be cancelled, and changed lists are announced', async () => {
     const agent = await agentOf(alice);
     const client = new v2.Client({ name: 'v2', version: '1' });
     const requestInit = { headers: { authorization: `Bearer ${agent.token}` } };
@@ -370,11 +370,11 @@ describe('the configuration', () => {
     [{ x: { command: 'x', comand: 'y' } }, /gateway\.servers.*comand/],
     [{ a: { command: 'x' }, A: { command: 'x' } }, /this name/],
     [[], /gateway\.servers/],
-  ])('%j stops the start', async (servers, message) => {
+  ])('%j prevents the start', async (servers, message) => {
     await expect(createTestService({ config: { gateway: { servers: servers as never } } })).rejects.toThrow(message);
   });
 
-  it('stops the start if a server is registered elsewhere by the same name', async () => {
+  it('prevents the start if a server is registered elsewhere under the same name', async () => {
     const first = await createTestService();
     await first.legate.mcp.registerServer({ name: 'notes', endpoint: 'https://notes.example/mcp' });
     const config = { gateway: { servers: { notes: { command: 'x' } } } };

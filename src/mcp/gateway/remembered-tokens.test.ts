@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { nodeListener } from '../../http/node.ts';
 
-/** Answers every request with one result, and counts calls of tools. */
+/** Answers every request with the same result, and counts calls of tools. */
 let calls = 0;
 const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
   let text = '';
@@ -58,21 +58,21 @@ const send = async (token: string, method: string, params: object = {}, headers 
 };
 const CALL = ['tools/call', { name: 'x', arguments: { text: 'a "quoted" text' } }] as const;
 
-it('a call over node:http has the answer of one that arrives as a Request', async () => {
+it('a call over node:http has the same response as one that arrives as a Request', async () => {
   const { token } = await agent();
   const direct = await send(token, ...CALL);
   expect(direct).toEqual([
     200,
     { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ content: expect.any(Array) }) },
   ]);
-  // An Origin is left to the way of Requests.
+  // Requests with an Origin use the path of Request objects.
   expect(await send(token, ...CALL, { origin: new URL(t.legate.baseUrl).origin })).toEqual(direct);
   expect((await send(token, ...CALL, { origin: 'https://elsewhere.example' }))[0]).toBe(403);
   expect((await send(token, ...CALL, { 'content-encoding': 'gzip' }))[0]).toBe(400);
   expect((await send('lgt_unknown', ...CALL))[0]).toBe(401);
 });
 
-it('a token that is remembered ends with the agent, its rotation and its expiry, whatever is asked', async () => {
+it('a cached token ends with the agent, its rotation and its expiry, for every request', async () => {
   for (const end of ['rotate', 'revoke'] as const) {
     const { id, token } = await agent();
     for (let n = 0; n < 2; n++) expect((await send(token, ...CALL))[0]).toBe(200);
@@ -97,7 +97,7 @@ it('calls in quick succession need no separate commit for their outcomes', async
   await send(token, ...CALL);
   await background.idle();
   const { changes } = ledger.stats;
-  // Only the wait for a batch, so that a slow machine has no commits between the calls.
+  // The timer that waits for a batch is fake, so that even a slow machine makes no commit between the calls.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const many = 40;
   const clients = 4;
@@ -108,7 +108,7 @@ it('calls in quick succession need no separate commit for their outcomes', async
   );
   const recorded = async (): Promise<number> =>
     (await t.call('GET', `/events?types=gateway.call&agentId=${id}&limit=100`, { as: owner })).body.length;
-  // All but the last of each client.
+  // Every outcome is recorded except the last one of each client.
   expect(await recorded()).toBeGreaterThanOrEqual(many + 1 - clients);
   expect(ledger.stats.changes).toBe(changes);
   vi.advanceTimersByTime(10);

@@ -14,12 +14,12 @@ const NAMES = ['good', 'claims', 'flood', 'long', 'garbage', 'twice', 'others', 
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] });
 const message = (more: object): string => `data: ${JSON.stringify({ jsonrpc: '2.0', ...more })}\n\n`;
 
-/** Everything that the server received. */
+/** Everything that the server received from the gateway. */
 let received = '';
-/** Answers of the gateway to requests of the server. */
+/** Responses of the gateway to requests of the server. */
 const answers: Json[] = [];
 
-/** What the server answers to the call of a tool. */
+/** How the server responds to the call of a tool. */
 const calls: Readonly<Record<string, (id: number, res: ServerResponse) => void>> = {
   good: (id, res) => res.end(message({ id, result: text('good') })),
   claims: (id, res) => {
@@ -105,7 +105,7 @@ describe('a rogue server', () => {
     ['floods with notifications', 'flood', 'flood'],
     ['answers twice', 'twice', 'first'],
     ['answers requests that were not made', 'others', 'own'],
-  ])('that %s changes no answer', async (_what, name, expected) => {
+  ])('that %s changes no response', async (_what, name, expected) => {
     const [result, good] = await Promise.all([call(name), call('good')]);
     expect([result, good]).toEqual([text(expected), text('good')]);
   });
@@ -114,12 +114,12 @@ describe('a rogue server', () => {
     ['garbage', 'garbage', 'OUTCOME_UNKNOWN'],
     ['more than is allowed', 'long', 'OUTCOME_UNKNOWN'],
     ['401', 'refuses', 'SERVER_UNAVAILABLE'],
-  ])('that answers %s makes this one call fail', async (_what, name, reason) => {
+  ])('that answers %s makes only this call fail', async (_what, name, reason) => {
     expect(await call(name)).toMatchObject({ isError: true, _meta: { reason, auditId: expect.any(String) } });
     expect(await call('good')).toEqual(text('good'));
   });
 
-  it('that sends a request which is not allowed is refused, and no client is asked', async () => {
+  it('that sends a forbidden request is refused, and the request reaches no client', async () => {
     const able = { sampling: {}, roots: {}, elicitation: { form: {}, url: {} } };
     const body = modern('tools/call', { name: 'asks', arguments: {} }, able);
     const { result } = (await t.call('POST', '/gateway/rogue/mcp', { as: agent, body })).body;
@@ -128,11 +128,11 @@ describe('a rogue server', () => {
     expect(answers.map(({ error }) => error.code)).toEqual(Array(4).fill(-32601));
   });
 
-  it('cannot pass for the gateway by metadata', async () => {
+  it('cannot impersonate the gateway with metadata', async () => {
     expect(await call('claims')).toEqual({ ...text('claims'), _meta: { other: 2 } });
   });
 
-  it('receives nothing of the client, and its own headers reach no client', async () => {
+  it('receives nothing from the client, and its own headers reach no client', async () => {
     for (const name of ['good', 'refuses']) {
       const { headers, body } = await post(name);
       expect(JSON.stringify([...headers, body])).not.toMatch(/upstream/);
@@ -143,7 +143,7 @@ describe('a rogue server', () => {
   });
 });
 
-it('a limit is exact under 64 parallel calls of one id', async () => {
+it('a limit is exact under 64 parallel calls with the same id', async () => {
   const as = await agentOf({ maxCallsPerHour: 20 });
   const made = received.split('tools/call').length;
   const results = await Promise.all(Array.from({ length: 64 }, async () => (await post('good', as)).body.result));
@@ -162,7 +162,7 @@ it('a call that cannot be recorded does not reach the server', async () => {
   expect(received.split('tools/call').length).toBe(made);
 });
 
-it('a command cannot be sent over HTTP, not even by an administrator', async () => {
+it('a command cannot be set over HTTP, not even by an administrator', async () => {
   const admin = await t.admin();
   const evil = { command: 'touch', args: ['/tmp/x'] };
   const send = async (method: 'POST' | 'PUT' | 'PATCH', path: string, body: object): Promise<number> =>

@@ -6,7 +6,7 @@ import { createTestService, type Json, type TestService } from '../../../test/su
 
 /** Sends a notification on the stream of the only session. */
 let notify = (_method: string, _params: Json): void => {};
-/** Calls of `work` that are held, by their argument `of`. */
+/** Calls of `work` that wait for the test, by their argument `of`. */
 const held = new Map<string, { readonly token: unknown; readonly event: (message: Json) => void }>();
 const asked = new Map<number, () => void>();
 let lastId = 0;
@@ -48,7 +48,7 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<unknow
   const answered = new Promise<void>((resolve) => asked.set(own, resolve));
   event({ id: own, method: 'elicitation/create', params: elicitation });
   await answered;
-  // On the response to this call, so it is known whose it is.
+  // The notification is on the response to this call, so its client is known.
   event({ method: 'notifications/elicitation/complete', params: { elicitationId } });
   event({ id, result: { content: [] } });
   return res.end();
@@ -112,9 +112,10 @@ it('only the client to which an elicitation belongs is notified of its completio
   const complete = (elicitationId: unknown): void => notify('notifications/elicitation/complete', { elicitationId });
   const ids = [await idAt(a, 'e1'), await idAt(b, 'e2'), await idAt(c, 'both'), await idAt(a, 'both')];
   expect(new Set([...ids, 'e1', 'e2', 'both']).size).toBe(7);
-  // The server uses `both` for two clients, so it is not known whose elicitation is complete.
+  // The server uses `both` for two clients, so the client of this elicitation is unknown.
   for (const id of ['both', 'e2', 'e2', 'e1', 'absent', ids[0]]) complete(id);
-  // On the response to a call, it is the client of the call, although another one waits for the same id.
+  // On the response to a call, the elicitation belongs to the client of the call, although another client waits for the
+  // same id.
   const asking = await b.call('ask', { elicitationId: 'both' });
   const { id, params } = await asking.next();
   await b.post({ id, result: { action: 'accept' } });
@@ -126,7 +127,7 @@ it('only the client to which an elicitation belongs is notified of its completio
     [ids[1], params.elicitationId],
     [],
   ]);
-  // The next one that everybody hears shows that nothing else is on its way.
+  // A notification to all clients is the next one for each, so none was sent before it.
   notify('notifications/prompts/list_changed', {});
   const last = await Promise.all([2, 3, 1].map(async (events, n) => (await streams[n]?.events(events))?.at(-1)?.data));
   expect(last.map(({ method }) => method)).toEqual(Array(3).fill('notifications/prompts/list_changed'));

@@ -32,7 +32,7 @@ const stateOf = ({ taskId, status, ...more }: Json, form: 'old' | 'new'): Json =
   ...(form === 'old' ? { ttl: null } : { ttlMs: null, ...more }),
 });
 
-/** A server of one revision only, with tasks. */
+/** A server with tasks that supports only one revision. */
 const serverOf =
   (form: 'old' | 'new') =>
   async (req: IncomingMessage, res: ServerResponse): Promise<unknown> => {
@@ -161,7 +161,7 @@ describe('tasks of 2025-11-25', () => {
       const [ofA, ofB] = [await create(a, { of: 'a' }), await create(b, { of: 'b' })];
       expect(ofA).toEqual({ ...ofB, taskId: ofA.taskId });
       expect(new Set(['task-1', 'task-2', ofA.taskId, ofB.taskId]).size).toBe(4);
-      // One decision each, recorded before the call; the outcome is not known yet.
+      // Each call has one decision, recorded before it; the outcome is not known yet.
       const [entry, ...others] = (await t.call('GET', `/audit?agentId=${agents[0]?.id}`, { as: await t.admin() })).body;
       expect([entry.resource, entry.result, others]).toEqual([`mcp:${server}:slow`, 'allowed', []]);
       expect(await outcomes(agents[0] as TestAgent)).toEqual([]);
@@ -191,7 +191,7 @@ describe('tasks of 2025-11-25', () => {
     },
   );
 
-  it("a question during a task is sent to its client, and a change of status has the client's id of the task", async () => {
+  it("a request during a task is sent to its client, and a change of status has the client's id of the task", async () => {
     const client = await open(await newAgent(await t.user()), 'own');
     const session = sessions.at(-1) as Session;
     const stream = await client.listen();
@@ -214,7 +214,7 @@ describe('tasks of 2025-11-25', () => {
     await stream.close();
   });
 
-  it('that are never fetched are recorded when they end or their connection ends', async () => {
+  it('that are never fetched are recorded when they or their connection end', async () => {
     const agent = await newAgent(await t.user());
     const client = await open(agent, 'own');
     const { tasks } = sessions.at(-1) as Session;
@@ -243,11 +243,11 @@ describe('tasks of 2025-11-25', () => {
     for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
       expect(await client.request(method, { taskId })).toMatchObject(NOT_FOUND);
     expect((await client.request('tasks/list')).result.tasks).toEqual([]);
-    // The call was not sent again.
+    // The gateway did not send the call again.
     expect(received.filter(({ arguments: args }) => args?.of === 'restart')).toHaveLength(1);
   });
 
-  it('are out of reach when the permission or the agent ends', async () => {
+  it('are inaccessible once the permission or the agent has ended', async () => {
     const agent = await newAgent();
     const client = await open(agent, 'shared');
     const { taskId } = await create(client);
@@ -287,7 +287,7 @@ describe('tasks of 2026-07-28', () => {
     const elicit = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } };
     const sample = { method: 'sampling/createMessage', params: {} };
     Object.assign(task, { status: 'input_required', inputRequests: { name: elicit, model: sample } });
-    // It is asked only questions that it has declared and that the server may ask.
+    // The client receives only requests that it has declared and that the server may send.
     expect((await send(agent, 'tasks/get', { taskId }, declared)).result).toMatchObject({
       ...{ resultType: 'complete', taskId, status: 'input_required' },
       inputRequests: { name: elicit },
@@ -303,7 +303,7 @@ describe('tasks of 2026-07-28', () => {
     expect(await outcomes(agent)).toMatchObject([{ server: 'modern', tool: 'slow', outcome: 'tool_error' }]);
   });
 
-  it('need a client that has declared them', async () => {
+  it('require a client that has declared them', async () => {
     const agent = await newAgent();
     const { taskId } = (await send(agent, 'tools/call', { name: 'slow' })).result;
     expect(await send(agent, 'tasks/get', { taskId }, {})).toMatchObject({ status: 400, error: { code: -32021 } });
@@ -313,7 +313,7 @@ describe('tasks of 2026-07-28', () => {
   });
 });
 
-it('a pairing of two revisions has no tasks: they are not announced, and a call is an ordinary call', async () => {
+it('do not exist between two revisions: they are not announced, and a call is an ordinary call', async () => {
   const agent = await newAgent();
   const client = await open(agent, 'modern');
   expect(client.capabilities).toEqual({ tools: { listChanged: true } });

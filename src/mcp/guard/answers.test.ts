@@ -5,7 +5,7 @@ import { getRequestListener } from '@hono/node-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { expressMcp, type GuardingLegate, type ProtectMcpOptions, protectMcp } from './protect.ts';
 
-/** One agent with a token that always holds, which may not call `delete`. */
+/** An agent with a token that is always valid. It may not call `delete`. */
 const legate: GuardingLegate = {
   platform: { issuer: 'https://legate.example', audience: 'https://legate.example' },
   mcp: {
@@ -21,7 +21,7 @@ const legate: GuardingLegate = {
     resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true },
 };
 
-/** Writes a response in pieces. The test controls the steps between two pieces. */
+/** Writes a response in pieces. The test decides when each piece is sent. */
 type Answer = (write: (piece: string | Uint8Array) => void) => Promise<void>;
 
 const faces: Readonly<
@@ -85,7 +85,7 @@ describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
     ['tools/call', 'application/json'],
     ['tools/call', 'text/event-stream'],
     ['tools/call', 'application/x-ndjson'],
-    // Read on the way, because it may name a task.
+    // The guard parses it on the way, because it may name a task.
     ['tools/call', 'application/json', { task: {} }],
     ['tools/call', 'text/event-stream', { task: {} }],
   ])('to %s as %s reaches the client as it arrives', async (method, type, params) => {
@@ -119,7 +119,7 @@ describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
     ['a tool without a schema', JSON_TYPE, list([...tools, { name: 'delete' }])],
     ['an event', { 'content-type': 'text/event-stream' }, `data: ${list(tools)}\n\n`],
     ['an event with mixed line ends', { 'content-type': 'text/event-stream' }, `data: ${list(tools)}\n\r\ndata: 1\n\n`],
-  ])('to tools/list is cut, in pieces: %s', async (_what, headers, text) => {
+  ])('to tools/list is filtered, even in pieces: %s', async (_what, headers, text) => {
     const response = await ask('tools/list', headers, async (write) => {
       const half = text.length >> 1;
       write(text.slice(0, half));
@@ -131,7 +131,7 @@ describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
     expect(answer).not.toContain('delete');
   });
 
-  it('to tools/list that cannot be read is an error: compressed, or larger than is held', async () => {
+  it('to tools/list is an error if it cannot be read: compressed, or larger than the buffer', async () => {
     const compressed = await ask('tools/list', { ...JSON_TYPE, 'content-encoding': 'gzip' }, async (write) =>
       write(gzipSync(list(tools))),
     );
@@ -150,7 +150,7 @@ describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
   });
 });
 
-it("Node's own: a server that waits for 'drain' is held by a client that does not read", async () => {
+it("through node:http: a server that waits for 'drain' is paused by a client that does not read", async () => {
   const PIECE = Buffer.alloc(1024 * 1024, 0x20);
   const PIECES = 64;
   let written = 0;

@@ -42,7 +42,7 @@ describe.each(['web', 'express', 'express with a parser'] as const)('a call that
     expect(scene.reached).toEqual([call()]);
   });
 
-  it('requestState is good once, for one caller, one client and one call', async () => {
+  it('requestState is valid once, for one caller, one client and one call', async () => {
     const scene = await guarded(face, PERMISSIONS, ok);
     const { requestState } = (await ask(scene, call())).result;
     const invalid = { error: { code: -32602, message: expect.stringContaining('requestState') } };
@@ -70,7 +70,7 @@ describe.each(['web', 'express', 'express with a parser'] as const)('a call that
     expect(scene.reached[0].params).toMatchObject(own);
   });
 
-  it('tells the model if the person denied, and where to approve if the user declined', async () => {
+  it('tells the model that the person denied, or where to approve if the user declined', async () => {
     const scene = await guarded(face, PERMISSIONS, ok);
     const first = (await ask(scene, call())).result;
     const declined = { approval: { action: 'decline' } };
@@ -139,7 +139,7 @@ describe('a client of 2025-11-25', () => {
     await reader.cancel();
   });
 
-  it('without it gets the text', async () => {
+  it('without url elicitation gets the link as text', async () => {
     const { send } = await guarded('web', PERMISSIONS, ok);
     await (await send(initialize({ elicitation: {} }))).text();
     expect(await (await send(pay, { headers: session })).json()).toMatchObject({ result: { isError: true } });

@@ -23,7 +23,7 @@ it.each<[string, boolean]>([
   ['/mcp/register', false],
   ['/mcp/register?x=1', false],
   ['/mcp/servers/mcp_1', false],
-  // A router may read these as the endpoint itself, or as something that is not Legate's.
+  // A router may treat these as the endpoint itself, or as a path that does not belong to Legate.
   ['/mcp/register/..', true],
   ['/mcp/register/../', true],
   ['/mcp/%72egister', true],

@@ -12,7 +12,7 @@ const ok = (message: Json) => ({ body: { jsonrpc: '2.0', id: message.id, result:
 const MINE = 'note:/mine/1';
 const YOURS = 'note:/yours/1';
 
-describe.each(['web', 'express'] as const)('reading, by %s', (face) => {
+describe.each(['web', 'express'] as const)('a request to read, by %s', (face) => {
   it.each<[string, Json, Json, string]>([
     ['resources/read', { uri: MINE }, { uri: YOURS }, 'ARGUMENTS_NOT_ALLOWED'],
     ['resources/subscribe', { uri: MINE }, { uri: YOURS }, 'ARGUMENTS_NOT_ALLOWED'],
@@ -71,7 +71,7 @@ describe.each(['web', 'express'] as const)('reading, by %s', (face) => {
     ['prompts/list', '{"prompts":[{"name":"daily"}],"cacheScope":"private"}'],
     ['resources/list', `{"resources":[{"uri":"${MINE}"}],"cacheScope":"private"}`],
     ['resources/templates/list', '{"resourceTemplates":[{"uriTemplate":"note:/{who}/{id}"}],"cacheScope":"private"}'],
-  ])('%s is cut, and private in 2026-07-28', async (method, want) => {
+  ])('%s is filtered, and private in 2026-07-28', async (method, want) => {
     const { send } = await guarded(face, PERMISSIONS, (message) => ({
       body: {
         jsonrpc: '2.0',
@@ -84,7 +84,7 @@ describe.each(['web', 'express'] as const)('reading, by %s', (face) => {
     expect((await (await send(rpc(method))).json()).result).not.toHaveProperty('cacheScope');
   });
 
-  it('refuses reading to an agent that may only execute, unless readAction is execute', async () => {
+  it('is refused to an agent that may only execute, unless readAction is execute', async () => {
     const all = [{ resource: 'mcp:notes:*', actions: ['execute'] }];
     const strict = await guarded(face, all, ok);
     expect(await (await strict.send(rpc('prompts/get', { name: 'daily' }))).json()).toMatchObject({

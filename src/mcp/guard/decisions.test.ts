@@ -5,8 +5,7 @@ import { protectMcp } from './protect.ts';
 const body = (method: string, params: unknown = {}) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
 
 /**
- * The guard in front of a handler that says what it was called with, on the decisions of a real service; tokens are
- * taken as they are.
+ * The guard with a handler that records its calls and with the decisions of a real service. Tokens are not verified.
  */
 async function scene(remote: boolean, names = ['search', 'delete', 'approve', 'limited']) {
   const tools = names.map((name) => ({ name, inputSchema: { type: 'object' } }));
@@ -109,7 +108,7 @@ describe.each([
     ]);
   });
 
-  it('a person is asked if the permission requires it, and the server limits calls per minute', async () => {
+  it('a call waits for an approval if the permission requires it, and the server limits calls per minute', async () => {
     const { t, owner, call } = await scene(remote);
     const refused = (await call('approve')) as {
       result: { content: { text: string }[]; _meta: { approvalId: string } };
@@ -137,7 +136,7 @@ describe.each([
 describe.each([
   ['in the process of the service', false],
   ['from elsewhere', true],
-])('a call that cannot be decided on, %s', (_where, remote) => {
+])('a call about which no decision is possible, %s', (_where, remote) => {
   it('is refused with its id, as a result that the model sees: arguments or a name beyond every limit', async () => {
     const { t, owner, agent, call, send } = await scene(remote);
     for (const [name, args] of [
@@ -156,7 +155,7 @@ describe.each([
     expect((await t.call('GET', `/audit?agentId=${agent.id}`, { as: owner })).body).toEqual([]);
   });
 
-  it('a tool whose name is too long is not listed; the others are', async () => {
+  it('tools with too long a name are not listed; the others are', async () => {
     const { send } = await scene(remote, ['search', 'x'.repeat(600), 'approve']);
     const { result } = (await send(body('tools/list'))) as { result: { tools: { name: string }[] } };
     expect(result.tools.map((tool) => tool.name)).toEqual(['search', 'approve']);

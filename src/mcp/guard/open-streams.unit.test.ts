@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { expressMcp, type GuardingLegate, protectMcp, type TokenValidation } from './protect.ts';
 
-/** Tokens that hold at the moment, by agent. */
+/** The tokens that are currently valid, by agent. */
 let holding: Map<string, string>;
 const legate = (): GuardingLegate => ({
   platform: { issuer: 'https://legate.example', audience: 'https://legate.example' },
@@ -19,7 +19,7 @@ const legate = (): GuardingLegate => ({
   authorize: async () => ({ allowed: true }),
 });
 
-/** What the server writes to its open streams. */
+/** Everything that the server writes to its open streams. */
 let streams: ((event: string) => void)[] = [];
 const opened: (() => void)[] = [];
 afterEach(() => {
@@ -98,7 +98,7 @@ describe.each(Object.entries(faces))('over %s', (_name, face) => {
     await readers[1]?.cancel();
   });
 
-  it('a session is of the agent that opened it: another one finds none, its next token does', async () => {
+  it('only the agent that opened a session finds it, also with its next token', async () => {
     const endpoint = await start(face);
     const mine = await open(endpoint, 'a');
     expect(mine.headers.get('mcp-session-id')).toBe('session-1');

@@ -21,7 +21,7 @@ const tokens: Record<string, TokenValidation> = {
   other: valid(['agents:read']),
 };
 
-/** Asked, with what; `delete` is not permitted. */
+/** The decisions that were requested. `delete` is not permitted. */
 const asked: { resource: string; dryRun?: boolean; arguments?: unknown; action: string }[] = [];
 const decisionOn = (resource: string): ToolDecision => {
   if (resource.endsWith(':delete')) return { allowed: false, reason: 'NO_PERMISSION', auditId: 'aud_1' };
@@ -80,7 +80,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     `issuer="${ISSUER}", resource="${server.endpoint}", ` +
     `resource_metadata="${server.url}/.well-known/oauth-protected-resource/mcp"`;
 
-  it('[RFC 9728 5.1] 401 without a token: the challenge names metadata and scopes, and no error', async () => {
+  it('[RFC 9728 5.1] a request without a token is 401: the challenge names metadata and scopes, and no error', async () => {
     for (const response of [
       await post(server.endpoint, call('search')),
       await fetch(server.endpoint),
@@ -102,7 +102,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     ['Basic YWxsOmFsbA=='],
     ['all'],
     [`Bearer ${'x'.repeat(9000)}`],
-  ])('[RFC 6750 3.1] 401 invalid_token for %s', async (authorization) => {
+  ])('[RFC 6750 3.1] a request is 401 invalid_token with %s', async (authorization) => {
     const response = await post(server.endpoint, call('search'), { authorization });
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toMatch(
@@ -110,12 +110,12 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     );
   });
 
-  it('[MCP 2025-03-26 authorization] 401 for a token in the address', async () => {
+  it('[MCP 2025-03-26 authorization] a token in the address is ignored: 401', async () => {
     const response = await post(`${server.endpoint}?access_token=all&token=all`, call('search'));
     expect([response.status, response.headers.get('www-authenticate')?.includes('error=')]).toEqual([401, false]);
   });
 
-  it('[RFC 6750 3.1] 403 names all required scopes together; a broader scope is enough', async () => {
+  it('[RFC 6750 3.1] a response with 403 names all required scopes together; a broader scope is sufficient', async () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const lacking = await post(server.endpoint, call('search'), as('read'));
     expect([lacking.status, lacking.headers.get('www-authenticate')]).toEqual([
@@ -130,7 +130,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect((await post(server.endpoint, call('search'), as('execute'))).status).toBe(200);
   });
 
-  it('[RFC 9728 3] serves its own metadata, readable from every origin', async () => {
+  it('[RFC 9728 3] a guarded server serves its own metadata, readable from every origin', async () => {
     const response = await fetch(`${server.url}/.well-known/oauth-protected-resource/mcp`);
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
     expect(await response.json()).toEqual({
@@ -157,7 +157,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
   });
 
   it.each([false, true])(
-    'an unmodified client lists and calls its tools, and gets the reason of a refusal (answers as JSON: %s)',
+    'an unmodified client lists and calls its tools, and gets the reason of a refusal (responses as JSON: %s)',
     async (json) => {
       const own = await start(adapter, json);
       try {
@@ -204,13 +204,13 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     );
   });
 
-  it('a long body in pieces reaches the handler complete', async () => {
+  it('a long body that arrives in pieces reaches the handler complete', async () => {
     const query = 'ü'.repeat(40_000);
     const response = await post(server.endpoint, call('search', 1, { query }), as('all'));
     expect((await response.text()).includes(query)).toBe(true);
   });
 
-  // A request that the server reads differently than the guard would bypass every decision.
+  // A request that the server parses differently than the guard would bypass every decision.
   it.each<[string, string | Uint8Array, Record<string, string>]>([
     ['a text/plain body', JSON.stringify(call('delete')), { 'content-type': 'text/plain' }],
     ['a body without a type', JSON.stringify(call('delete')), { 'content-type': 'application/octet-stream' }],
@@ -242,7 +242,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     ],
     ['a batch', JSON.stringify([{ jsonrpc: '2.0', id: 7, method: 'ping' }, call('delete')]), {}],
     ['an encoded body', JSON.stringify(call('delete')), { 'content-encoding': 'gzip' }],
-  ])('%s does not get around the decision', async (_what, body, headers) => {
+  ])('%s does not bypass the decision', async (_what, body, headers) => {
     const response = await post(server.endpoint, body, { ...as('all'), ...headers });
     expect(await response.text()).not.toContain('deleted');
   });
@@ -266,7 +266,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     '\\mcp',
     '/mcp%2f',
     '/mcp%3f',
-  ])('the path %s does not get around the guard', async (path) => {
+  ])('the path %s does not bypass the guard', async (path) => {
     const body = JSON.stringify(call('search'));
     const answer = await raw(
       server.url,
@@ -277,19 +277,16 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect(answer).toMatch(/^HTTP\/1\.1 (401|404|400)/);
   });
 
-  it.each(['GET', 'OPTIONS', 'PUT'])(
-    'a tool call in the body of %s does not get around the decision',
-    async (method) => {
-      const body = JSON.stringify(call('delete'));
-      const answer = await raw(
-        server.url,
-        `${method} /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer all\r\ncontent-type: ` +
-          `application/json\r\naccept: ${HEADERS.accept}\r\ncontent-length: ${body.length}\r\nconnection: ` +
-          `close\r\n\r\n${body}`,
-      );
-      expect(answer).not.toContain('deleted');
-    },
-  );
+  it.each(['GET', 'OPTIONS', 'PUT'])('a tool call in the body of %s does not bypass the decision', async (method) => {
+    const body = JSON.stringify(call('delete'));
+    const answer = await raw(
+      server.url,
+      `${method} /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer all\r\ncontent-type: ` +
+        `application/json\r\naccept: ${HEADERS.accept}\r\ncontent-length: ${body.length}\r\nconnection: ` +
+        `close\r\n\r\n${body}`,
+    );
+    expect(answer).not.toContain('deleted');
+  });
 
   it('400 for invalid JSON, 413 for a body that is too large', async () => {
     const small = await adapter((endpoint) => ({
@@ -300,7 +297,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     try {
       expect((await post(server.endpoint, '{', as('all'))).status).toBe(400);
       const large = await post(small.endpoint, call('search', 1, { query: 'x'.repeat(20_000) }), as('all'));
-      // A body parser in front has its own limit.
+      // The body parser before the guard has its own limit.
       if (!_name.includes('behind its') && _name !== 'Fastify') expect(large.status).toBe(413);
       else expect(large.status).toBe(200);
     } finally {
@@ -323,7 +320,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     }
   });
 
-  it('guards the path at which requests arrive, where a proxy changes it', async () => {
+  it('guards the path at which requests arrive, even if a proxy changes it', async () => {
     const endpoint = 'https://mcp.example.com/public/notes';
     const behind = await adapter(() => ({
       legate: legate(endpoint),
@@ -348,7 +345,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect([response.status, await response.text()]).toEqual([200, 'open']);
   });
 
-  it('lets requests without a token pass where none is required, and refuses bad ones all the same', async () => {
+  it('accepts requests without a token if none is required, but still refuses invalid tokens', async () => {
     const open = await adapter((endpoint) => ({
       legate: legate(endpoint),
       server: { name: 'notes', endpoint, authRequired: false },
@@ -364,7 +361,9 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
   });
 });
 
-/** One request as it is written here, and what comes until the connection ends or falls silent (an open stream). */
+/**
+ * Sends a request exactly as written, and returns what arrives until the connection ends or is silent (an open stream).
+ */
 function raw(url: string, request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(request));
@@ -372,7 +371,7 @@ function raw(url: string, request: string): Promise<string> {
     socket.setTimeout(10_000, () => socket.destroy());
     socket.on('data', (chunk) => {
       answer += chunk.toString();
-      // A stream stays open after its beginning.
+      // A stream stays open after its first bytes.
       socket.setTimeout(200);
     });
     socket.on('error', reject);

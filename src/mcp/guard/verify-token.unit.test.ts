@@ -16,7 +16,7 @@ let ed: Keys;
 let es: Keys;
 let stranger: Keys;
 
-/** An authorization server as far as a verifier sees it. */
+/** The parts of an authorization server that a verifier uses. */
 let http: Server;
 let issuer: string;
 let down: Set<string>;
@@ -94,7 +94,7 @@ const sign = ({ claims = {}, header = {}, key = ed.privateKey }: Wanted = {}): P
     .sign(key);
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('[RFC 9068 4] by the keys of the issuer', () => {
+describe('[RFC 9068 4] verification with the keys of the issuer', () => {
   const verify = (token: string, more: Partial<RemoteOptions> = {}) => verifierOf({ issuer, server, ...more })(token);
 
   it('returns the fields of specification 2.9', async () => {
@@ -180,7 +180,7 @@ describe('[RFC 9068 4] by the keys of the issuer', () => {
   });
 
   it.each(['/.well-known/oauth-authorization-server', '/jwks'])(
-    'cannot say anything while %s fails, and can afterwards',
+    'reports that it cannot verify while %s fails, and recovers',
     async (path) => {
       const verifier = verifierOf({ issuer, server });
       down.add(path);
@@ -194,7 +194,7 @@ describe('[RFC 9068 4] by the keys of the issuer', () => {
     },
   );
 
-  it('rejects metadata of another issuer and without keys', async () => {
+  it('rejects metadata of another issuer and metadata without keys', async () => {
     metadata = { ...metadata, issuer: `${issuer}/` };
     await expect(verify(await sign())).rejects.toThrow('has the issuer');
     metadata = { issuer };
@@ -202,11 +202,11 @@ describe('[RFC 9068 4] by the keys of the issuer', () => {
   });
 });
 
-describe('[RFC 7662 2] by introspection', () => {
+describe('[RFC 7662 2] verification by introspection', () => {
   const verifier = (o: RemoteOptions['introspection'] = { token: 'lgk_x' }) =>
     verifierOf({ issuer, server, introspection: o });
 
-  it('asks with the credential it was given, each time', async () => {
+  it('sends each request with the configured credential', async () => {
     const verify = verifier();
     expect(await verify('a.b.c')).toMatchObject({
       valid: true,
@@ -238,7 +238,7 @@ describe('[RFC 7662 2] by introspection', () => {
     expect(await verifier()('a.b.c')).toEqual({ valid: false });
   });
 
-  it('caches positive answers for the configured time, never negative ones', async () => {
+  it('caches positive responses for the configured time, and never negative ones', async () => {
     const verify = verifier({ token: 'lgk_x', cacheSeconds: 60 });
     introspection['active'] = false;
     expect((await verify('a')).valid).toBe(false);
@@ -249,7 +249,7 @@ describe('[RFC 7662 2] by introspection', () => {
     expect(introspected).toHaveLength(3);
   });
 
-  it('cannot say anything while the endpoint fails or is not there', async () => {
+  it('reports that it cannot verify while the endpoint fails or does not exist', async () => {
     down.add('/introspect');
     await expect(verifier()('a')).rejects.toThrow(VerifierUnavailable);
     metadata = { issuer };

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 
 describe('GET /.well-known/oauth-protected-resource', () => {
-  it("[RFC 9728 2] 200: the service's own audience, the members of the standard, and the registered servers", async () => {
+  it("[RFC 9728 2] the metadata have the service's own audience, the members of the standard, and the registered servers", async () => {
     const { id } = await t.legate.mcp.registerServer({
       name: 'github',
       endpoint: 'https://mcp.example.com/github',
@@ -66,7 +66,7 @@ describe('GET /.well-known/oauth-protected-resource', () => {
 
 describe('GET /.well-known/oauth-protected-resource/<path>', () => {
   it.each(['/mcp', '/mcp/', '/a/b/mcp', '/mcp%20x', '/MCP', '/q?tenant=1'])(
-    '[RFC 9728 3.3] 200 for the path %s, with the requested `resource`',
+    '[RFC 9728 3.3] metadata at the path %s are 200, with the requested `resource`',
     async (path) => {
       const endpoint = `http://localhost:3000${path}`;
       await t.legate.mcp.registerServer({ name: `at ${path.replaceAll('*', '')}`, endpoint });
@@ -82,7 +82,7 @@ describe('GET /.well-known/oauth-protected-resource/<path>', () => {
     },
   );
 
-  it('a server on our own origin goes before one elsewhere with the same path', async () => {
+  it('a server on the origin of the service takes precedence over one elsewhere with the same path', async () => {
     await t.legate.mcp.registerServer({ name: 'elsewhere', endpoint: 'https://mcp.example.com/same' });
     expect((await t.call('GET', `${ROOT}/same`)).body.resource).toBe('https://mcp.example.com/same');
     await t.legate.mcp.registerServer({ name: 'here', endpoint: 'http://localhost:3000/same' });
@@ -90,7 +90,7 @@ describe('GET /.well-known/oauth-protected-resource/<path>', () => {
   });
 
   it.each(['/unknown', '/mcp//', '/mcp/x', '/same/', '/same?x=1', '/same%2F', '/%00', '/..%2fsame', '/agents'])(
-    '[RFC 9728 3.1] 404 as JSON for %s, which nothing has',
+    '[RFC 9728 3.1] metadata at %s, where no server is registered, are 404 as JSON',
     async (path) => {
       const r = await t.call('GET', ROOT + path);
       expect([r.status, r.headers.get('content-type'), r.body.error.code]).toEqual([
@@ -120,17 +120,19 @@ describe('GET /.well-known/oauth-protected-resource/<path>', () => {
 describe('pages of other origins (CORS)', () => {
   const origin = 'https://inspector.example';
 
-  it.each([ROOT, `${ROOT}/cors`, `${ROOT}/unknown`])('may read %s, refusals too, without credentials', async (path) => {
-    await t.legate.mcp.registerServer({ name: 'cors', endpoint: 'http://localhost:3000/cors' });
-    const r = await t.call('GET', path, { headers: { origin } });
-    expect([r.headers.get('access-control-allow-origin'), r.headers.get('access-control-allow-credentials')]).toEqual([
-      '*',
-      null,
-    ]);
-    expect(r.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
-  });
+  it.each([ROOT, `${ROOT}/cors`, `${ROOT}/unknown`])(
+    'may read %s, including refusals, without credentials',
+    async (path) => {
+      await t.legate.mcp.registerServer({ name: 'cors', endpoint: 'http://localhost:3000/cors' });
+      const r = await t.call('GET', path, { headers: { origin } });
+      expect([r.headers.get('access-control-allow-origin'), r.headers.get('access-control-allow-credentials')]).toEqual(
+        ['*', null],
+      );
+      expect(r.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+    },
+  );
 
-  it('get their preflight answered', async () => {
+  it('receive a response to preflight requests', async () => {
     const r = await t.call('OPTIONS', ROOT, {
       headers: {
         origin,
@@ -145,7 +147,7 @@ describe('pages of other origins (CORS)', () => {
       expect(r.headers.get('access-control-allow-headers')?.toLowerCase()).toContain(name);
   });
 
-  it('cannot read anything else', async () => {
+  it('cannot read any other response', async () => {
     const r = await t.call('GET', '/health/live', { headers: { origin } });
     expect(r.headers.get('access-control-allow-origin')).toBeNull();
     expect((await t.call('OPTIONS', '/agents', { headers: { origin } })).status).toBe(405);
@@ -153,7 +155,7 @@ describe('pages of other origins (CORS)', () => {
 });
 
 describe('a token that lacks a scope', () => {
-  it('[RFC 6750 3.1] 403 names it in the challenge', async () => {
+  it('[RFC 6750 3.1] a token that lacks a scope is 403, and the challenge names the scope', async () => {
     const alice = await t.user({ scopes: ['audit:read'] });
     const r = await t.call('GET', '/agents', { as: alice });
     expect([r.status, r.headers.get('www-authenticate')]).toEqual([

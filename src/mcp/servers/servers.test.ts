@@ -18,7 +18,7 @@ const register = (body: Record<string, unknown>, as: { token: string } = admin) 
   t.call('POST', '/mcp/servers', { as, body });
 
 describe('POST /mcp/servers', () => {
-  it('201 with everything that specification 2.8 names', async () => {
+  it('201 with all fields of specification 2.8', async () => {
     const body = wanted({ tools: ['search', 'create_issue'], authRequired: false, rateLimit: { rpm: 60 } });
     const r = await register(body);
     expect(r.status).toBe(201);
@@ -101,7 +101,7 @@ describe('POST /mcp/servers', () => {
 });
 
 describe('/mcp/servers/:id', () => {
-  it('is listed, read, changed, removed', async () => {
+  it('can be listed, read, changed and removed', async () => {
     const one = (await register(wanted({ tools: ['a'], rateLimit: { rpm: 5 } }))).body;
     const path = `/mcp/servers/${one.id}`;
     expect((await t.call('GET', path, { as: admin })).body).toEqual(one);
@@ -132,7 +132,7 @@ describe('/mcp/servers/:id', () => {
       expect((await t.call('GET', `/mcp/servers/${id}`, { as: admin })).status).toBe(404);
   });
 
-  it('422 for the name of another one, its own name stays', async () => {
+  it('422 for the name of another server; a server may keep its own name', async () => {
     const [one, two] = [(await register(wanted())).body, (await register(wanted())).body];
     expect(
       (await t.call('PATCH', `/mcp/servers/${one.id}`, { as: admin, body: { name: two.name } })).body.error.code,
@@ -218,7 +218,7 @@ describe('rateLimit.rpm', () => {
     expect((await ask(one, name)).body.allowed).toBe(true);
   });
 
-  it('only allowed decisions count, and only those of this server', async () => {
+  it('counts only allowed decisions, and only those of this server', async () => {
     const { name } = (await register(wanted({ rateLimit: { rpm: 1 } }))).body;
     const agent = await t.agent(await t.user(), {
       permissions: [
@@ -236,7 +236,7 @@ describe('rateLimit.rpm', () => {
     ]);
   });
 
-  it('a change applies to the next decision: lowered, removed, renamed, for a new server', async () => {
+  it('applies from the next decision on when it is lowered or removed, when the server is renamed, and for a new server', async () => {
     const server = (await register(wanted({ rateLimit: { rpm: 2 } }))).body;
     const { name } = server;
     const patch = (body: unknown) => t.call('PATCH', `/mcp/servers/${server.id}`, { as: admin, body });

@@ -24,7 +24,7 @@ const CALLBACK = 'https://app.example/callback';
 let t: TestService;
 let person: Person;
 let client: Json;
-/** Registered by an administrator, so errors of its requests are redirected. */
+/** An administrator registered this client, so errors of its requests are redirected. */
 let vouched: Json;
 beforeAll(async () => {
   t = await createTestService({ lasting: true });
@@ -88,12 +88,15 @@ describe('GET /oauth/authorize', () => {
     ['a user', { redirect_uri: 'https://app.example@evil.example/callback' }],
     ['a port', { redirect_uri: 'https://app.example:444/callback' }],
     ['another scheme', { redirect_uri: 'http://app.example/callback' }],
-  ])('[RFC 6749 4.1.2.1; RFC 9700 2.1] shows a page and does not redirect for %s', async (_what, query) => {
-    const r = await opened(t, authorizePath(ask(client, query)), { as: person, headers: { accept: 'text/html' } });
-    expect(r.status).toBe(400);
-    expect(r.headers.has('location')).toBe(false);
-    expect(r.headers.get('content-type')).toMatch(/^text\/html/);
-  });
+  ])(
+    '[RFC 6749 4.1.2.1; RFC 9700 2.1] an authorization request shows a page and does not redirect for %s',
+    async (_what, query) => {
+      const r = await opened(t, authorizePath(ask(client, query)), { as: person, headers: { accept: 'text/html' } });
+      expect(r.status).toBe(400);
+      expect(r.headers.has('location')).toBe(false);
+      expect(r.headers.get('content-type')).toMatch(/^text\/html/);
+    },
+  );
 
   it('returns an OAuth error as JSON if the client does not accept HTML', async () => {
     const r = await opened(t, authorizePath(ask(client, { redirect_uri: 'https://evil.example/' })), { as: person });
@@ -103,13 +106,16 @@ describe('GET /oauth/authorize', () => {
     ]);
   });
 
-  it.each(['client_id', 'redirect_uri'])('[RFC 6749 3.1] does not redirect if %s is repeated', async (name) => {
-    const request = ask(client);
-    const r = await opened(t, `${authorizePath(request)}&${name}=${encodeURIComponent(request.query[name] ?? '')}`, {
-      as: person,
-    });
-    expect([r.status, r.headers.has('location')]).toEqual([400, false]);
-  });
+  it.each(['client_id', 'redirect_uri'])(
+    '[RFC 6749 3.1] an authorization request does not redirect if %s is repeated',
+    async (name) => {
+      const request = ask(client);
+      const r = await opened(t, `${authorizePath(request)}&${name}=${encodeURIComponent(request.query[name] ?? '')}`, {
+        as: person,
+      });
+      expect([r.status, r.headers.has('location')]).toEqual([400, false]);
+    },
+  );
 
   it.each<[string, Record<string, string | undefined>, string]>([
     ['no response_type', { response_type: undefined }, 'invalid_request'],
@@ -132,7 +138,7 @@ describe('GET /oauth/authorize', () => {
     ['a request object', { request: 'a.b.c' }, 'invalid_request'],
     ['a request by address', { request_uri: 'https://app.example/request' }, 'invalid_request'],
   ])(
-    '[RFC 6749 4.1.2.1; RFC 7636 4.4.1; RFC 9207 2] answers by redirect, with state and iss, for %s',
+    '[RFC 6749 4.1.2.1; RFC 7636 4.4.1; RFC 9207 2] an error is redirected, with state and iss, for %s',
     async (_what, query, error) => {
       const r = await getVouched(query);
       expect(r.status).toBe(302);
@@ -153,12 +159,12 @@ describe('GET /oauth/authorize', () => {
     ['code_challenge', 'invalid_request'],
     ['state', 'invalid_request'],
     ['resource', 'invalid_target'],
-  ])('[RFC 6749 3.1; RFC 8707 2] answers by redirect when %s is given twice', async (name, error) => {
+  ])('[RFC 6749 3.1; RFC 8707 2] an error is redirected when %s is given twice', async (name, error) => {
     const r = await opened(t, `${authorizePath(ask(vouched, { resource: ISSUER }))}&${name}=mcp:read`, { as: person });
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([302, error]);
   });
 
-  it('[MCP 2026-07-28 authorization] a client may request more scopes than it registered itself, but not more than an administrator registered', async () => {
+  it('[MCP 2026-07-28 authorization] a client may request more scopes than it registered, but no more than an administrator registered for it', async () => {
     const scope = 'mcp:read openid';
     const errorOf = async (of: Json, request: string | undefined) => {
       const r = await opened(t, authorizePath(ask(of, { scope: request })), { as: await signUp(t) });
@@ -202,14 +208,14 @@ describe('GET /oauth/authorize', () => {
     expect((await get({ client_id: '' })).status).toBe(400);
   });
 
-  it('[OIDC Core 3.1.2.1] answers prompt=none without showing a page', async () => {
+  it('[OIDC Core 3.1.2.1] a request with prompt=none gets a response without showing a page', async () => {
     expect(locationOf(await getVouched({ prompt: 'none' })).searchParams.get('error')).toBe('consent_required');
     expect(locationOf(await opened(t, authorizePath(ask(vouched, { prompt: 'none' })))).searchParams.get('error')).toBe(
       'login_required',
     );
   });
 
-  it('[RFC 6749 3.1] ignores unknown parameters, and keeps the query of the registered URI', async () => {
+  it('[RFC 6749 3.1] unknown parameters are ignored, and the query of the registered URI is kept', async () => {
     const own = await register(t, { redirect_uris: ['https://app.example/callback?tenant=1'] });
     const r = await consent(t, person, ask(own, { nonce: 'x', display: 'popup', response_mode: 'query' }));
     expect(r.status).toBe(303);
@@ -256,7 +262,7 @@ describe('POST /oauth/authorize/consent', () => {
     ['a sandboxed frame', { origin: 'null' }],
     ['a subdomain', { origin: 'http://evil.localhost:3000', 'sec-fetch-site': 'same-site' }],
     ['another origin of an old browser', { origin: 'https://evil.example' }],
-  ])('[ASVS 5.0 10.7.1; MCP security] consent is not taken from the form of %s', async (_what, headers) => {
+  ])('[ASVS 5.0 10.7.1; MCP security] consent is not accepted from the form of %s', async (_what, headers) => {
     const browser = await signedIn();
     const plain = Object.fromEntries(
       Object.entries({ 'sec-fetch-site': '', ...headers }).filter(([, value]) => value !== ''),
@@ -346,7 +352,7 @@ describe('a database that fails', () => {
   it.each([
     ['oauth_clients', {}],
     ['mcp_servers', { resource: 'http://localhost:3000/mcp/servers/none' }],
-  ])('is not an invalid request, and its error is not shown (%s)', async (table, more) => {
+  ])('causes no error about the request, and is not shown (%s)', async (table, more) => {
     const own = await createTestService();
     const request = ask(await registerVouched(own), more);
     const someone = await signUp(own);

@@ -37,8 +37,8 @@ function offered(r: Answered): URL {
   return new URL(href.replaceAll('&amp;', '&'));
 }
 
-describe.each(FAULTS)('a faulty request: %s', (_what, query, error) => {
-  it('[RFC 9700 4.11.2] of a self-registered client leads to a page with its host and a link', async () => {
+describe.each(FAULTS)('an invalid request: %s', (_what, query, error) => {
+  it('[RFC 9700 4.11.2] an invalid request of a self-registered client gets a page with its host and a link', async () => {
     for (const as of [undefined, await signUp(t)]) {
       const to = offered(await opened(t, authorizePath(ask(client, query)), as ? { as } : {}));
       expect(to.searchParams.get('error')).toContain(error);
@@ -49,7 +49,7 @@ describe.each(FAULTS)('a faulty request: %s', (_what, query, error) => {
     }
   });
 
-  it('[RFC 9700 4.11.2] is redirected if an administrator registered the client', async () => {
+  it('[RFC 9700 4.11.2] an error is redirected if an administrator registered the client', async () => {
     const r = await opened(t, authorizePath(ask(await registerVouched(t), query)));
     expect([r.status, locationOf(r).host]).toEqual([302, 'app.example']);
     expect(locationOf(r).searchParams.get('error')).toContain(error);
@@ -79,13 +79,13 @@ describe('after a consent', () => {
     offered(await refusal(someone));
   });
 
-  it('a denial is redirected, since the page has shown the host', async () => {
+  it('a denial is redirected, because the page has shown the host', async () => {
     const r = await consent(t, await signUp(t), ask(client), { decision: 'deny' });
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([303, 'access_denied']);
   });
 });
 
-it('[RFC 9700 4.11.2] the form of a faulty request is answered by a page too', async () => {
+it('[RFC 9700 4.11.2] the form of an invalid request gets a page too', async () => {
   const someone = await signUp(t);
   const path = consentPath(ask(client, { scope: 'everything' }));
   offered(await form(t, path, { decision: 'deny' }, { authorization: `Bearer ${someone.token}` }));

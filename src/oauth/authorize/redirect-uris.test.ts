@@ -63,7 +63,7 @@ describe('redirect URIs on loopback', () => {
     'cursor://anysphere.cursor-mcp:80/oauth/callback',
     'cursor://evil/oauth/callback',
     'cursor://anysphere.cursor-mcp/oauth/callback?x',
-  ])('[RFC 8252 7.3; RFC 9700 4.1.3] nothing but the port may differ: %s is not registered', async (uri) => {
+  ])('[RFC 8252 7.3; RFC 9700 4.1.3] only the port may differ: %s is not registered', async (uri) => {
     const r = await opened(t, authorizePath(ask(native, { redirect_uri: uri })), { as: person });
     expect([r.status, r.headers.has('location')]).toEqual([400, false]);
   });

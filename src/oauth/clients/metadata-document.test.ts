@@ -156,7 +156,7 @@ describe('a client ID metadata document', () => {
       },
     ],
   ])(
-    'while its host %s nobody is signed out: 503, and a cached document stays valid for one more day',
+    'when its host %s, a cached document stays valid for one more day, so access does not end; others get 503',
     async (_what, fail) => {
       const [known, unknown] = [newClient(), newClient()];
       publishOf(known);
@@ -237,12 +237,12 @@ describe('a client ID metadata document', () => {
     expect([await ask2(), requestedPaths.length]).toEqual([200, 1]);
     t.clock.advance(1);
     expect([await ask2(), requestedPaths.length]).toEqual([200, 2]);
-    // A document that one instance has fetched again also counts for the other one.
+    // A document that one instance has fetched again is used by the other one too.
     await open(client);
     expect(requestedPaths).toHaveLength(2);
   });
 
-  it('uses a stored document for a day longer while its host fails, and forgets it then', async () => {
+  it('uses a stored document for one more day while its host fails, and no longer', async () => {
     const client = newClient();
     publishOf(client, {}, { 'cache-control': 'max-age=60' });
     await open(client);
@@ -264,7 +264,7 @@ describe('a client ID metadata document', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('does not use a stored document that it would refuse, and stores none that it refuses', async () => {
+  it('does not use a stored document that it would refuse, and does not store one that it refuses', async () => {
     const client = newClient();
     publishOf(client, { client_secret: 'x' });
     expect((await open(client)).status).toBe(400);
@@ -305,7 +305,7 @@ describe('a client ID metadata document', () => {
     ['a space', () => `${origin}/a b`],
     ['3,000 characters', () => `${origin}/${'x'.repeat(3000)}`],
     ['no host', () => 'https:///client'],
-  ])('[CIMD 3] a client is not at an address with %s', async (_what, make) => {
+  ])('[CIMD 3] no document is fetched from an address with %s', async (_what, make) => {
     const client = newClient({ client_id: make() });
     publishOf(client);
     expect((await open(client)).status).toBe(400);
@@ -345,7 +345,7 @@ describe('without mcp.allowPrivateNetworks', () => {
   });
 });
 
-it('mcp.clientMetadataDocuments false: such clients are unknown, and the metadata say so', async () => {
+it('mcp.clientMetadataDocuments false: such clients are unknown, and the metadata do not announce them', async () => {
   const own = await createTestService({
     config: { mcp: { clientMetadataDocuments: false, allowPrivateNetworks: true } },
   });

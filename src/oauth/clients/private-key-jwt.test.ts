@@ -73,7 +73,7 @@ async function keyAgent(keys: Json = { jwks: { keys: [jwk] } }): Promise<TestAge
 }
 
 describe('a client with a key', () => {
-  it('[RFC 7523 2.2; RFC 7591 2; RFC 8414 2] authenticates at every endpoint, as an independent library does it', async () => {
+  it('[RFC 7523 2.2; RFC 7591 2; RFC 8414 2] a client with a key authenticates at every endpoint with an independent library', async () => {
     const issuer = new URL(t.legate.platform.issuer);
     const toUs = {
       [oauth.allowInsecureRequests]: true,
@@ -145,7 +145,7 @@ describe('a client with a key', () => {
     expect((await at({ ...fields, client_assertion_type: 'other' })).body.error).toBe('invalid_request');
     expect((await at({ client_id, client_assertion_type: TYPE })).body.error).toBe('invalid_request');
     expect((await at({ client_assertion_type: TYPE, client_assertion: 'none' })).body.error).toBe('invalid_client');
-    // None of these used the assertion.
+    // None of these requests used up the assertion.
     expect((await at(fields)).status).toBe(200);
     const secret = await register(t, { token_endpoint_auth_method: 'client_secret_post' });
     expect((await at(await proof(secret.client_id))).status).toBe(401);
@@ -161,19 +161,19 @@ describe('a client with a key', () => {
     ['eleven keys', { jwks: { keys: Array.from({ length: 11 }, () => ({ kty: 'EC' })) } }],
     ['a file as address', { jwks: undefined, jwks_uri: 'file:///etc/passwd' }],
     ['a symmetric algorithm', { token_endpoint_auth_signing_alg: 'HS256' }],
-  ])('[RFC 7591 2] is not registered with %s', async (_what, more) => {
+  ])('[RFC 7591 2] a client with a key is not registered with %s', async (_what, more) => {
     const body = { redirect_uris: ['https://app.example/'], token_endpoint_auth_method: 'private_key_jwt' };
     const r = await t.call('POST', '/oauth/register', { body: { ...body, jwks: { keys: [jwk] }, ...more } });
     expect([r.status, r.body.error]).toEqual([400, 'invalid_client_metadata']);
   });
 
-  it('may register the one algorithm that it uses', async () => {
+  it('may register with the one algorithm that it uses', async () => {
     const { client_id } = await keyClient({ token_endpoint_auth_signing_alg: 'RS256' });
     const r = await form(t, '/oauth/revoke', { token: 'x', ...(await proof(client_id)) });
     expect([r.status, lastReason()]).toEqual([401, 'assertion-signature']);
   });
 
-  it('may keep its keys at an address, which is fetched again for a new key, at most once in 30 s', async () => {
+  it('may publish its keys at an address, which is fetched again for a new key, at most once in 30 s', async () => {
     const { client_id } = await keyClient({ jwks: undefined, jwks_uri: `${host.address}/jwks` });
     const show = async () => {
       const assertion = await host.sign(claims(client_id));
@@ -206,7 +206,7 @@ describe('a client with a key', () => {
 });
 
 describe('an agent with a key', () => {
-  it('[RFC 7523 2.2] gets an access token for itself without its agent token', async () => {
+  it('[RFC 7523 2.2] an agent with a key gets an access token for itself without its agent token', async () => {
     const agent = await keyAgent();
     const metadata = (await t.call('GET', '/.well-known/oauth-authorization-server')).body;
     const r = await ownToken(await proof(agent.id, { aud: metadata.token_endpoint }));
@@ -237,7 +237,7 @@ describe('an agent with a key', () => {
     ['a start in the future', { nbf: 62 }, {}, 'assertion-expired'],
     ['the type of an access token', {}, { typ: 'at+jwt' }, 'assertion-malformed'],
     ['an unknown key', {}, { kid: 'two' }, 'assertion-signature'],
-  ])('[RFC 7523 3] is refused an assertion with %s', async (_what, changes, header, reason) => {
+  ])('[RFC 7523 3] an agent with a key is refused an assertion with %s', async (_what, changes, header, reason) => {
     const agent = await keyAgent();
     const at = Object.fromEntries(
       Object.entries(changes).map(([name, value]) => [name, typeof value === 'number' ? seconds() + value : value]),
@@ -247,7 +247,7 @@ describe('an agent with a key', () => {
     expect(JSON.stringify(logged.at(-1))).not.toContain('eyJ');
   });
 
-  it("[RFC 8725 3.1] refuses an assertion without a signature of the client's own key", async () => {
+  it("[RFC 8725 3.1] an assertion without a signature of the client's own key is refused", async () => {
     const agent = await keyAgent();
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const hmac = await new SignJWT(claims(agent.id))
@@ -266,7 +266,7 @@ describe('an agent with a key', () => {
       expect((await ownToken({ client_assertion_type: TYPE, client_assertion })).status).toBe(401);
   });
 
-  it('[RFC 7523 3] can use an assertion once, also concurrently on several instances', async () => {
+  it('[RFC 7523 3] an assertion of an agent can be used once, also concurrently on several instances', async () => {
     const agent = await keyAgent();
     const instances = [t, ...(dialect === 'postgres' ? [await createTestService({ config, sameDatabaseAs: t })] : [])];
     for (const more of [{}, { jti: undefined }]) {
@@ -280,7 +280,7 @@ describe('an agent with a key', () => {
     }
   });
 
-  it('loses the tokens that it got when its keys change, and cannot act when it is revoked', async () => {
+  it('loses the tokens that it got when its keys change, and cannot act once it is revoked', async () => {
     const agent = await keyAgent();
     const path = `/agents/${agent.id}/keys`;
     const get = async () => (await ownToken(await proof(agent.id))).body.access_token as string;

@@ -131,7 +131,7 @@ describe('POST /oauth/register', () => {
     ['an array', [], 'invalid_client_metadata'],
     ['a text', 'x', 'invalid_client_metadata'],
     ['null', null, 'invalid_client_metadata'],
-  ])('[RFC 7591 3.2.2; RFC 9700 2.1] refuses a registration with %s', async (_what, body, error) => {
+  ])('[RFC 7591 3.2.2; RFC 9700 2.1] a registration is refused with %s', async (_what, body, error) => {
     const r = await post(body);
     expect(r.status, r.text).toBe(400);
     expect(r.body.error).toBe(error);
@@ -188,7 +188,7 @@ describe('POST /oauth/register', () => {
     ).toBe(201);
   });
 
-  it('[ASVS 5.0 10.4.7] a self-registered client that was never used is deleted, other clients are kept', async () => {
+  it('[ASVS 5.0 10.4.7] a self-registered client that was never used is deleted; other clients are kept', async () => {
     const own = await createTestService();
     const unused = await register(own);
     const used = await register(own);
@@ -210,7 +210,7 @@ describe('self-registered clients', () => {
   const idsOf = async (own: TestService) =>
     (await own.call('GET', '/oauth/clients?limit=100', { as: await own.admin() })).body.map((c: Json) => c.client_id);
 
-  it('[ASVS 5.0 10.4.7] the newest unused ones are kept, and every other client', async () => {
+  it('[ASVS 5.0 10.4.7] only the newest unused self-registered clients are kept, as is every other client', async () => {
     const own = await createTestService({ config: { mcp: { unusedClients: 3 } } });
     const made = (
       await own.call('POST', '/oauth/clients', { as: await own.admin(), body: { redirect_uris: [CALLBACK] } })
@@ -252,7 +252,7 @@ describe('mcp.registration', () => {
     );
   });
 
-  it('closed: refuses everyone and is not in the metadata; admins create clients', async () => {
+  it('closed: refuses every registration and is not in the metadata; admins create clients', async () => {
     const own = await createTestService({ config: { mcp: { registration: 'closed' } } });
     const r = await own.call('POST', '/oauth/register', { body: { redirect_uris: [CALLBACK] } });
     expect([r.status, r.body.error]).toEqual([403, 'access_denied']);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 const isValid = async (token: string): Promise<boolean> => (await t.legate.mcp.validateToken(token)).valid;
 
 describe('the page of connected applications', () => {
-  it('lists and ends the applications of this person only', async () => {
+  it('lists and ends only the applications of this person', async () => {
     const someone = await signUp(t);
     const app = await register(t, { client_name: '<b>App</b>' });
     const got = await tokens(t, someone, app, { scope: 'agents:read' });

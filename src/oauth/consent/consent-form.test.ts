@@ -38,7 +38,7 @@ const codeOf = (r: Answered): string | null => locationOf(r).searchParams.get('c
 const grantsOf = async (of: TestService, as: string) => (await of.call('GET', '/oauth/grants', { as })).body;
 
 describe('a consent form', () => {
-  it('sent twelve times concurrently creates one code, one agent and one grant', async () => {
+  it('that is sent twelve times concurrently creates one code, one agent and one grant', async () => {
     const browser = await signedIn();
     const request = ask(client);
     const fields = await fieldsOf(browser, request);
@@ -51,7 +51,7 @@ describe('a consent form', () => {
     expect(await grantsOf(t, browser.token)).toHaveLength(1);
   });
 
-  it('sent again has the first response, whatever it contains then; a denial stays one', async () => {
+  it('that is sent again gets the first response, whatever it contains then; a denial stays a denial', async () => {
     const browser = await signedIn();
     for (const [first, second] of [
       ['allow', 'deny'],
@@ -65,7 +65,7 @@ describe('a consent form', () => {
     }
   });
 
-  it('returns 409 with a link once its code was exchanged or has expired', async () => {
+  it('gets 409 with a link once its code was exchanged or has expired', async () => {
     const own = await createTestService();
     const app = await register(own);
     const browser = await signedIn(own);
@@ -94,7 +94,7 @@ describe('a consent form', () => {
     expect((await browser.post(consentPath(expired), fields)).status).toBe(403);
   });
 
-  it('stores no code in the clear', async () => {
+  it('stores no code in plain text', async () => {
     const browser = await signedIn();
     const request = ask(client);
     const code = codeOf(await browser.post(consentPath(request), await fieldsOf(browser, request))) ?? '';
@@ -103,7 +103,7 @@ describe('a consent form', () => {
     expect(JSON.stringify(rows)).not.toContain(code);
   });
 
-  it('[ASVS 5.0 10.7.1] is refused without its token, or with the token of another session or request', async () => {
+  it('[ASVS 5.0 10.7.1] a consent form is refused without its token, or with the token of another session or request', async () => {
     const browser = await signedIn();
     const request = ask(client);
     const fields = await fieldsOf(browser, request);

@@ -56,14 +56,14 @@ describe('the consent page', () => {
     expect(r.text).not.toMatch(/<script|<img|<link|src=/i);
   });
 
-  it('[ASVS 5.0 1.2.1] escapes the name of a client', async () => {
+  it('[ASVS 5.0 1.2.1] the consent page escapes the name of a client', async () => {
     const evil = await register(t, { client_name: '<script>alert(1)</script>"><img src=x>' });
     const r = await opened(t, authorizePath(ask(evil, { state: '"><script>alert(2)</script>' })), { as: person });
     expect(r.text).not.toMatch(/<script|<img/);
     expect(r.text).toContain('&lt;script&gt;');
   });
 
-  it('[MCP 2026-07-28 security] warns of a self-registered client, and shows a loopback redirect as this computer', async () => {
+  it('[MCP 2026-07-28 security] the consent page warns of a self-registered client, and shows a loopback redirect as this computer', async () => {
     const native = await register(t, { redirect_uris: ['http://127.0.0.1/callback'] });
     const { text } = await opened(t, authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback' })), {
       as: person,
@@ -151,7 +151,7 @@ describe('the consent page', () => {
       claimsOf((await exchange(t, request, locationOf(r).searchParams.get('code') ?? '')).body.access_token).sub,
     ).toBe(mine.id);
     for (const wrong of [(await make('service', someone)).id, (await make('delegated', person)).id, 'agt_x', '']) {
-      expect((await consent(t, someone, ask(client, { scope: 'mcp:execute' }), { agent: wrong })).status, wrong).toBe(
+      expect((await consent(t, someone, ask(client, { scope: 'mcp:execute' }), { agent: wrong })).status, 'wrong').toBe(
         400,
       );
     }

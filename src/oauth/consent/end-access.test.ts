@@ -82,7 +82,7 @@ describe('ending access', () => {
     expect(await statusOf(someone, mine)).toBe('active');
   });
 
-  it('ignores metadata of an agent about who created it', async () => {
+  it('ignores metadata of an agent about its creator', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     const mine = await makeAgent(someone);
@@ -174,7 +174,7 @@ describe('the agent of a consent', () => {
 });
 
 describe('GET /oauth/grants/:id', () => {
-  it('200 for the person and an admin, as in the list; 404 for others, for what has ended and for no id', async () => {
+  it('200 for the person and an admin, as in the list; 404 for others, for an ended grant and for an invalid id', async () => {
     const person = await signUp(t);
     const stranger = await signUp(t);
     const client = await register(t);

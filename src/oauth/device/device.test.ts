@@ -30,7 +30,7 @@ const browserOf = (someone: Person): FormClient => {
 };
 
 describe('the device authorization endpoint', () => {
-  it('[RFC 8628 3.2, 6.1] returns both codes, the addresses, the lifetime and the interval', async () => {
+  it('[RFC 8628 3.2, 6.1] a device gets both codes, the addresses, the lifetime and the interval', async () => {
     const client = await deviceClient(t);
     const r = await form(t, '/oauth/device_authorization', { client_id: client.client_id, scope: 'mcp:read' });
     expect([r.status, r.headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -47,7 +47,7 @@ describe('the device authorization endpoint', () => {
     expect(JSON.stringify(stored)).not.toContain(r.body.user_code.replace('-', ''));
   });
 
-  it('[RFC 8628 3.1] refuses the same requests as the token endpoint', async () => {
+  it('[RFC 8628 3.1] a device authorization request is refused in the same cases as a token request', async () => {
     const send = async (fields: Record<string, string>) => {
       const r = await form(t, '/oauth/device_authorization', fields);
       return [r.status, r.body.error];
@@ -66,7 +66,7 @@ describe('the device authorization endpoint', () => {
 });
 
 describe('the token endpoint', () => {
-  it('[RFC 8628 3.4, 3.5] is pending until the person allows the request, then returns tokens once', async () => {
+  it('[RFC 8628 3.4, 3.5] a device code is pending until the person allows the request, then returns tokens once', async () => {
     const { client, device } = await startDevice(t, { scope: 'mcp:read mcp:execute agents:write' });
     expect(await poll(client, device)).toEqual([400, 'authorization_pending']);
     expect((await answerDevice(t, person, device.user_code)).status).toBe(303);
@@ -81,7 +81,7 @@ describe('the token endpoint', () => {
     expect(grant).toMatchObject({ clientName: 'Television', kind: 'device_code', userId: person.id });
   });
 
-  it('[RFC 8628 3.5] slows a device down that does not wait, by 5 seconds each time', async () => {
+  it('[RFC 8628 3.5] a device that does not wait is told to slow down, by 5 seconds each time', async () => {
     const { client, device } = await startDevice(t);
     expect(await poll(client, device)).toEqual([400, 'authorization_pending']);
     t.clock.advance(5000);
@@ -94,7 +94,7 @@ describe('the token endpoint', () => {
     expect(await poll(client, device)).toEqual([400, 'authorization_pending']);
   });
 
-  it('[RFC 8628 3.5] reports that the person denied, and that the code has expired', async () => {
+  it('[RFC 8628 3.5] a device learns that the person denied, or that the code has expired', async () => {
     const denied = await startDevice(t);
     const r = await answerDevice(t, person, denied.device.user_code, { decision: 'deny' });
     expect([r.status, r.headers.get('location')]).toEqual([303, '/device?done=denied']);
@@ -138,7 +138,7 @@ describe('the token endpoint', () => {
     expect(await poll(demoted.client, demoted.device)).toEqual([400, 'invalid_grant']);
   });
 
-  it('[RFC 8628 4; RFC 8414 2] works with oauth4webapi from the metadata on', async () => {
+  it('[RFC 8628 4; RFC 8414 2] the device flow works with oauth4webapi, starting from the metadata', async () => {
     const issuer = new URL(t.legate.baseUrl);
     const toUs = {
       [oauth.allowInsecureRequests]: true,
@@ -174,7 +174,7 @@ describe('the token endpoint', () => {
 });
 
 describe('the page for the code', () => {
-  it('[RFC 8628 3.3.1, 5.4] names client, scopes and place, and does nothing before the person decides', async () => {
+  it('[RFC 8628 3.3.1, 5.4] the page for the code names client, scopes and place, and does nothing before the person decides', async () => {
     const client = await deviceClient(t, { client_name: '<b>Television</b>' });
     const { device } = await startDevice(t, { scope: 'mcp:read agents:write' }, client);
     const browser = browserOf(person);
@@ -211,7 +211,7 @@ describe('the page for the code', () => {
     expect(await poll(client, device)).toEqual([400, 'authorization_pending']);
   });
 
-  it('a request is answered once, also by two people at the same time', async () => {
+  it('accepts one decision on a request, also when two people decide at the same time', async () => {
     const { client, device } = await startDevice(t);
     const people = [person, await signUp(t), await signUp(t)];
     const answers = await Promise.all(people.map((someone) => answerDevice(t, someone, device.user_code)));
@@ -221,7 +221,7 @@ describe('the page for the code', () => {
     expect(await t.legate.mcp.validateToken(body.access_token)).toMatchObject({ userId: first?.id });
   });
 
-  it('a form that is sent twice has the first answer, and creates one agent', async () => {
+  it('repeats the first response to a form that is sent twice, and creates one agent', async () => {
     const someone = await signUp(t);
     const { client, device } = await startDevice(t);
     const twice = await Promise.all(Array.from({ length: 8 }, () => answerDevice(t, someone, device.user_code)));
@@ -241,7 +241,7 @@ describe('the page for the code', () => {
     expect(await poll(other.client, other.device)).toEqual([400, 'access_denied']);
   });
 
-  it('[RFC 8628 5.1] lets a person guess five codes in a minute, of which concurrent ones count too', async () => {
+  it('[RFC 8628 5.1] a person may guess five codes in a minute, including concurrent guesses', async () => {
     const someone = await signUp(t);
     const { device } = await startDevice(t);
     const guesses = await Promise.all(
@@ -258,7 +258,7 @@ describe('the page for the code', () => {
     expect((await showDevice(t, someone, device.user_code)).status).toBe(200);
   });
 
-  it('records who answered, and ends the access like that of any application', async () => {
+  it('records the person who decided, and ends the access like that of any application', async () => {
     const someone = await signUp(t);
     const { client, device } = await startDevice(t);
     await answerDevice(t, someone, device.user_code);
@@ -276,7 +276,7 @@ describe('the page for the code', () => {
     expect(await poll(client, waiting.device)).toEqual([400, 'invalid_grant']);
   });
 
-  it('auditors cannot allow a device anything', async () => {
+  it('refuses decisions of auditors', async () => {
     const { client, device } = await startDevice(t);
     const auditor = await t.user({ role: 'auditor' });
     expect((await answerDevice(t, auditor, device.user_code)).status).toBe(403);

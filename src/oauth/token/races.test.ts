@@ -74,7 +74,7 @@ describe(`${AT_ONCE} concurrent calls`, () => {
     expect(await validAnywhere(access_token)).toBe(false);
   });
 
-  it('no remembered consent returns, and no code is good, after its access ended during authorizations', async () => {
+  it('no remembered consent is restored, and no code stays valid, when access ends during authorizations', async () => {
     const body = { ownerId: person.id, name: 'mine', type: 'delegated' };
     const mine = (await first().call('POST', '/agents', { as: person, body })).body.id;
     const app = await register(first());

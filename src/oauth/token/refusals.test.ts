@@ -13,7 +13,7 @@ beforeEach(() => logged.splice(0));
 const reasons = (): Json[] =>
   logged.flatMap(({ message, reason, clientId }) => (message === 'refused' ? [[reason, clientId]] : []));
 
-it('every refused code and refresh token has the same response, and its own reason and client in the log', async () => {
+it('every refused code and refresh token gets the same response, and its own reason and client in the log', async () => {
   const [client, other, person] = [await register(t), await register(t), await signUp(t)];
   const request = ask(client);
   const value = await code(t, person, request);
@@ -44,7 +44,7 @@ it('every refused code and refresh token has the same response, and its own reas
   for (const secret of [value, first]) expect(JSON.stringify(logged)).not.toContain(secret);
 });
 
-it('every failed client authentication has the same response, and its own reason in the log', async () => {
+it('every failed client authentication gets the same response, and its own reason in the log', async () => {
   const client = await register(t, { token_endpoint_auth_method: 'client_secret_post' });
   const fields = { grant_type: 'refresh_token', refresh_token: 'x' };
   const id = client.client_id;

@@ -31,20 +31,23 @@ const without = (fields: Record<string, string>, name: string): Record<string, s
   Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 
 describe('POST /oauth/token, grant_type=authorization_code', () => {
-  it.each(PATHS)('[RFC 6749 5.1] answers a code with a token response that must not be cached, at %s', async (path) => {
-    const r = await form(t, path, await codeFields());
-    expect(r.status, r.text).toBe(200);
-    expect(r.body).toEqual({
-      access_token: expect.any(String),
-      token_type: 'Bearer',
-      expires_in: 3600,
-      refresh_token: expect.stringMatching(/^lgr_/),
-      scope: 'mcp:read mcp:execute',
-    });
-    expect(r.headers.get('cache-control')).toBe('no-store');
-    expect(r.headers.get('content-type')).toMatch(/^application\/json/);
-    expect(r.headers.get('access-control-allow-origin')).toBe('*');
-  });
+  it.each(PATHS)(
+    '[RFC 6749 5.1] a code is exchanged for a token response that must not be cached, at %s',
+    async (path) => {
+      const r = await form(t, path, await codeFields());
+      expect(r.status, r.text).toBe(200);
+      expect(r.body).toEqual({
+        access_token: expect.any(String),
+        token_type: 'Bearer',
+        expires_in: 3600,
+        refresh_token: expect.stringMatching(/^lgr_/),
+        scope: 'mcp:read mcp:execute',
+      });
+      expect(r.headers.get('cache-control')).toBe('no-store');
+      expect(r.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(r.headers.get('access-control-allow-origin')).toBe('*');
+    },
+  );
 
   it('[RFC 9068 2.2] an access token is a JWT of type at+jwt with the specified claims', async () => {
     const { access_token } = await tokens(t, person, client);
@@ -85,7 +88,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     ['another grant type', (f) => ({ ...f, grant_type: 'password' }), 'unsupported_grant_type'],
     ['a code of 10,000 characters', (f) => ({ ...f, code: 'x'.repeat(10_000) }), 'invalid_grant'],
     ['a code with a NUL', (f) => ({ ...f, code: 'lga_\u0000' }), 'invalid_grant'],
-  ])('[RFC 6749 5.2; RFC 7636 4.6] refuses a code with 400 for %s', async (_what, change, error) => {
+  ])('[RFC 6749 5.2; RFC 7636 4.6] a code is refused with 400 for %s', async (_what, change, error) => {
     const r = await form(t, '/oauth/token', change(await codeFields()));
     expect([r.status, r.body.error], r.text).toEqual([400, error]);
     expect(r.body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
@@ -134,7 +137,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect((await refreshWith(t, client, first.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('[RFC 6749 4.1.3] another client cannot use a code, and ends nothing by trying', async () => {
+  it('[RFC 6749 4.1.3] another client cannot use a code, and its attempt ends nothing', async () => {
     const fields = await codeFields();
     const other = await register(t);
     expect((await form(t, '/oauth/token', { ...fields, client_id: other.client_id })).body.error).toBe('invalid_grant');
@@ -142,7 +145,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     expect((await form(t, '/oauth/token', { ...fields, client_id: other.client_id })).body.error).toBe('invalid_grant');
   });
 
-  it('[RFC 6749 4.1.2] a code lasts a minute', async () => {
+  it('[RFC 6749 4.1.2] a code is valid for a minute', async () => {
     const own = await createTestService();
     const someone = await signUp(own);
     const app = await register(own);
@@ -221,7 +224,7 @@ describe('the client of a token request', () => {
       (c) => [{ client_secret: c.client_secret }, basic(c.client_id, c.client_secret)],
       400,
     ],
-  ])('[RFC 6749 2.3.1 and 5.2] a client proves itself as it registered: %s', async (_what, metadata, sent, status) => {
+  ])('[RFC 6749 2.3.1 and 5.2] a client authenticates as it registered: %s', async (_what, metadata, sent, status) => {
     const of = await register(t, metadata);
     const [fields, headers] = sent(of);
     const r = await form(t, '/oauth/token', { ...(await codeFields(of)), ...fields }, headers);
@@ -306,7 +309,7 @@ describe('the resource of a token', () => {
     [ISSUER, ISSUER],
     [`${ISSUER}/`, ISSUER],
     [undefined, ISSUER],
-  ])('[RFC 8707 2] %s is for the audience %s, in the spelling of its registration', async (resource, audience) => {
+  ])('[RFC 8707 2] a token for %s has the audience %s, as its registration spells it', async (resource, audience) => {
     const got = await tokens(t, person, client, { resource, prompt: 'consent' });
     expect(claimsOf(got.access_token).aud).toBe(audience);
     expect((await refreshWith(t, client, got.refresh_token, resource === undefined ? {} : { resource })).status).toBe(

@@ -25,7 +25,7 @@ beforeAll(async () => {
   header = headerOf(good);
   claims = claimsOf(good);
 });
-/** Signs with the real key, so that a refusal is due to header or claims. */
+/** The key is the real one, so a refusal is due to header or claims. */
 const signed = (h: unknown, c: unknown): string => {
   const input = `${part(h)}.${part(c)}`;
   return `${input}.${hmac(input)}`;
@@ -153,7 +153,7 @@ describe.each(['EdDSA', 'ES256'] as const)('mcp.signing %s', (alg) => {
   const serviceWith = (more: Json = {}) =>
     createTestService({ config: { mcp: { signing: alg, signingSecret: SECRET, ...more } } });
 
-  it('[RFC 7517 5; RFC 8414 2] publishes keys at jwks_uri with which others can verify', async () => {
+  it('[RFC 7517 5; RFC 8414 2] the keys at jwks_uri verify access tokens', async () => {
     const own = await serviceWith();
     const { access_token } = await tokens(own, await signUp(own), await register(own), { scope: 'agents:read' });
     const { jwks_uri } = (await own.call('GET', '/.well-known/oauth-authorization-server')).body;
@@ -174,7 +174,7 @@ describe.each(['EdDSA', 'ES256'] as const)('mcp.signing %s', (alg) => {
     expect((await own.call('GET', '/agents', { as: access_token })).status).toBe(200);
   });
 
-  it('[RFC 8725 2.1 and 3.1] refuses a token signed as HS256 with the public key or the secret', async () => {
+  it('[RFC 8725 2.1 and 3.1] a token that is signed as HS256 with the public key or the secret is refused', async () => {
     const own = await serviceWith();
     const { access_token } = await tokens(own, await signUp(own), await register(own));
     const { keys } = (await own.call('GET', '/oauth/jwks')).body;
@@ -189,7 +189,7 @@ describe.each(['EdDSA', 'ES256'] as const)('mcp.signing %s', (alg) => {
 
 describe('keys of the data folder', () => {
   it.each(['HS256', 'EdDSA'] as const)(
-    '[ASVS 5.0 11.2; RFC 7517 4.5] %s: the newest signs, those before still verify',
+    '[ASVS 5.0 11.2; RFC 7517 4.5] %s: the newest key signs, and earlier keys still verify',
     async (signing) => {
       const key = (id: string): Json => ({
         id,
@@ -212,7 +212,7 @@ describe('keys of the data folder', () => {
         signing === 'EdDSA' ? ['new', 'old'] : [],
       );
       if (dialect === 'postgres') {
-        // Instances whose keys differ do not start.
+        // Instances with different keys do not start.
         await expect(start(['new'], before)).rejects.toThrow('lacks keys that other instances have used');
         return;
       }

@@ -32,7 +32,7 @@ const basic = (of: Json) => ({ authorization: `Basic ${btoa(`${of.client_id}:${o
 const isValid = async (token: string): Promise<boolean> => (await t.legate.mcp.validateToken(token)).valid;
 const isActive = async (token: string): Promise<boolean> =>
   (await form(t, '/oauth/introspect', { token }, { authorization: `Bearer ${admin.token}` })).body.active;
-/** Checks that no token of a grant is accepted anywhere. */
+/** Checks that no endpoint accepts a token of the grant. */
 const expectEnded = async (of: Json, got: Json): Promise<void> => {
   expect(await isValid(got.access_token)).toBe(false);
   expect(await isActive(got.access_token)).toBe(false);
@@ -67,7 +67,7 @@ describe('POST /oauth/revoke', () => {
     expect((await refreshWith(t, client, other.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 7009 2.2] returns 200 and changes nothing for tokens that are unknown, of another client or of another kind', async () => {
+  it('[RFC 7009 2.2] revocation returns 200 and changes nothing for tokens that are unknown, of another client or of another kind', async () => {
     const got = await tokens(t, person, client);
     const other = await register(t);
     for (const token of [got.access_token, got.refresh_token, 'x', 'a.b.c', 'lgr_x', '\u0000'])
@@ -79,7 +79,7 @@ describe('POST /oauth/revoke', () => {
     expect((await refreshWith(t, client, got.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 7009 2.1] returns 400 without a token, 401 for a client that is unknown or not authenticated', async () => {
+  it('[RFC 7009 2.1] revocation returns 400 without a token, 401 for a client that is unknown or not authenticated', async () => {
     const confidential = await register(t, { token_endpoint_auth_method: 'client_secret_basic' });
     expect((await form(t, '/oauth/revoke', { client_id: client.client_id })).body.error).toBe('invalid_request');
     for (const client_id of ['cli_x', confidential.client_id]) {
@@ -95,7 +95,7 @@ describe('POST /oauth/revoke', () => {
 
 describe('POST /oauth/introspect', () => {
   it.each(PREFIXES)(
-    '[RFC 7662 2.2] tells a confidential client and an admin whether a token is valid, at %s/introspect',
+    '[RFC 7662 2.2] introspection tells a confidential client and an admin whether a token is valid, at %s/introspect',
     async (prefix) => {
       const got = await tokens(t, person, client);
       for (const headers of [basic(client), { authorization: `Bearer ${admin.token}` }]) {
@@ -113,7 +113,7 @@ describe('POST /oauth/introspect', () => {
     },
   );
 
-  it('[RFC 7662 2.2] returns exactly {"active":false} for any other token', async () => {
+  it('[RFC 7662 2.2] introspection returns exactly {"active":false} for any other token', async () => {
     const got = await tokens(t, person, client);
     const session = person.token;
     const agent = await t.agent(await t.user());
@@ -180,7 +180,7 @@ describe('POST /oauth/introspect', () => {
     expect(statuses).toEqual([401, 401, 401, 429]);
   });
 
-  it('revocation and authorization have one too', async () => {
+  it('revocation and authorization have a rate limit too', async () => {
     const limits = { endpoints: { revocation: { limit: 3, window: 60 }, authorization: { limit: 3, window: 60 } } };
     const own = await createTestService({ config: { rateLimit: limits } });
     const [revoked, asked] = [[] as number[], [] as number[]];
@@ -227,7 +227,7 @@ describe('POST /oauth/introspect', () => {
     );
   });
 
-  it('[RFC 7662 2.1] refuses callers that are neither an authenticated confidential client nor an admin', async () => {
+  it('[RFC 7662 2.1] introspection refuses callers that are neither an authenticated confidential client nor an admin', async () => {
     const open = await register(t, { token_endpoint_auth_method: 'none' });
     const fields = { token: 'x' };
     const anonymous = await form(t, '/oauth/introspect', fields);
@@ -322,7 +322,7 @@ describe('what ends a grant', () => {
     expect(await consents.execute()).toEqual([]);
   });
 
-  it('its agent expires, as long as it is expired', async () => {
+  it('a grant is invalid while its agent is expired, and not for longer', async () => {
     const own = await createTestService();
     const someone = await signUp(own);
     const app = await register(own);
@@ -337,7 +337,7 @@ describe('what ends a grant', () => {
     expect((await refreshWith(own, app, got.refresh_token)).status).toBe(200);
   });
 
-  it('refuses a code that was issued before the agent was revoked', async () => {
+  it('a code that was issued before the agent was revoked is refused', async () => {
     const someone = await signUp(t);
     const { sub } = claimsOf((await tokens(t, someone, client)).access_token);
     const request = ask(client);
@@ -350,14 +350,14 @@ describe('what ends a grant', () => {
     ]);
   });
 
-  it('does not include signing out', async () => {
+  it('signing out ends no grant', async () => {
     const someone = await signUp(t);
     const got = await tokens(t, someone, client);
     expect((await t.call('POST', '/sign-out', { as: someone })).status).toBe(204);
     expect(await isValid(got.access_token)).toBe(true);
   });
 
-  it('emits events in the same change', async () => {
+  it('each end is an event of the same change', async () => {
     const someone = await signUp(t);
     const got = await tokens(t, someone, client);
     const agentId = claimsOf(got.access_token).sub;

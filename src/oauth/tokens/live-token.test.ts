@@ -3,7 +3,7 @@ import { createTestService, type TestAgent, type TestService, type TestUser } fr
 
 const ENDPOINT = 'http://localhost:3000/notes';
 
-/** Two instances on one database. Both have verified, and so cached, a token. */
+/** Two instances on one database. Both have verified, and so cached, the token. */
 let one: TestService;
 let two: TestService;
 let owner: TestUser;

@@ -12,7 +12,7 @@ const platforms = guide.split(/^## /m).flatMap((section): [string, string[]][] =
   const objects = [...section.matchAll(/^```json\n([^`]+)^```/gm)].map(([, json]) => json as string);
   return objects.length === 0 ? [] : [[section.split('\n', 1)[0] as string, objects]];
 });
-/** The fields of the request in step 3. */
+/** The form fields of the request in step 3 of the guide. */
 const fields = [...guide.matchAll(/--data-urlencode "(\w+)=([^"]+)"/g)].map(([, name, value]) => [name, value]);
 
 let t: TestService;
@@ -20,7 +20,7 @@ let admin: TestUser;
 let owner: TestUser;
 let signer: TestIssuer;
 const reasons: unknown[] = [];
-/** The setting, and the request for a decision, in the guide. */
+/** The setting and the request for a decision in the guide. */
 const extraScopes = [/`LEGATE_MCP_EXTRA_SCOPES=(\w+)`/.exec(guide)?.[1] as string];
 const [, askedAt, question] = /\$LEGATE_URL(\/authorize)"[^']*--json '([^']+)'/.exec(guide) as unknown as string[];
 
@@ -43,7 +43,7 @@ const exchange = async (claims: Json, more: Json = {}) => {
 };
 
 describe('docs/guides/agents-without-secrets.md', () => {
-  it('has the common platforms, and one request for all of them', () => {
+  it('lists the common platforms, and one request for all of them', () => {
     expect(platforms.map(([name]) => name)).toEqual([
       'GitHub Actions',
       'GitLab CI',
@@ -87,7 +87,7 @@ describe('docs/guides/agents-without-secrets.md', () => {
     },
   );
 
-  it('the access token asks for decisions with the scope and the setting of the guide', async () => {
+  it('the access token can ask for decisions with the scope and the setting of the guide', async () => {
     const asked = JSON.parse(question as string) as { action: string; resource: string };
     const agent = await t.agent(owner, { permissions: [{ resource: asked.resource, actions: [asked.action] }] });
     const issuer = { name: 'decisions', issuer: signer.address, uses: ['workload'] };

@@ -77,7 +77,7 @@ const show = (assertion: string, more: Record<string, string> = {}, at = t) =>
 const lastReason = () => logged.findLast(({ message }) => message === 'refused')?.reason;
 
 describe('a workload', () => {
-  it('[RFC 7523 2.1; RFC 7523 3] exchanges the token of its platform for an access token of the agent', async () => {
+  it('[RFC 7523 2.1; RFC 7523 3] a workload exchanges the token of its platform for an access token of the agent', async () => {
     const sub = newSubject();
     const agent = await trusting({ subject: sub });
     const r = await show(await platform.sign(claims({ sub })));
@@ -89,7 +89,7 @@ describe('a workload', () => {
     expect(actor).toMatchObject({ kind: 'agent', id: agent.id, workload: { issuer: platform.address, subject: sub } });
   });
 
-  it('[RFC 7523 3] names the token endpoint by any of its addresses as audience', async () => {
+  it('[RFC 7523 3] the token of a platform may have any address of the token endpoint as audience', async () => {
     const sub = newSubject();
     await trusting({ subject: sub });
     const paths = ['/oauth/token', '/mcp/token', '/token', '/api/legate/oauth/token', '/api/legate/mcp/token'];
@@ -99,7 +99,7 @@ describe('a workload', () => {
     expect(await Promise.all(['/', '/oauth/revoke', '/oauth/token/'].map(status))).toEqual([400, 400, 400]);
   });
 
-  it('is named in the audit entries of its questions', async () => {
+  it('is named in the audit entries of its decisions', async () => {
     const sub = newSubject();
     const agent = await trusting({ subject: sub });
     const { access_token } = (await show(await platform.sign(claims({ sub })), { scope: 'authorize' })).body;
@@ -115,7 +115,7 @@ describe('a workload', () => {
     });
   });
 
-  it('gets at most an hour, for the resource and scope that it asks for', async () => {
+  it('gets a token for at most an hour, for the resource and scope that it requests', async () => {
     const own = await createTestService({
       config: { federation: config.federation, mcp: { accessTokenTtl: 86_400 } },
     });
@@ -138,7 +138,7 @@ describe('a workload', () => {
     expect((await show(await assertion(), { scope: 'agents:write' }, own)).body.error).toBe('invalid_scope');
   });
 
-  it('[RFC 7523 3] can use an assertion once, also concurrently on several instances', async () => {
+  it('[RFC 7523 3] the token of a platform can be used once, also concurrently on several instances', async () => {
     const instances = [t, ...(dialect === 'postgres' ? [await createTestService({ config, sameDatabaseAs: t })] : [])];
     for (const more of [{}, { jti: undefined }]) {
       const sub = newSubject();
@@ -166,7 +166,7 @@ describe('a workload', () => {
     ['is an access token', {}, { typ: 'at+jwt' }, 'assertion-malformed'],
     ['is a logout token', {}, { typ: 'logout+jwt' }, 'assertion-malformed'],
     ['names an unknown key', {}, { kid: 'unknown' }, 'assertion-signature'],
-  ])('[RFC 7523 3; RFC 8725 3] is refused a token that %s', async (_what, changes, header, reason) => {
+  ])('[RFC 7523 3; RFC 8725 3] the token of a platform is refused if it %s', async (_what, changes, header, reason) => {
     await trusting();
     const at = Object.fromEntries(
       Object.entries(changes).map(([name, value]) => [name, typeof value === 'number' ? seconds() + value : value]),
@@ -176,7 +176,7 @@ describe('a workload', () => {
     expect(JSON.stringify(logged.at(-1))).not.toContain('eyJ');
   });
 
-  it('[RFC 8725 3.1] is refused a token that is not signed, or signed by someone else', async () => {
+  it('[RFC 8725 3.1] the token of a platform is refused if it is not signed, or signed by someone else', async () => {
     const sub = newSubject();
     await trusting({ subject: sub });
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -193,7 +193,7 @@ describe('a workload', () => {
     expect((await form(t, '/oauth/token', { grant_type: GRANT })).body.error).toBe('invalid_request');
   });
 
-  it('[RFC 8725 3.1, 3.10] is refused a token that brings its own key, or is signed with the public one', async () => {
+  it('[RFC 8725 3.1, 3.10] the token of a platform is refused if it contains its own key, or is signed with the public one', async () => {
     const sub = newSubject();
     await trusting({ subject: sub });
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -220,14 +220,14 @@ describe('a workload', () => {
     expect((await show(`${text}.${hmac}`)).body.error).toBe('invalid_grant');
   });
 
-  it('tolerates a minute between clocks', async () => {
+  it('a platform may have a clock that is off by a minute', async () => {
     const sub = newSubject();
     await trusting({ subject: sub });
     for (const more of [{ exp: seconds() - 58 }, { nbf: seconds() + 58, iat: seconds() + 58 }])
       expect((await show(await platform.sign(claims({ sub, ...more })))).status).toBe(200);
   });
 
-  it('names an agent if several trust it', async () => {
+  it('must name the agent if several agents trust it', async () => {
     const sub = newSubject();
     const agents = [await trusting({ subject: sub }), await trusting({ subject: sub })];
     const assertion = await platform.sign(claims({ sub }));
@@ -241,7 +241,7 @@ describe('a workload', () => {
     expect((await show(await platform.sign(claims({ sub })), wrong)).status).toBe(401);
   });
 
-  it('has the claims that the agent requires', async () => {
+  it('must have the claims that the agent requires', async () => {
     const sub = newSubject();
     await trusting({ subject: sub, claims: { workflow: 'deploy', run: 1, ref: 'refs/heads/*' }, audience: 'mine' });
     const good = { sub, aud: ['other', 'mine'], workflow: ['test', 'deploy'], run: 1, ref: 'refs/heads/x' };
@@ -309,7 +309,7 @@ describe('the trust of an agent', () => {
       expect(await status(sub)).toBe(400);
   });
 
-  it('is for registered issuers only, of at most 20 workloads', async () => {
+  it('is possible for registered issuers only, and for at most 20 workloads', async () => {
     const agent = await t.agent(owner);
     const unknown = await trusts(agent, { issuer: 'https://unknown.example' });
     expect([unknown.status, unknown.body.error.code]).toEqual([422, 'ISSUER_UNKNOWN']);
@@ -348,7 +348,7 @@ describe('the keys of an issuer', () => {
     expect(issuer.fetched).toHaveLength(4);
   });
 
-  it('refuse when they cannot be fetched', async () => {
+  it('a token is refused when the keys cannot be fetched', async () => {
     const { issuer, status } = await scene();
     issuer.down = true;
     expect(await status()).toBe(400);
@@ -368,7 +368,7 @@ describe('the keys of an issuer', () => {
     ['names another issuer', { issuer: 'https://other.example' }],
     ['has no keys', { jwks_uri: undefined }],
     ['has keys in a file', { jwks_uri: 'file:///etc/passwd' }],
-  ])('refuse when the discovery document %s', async (_what, document) => {
+  ])('a token is refused when the discovery document %s', async (_what, document) => {
     expect(await (await scene(document)).status()).toBe(400);
     expect(lastReason()).toBe('assertion-keys-unavailable');
   });
@@ -379,7 +379,7 @@ describe('the keys of an issuer', () => {
     ['are too many', { keys: [], more: 'x'.repeat(200_000) }, 'assertion-keys-unavailable'],
     ['are secrets', { keys: [{ kty: 'oct', kid: 'key-1', k: 'AAAA', alg: 'ES256' }] }, 'assertion-signature'],
     ['are broken', { keys: [{ kty: 'EC', crv: 'P-256', kid: 'key-1', x: 'AA', y: 'AA' }] }, 'assertion-signature'],
-  ])('refuse when they %s', async (_what, jwks, reason) => {
+  ])('a token is refused when the keys %s', async (_what, jwks, reason) => {
     const { issuer, status } = await scene();
     issuer.documents['/jwks'] = jwks;
     expect([await status(), lastReason()]).toEqual([400, reason]);

@@ -27,13 +27,13 @@ async function on<T>({ url, name }: Place, work: (database: Database) => Promise
   }
 }
 
-/** An empty SQLite file, on whichever database the suite runs. */
+/** An empty SQLite file, whichever database the suite uses. */
 async function sqlitePlace(): Promise<Place> {
   const { dir } = await newTestDatabase({ url: '', name: '' });
   return { url: `sqlite:${join(dir, 'other.db')}`, name: 'legate' };
 }
 
-/** Another service on a restored database, with the keys of the first. */
+/** Starts another service on a restored database, with the keys of the first. */
 const open = (database: Place, { clock, legate }: TestService): Promise<TestService> =>
   createTestService({
     sameDatabaseAs: { database, clock } as unknown as TestService,
@@ -79,7 +79,7 @@ describe('a backup', () => {
   ];
 
   it.each(targets)(
-    'is restored into %s: the ledger whole, tokens valid, counters and rights kept',
+    'can be restored into %s: the ledger is complete, tokens are valid, counters and rights are kept',
     async (_, place) => {
       const target = await place();
       const { manifest } = await on(target, (database) => restoreBackup(database, dir));
@@ -92,14 +92,14 @@ describe('a backup', () => {
       expect((await restored.authorize(agent, { action: 'write', resource: 'file:new' })).body).toMatchObject({
         allowed: false,
       });
-      // The cap of the hour was partly used before.
+      // The hourly limit was partly used before the backup.
       let allowed = 1;
       while ((await restored.authorize(agent, { action: 'read', resource: 'file:x' })).body.allowed) allowed++;
       expect(answered.length + allowed).toBe(30);
     },
   );
 
-  it('goes from SQLite back into the database of this run', async () => {
+  it('can be restored from SQLite into the database of this suite', async () => {
     const [between, target] = [await sqlitePlace(), await newTestDatabase()];
     await on(between, (database) => restoreBackup(database, dir));
     const second = `${dir}-2`;
@@ -113,7 +113,7 @@ describe('a backup', () => {
     expect(again.ledger).toEqual(first.ledger);
   });
 
-  it('is whole although entries were erased, and is refused if one is gone without a record', async () => {
+  it('is complete although entries were erased, and is refused if one was deleted without a record', async () => {
     const place = await newTestDatabase();
     await on(place, (database) => restoreBackup(database, dir));
     const erasing = await createTestService({
@@ -138,14 +138,14 @@ describe('a backup', () => {
     await expect(again).rejects.toThrow('is incomplete');
   });
 
-  it('is refused in a database that has data, which stays as it is', async () => {
+  it('is refused by a database that contains data, which does not change', async () => {
     const other = await createTestService();
     const someone = await other.user();
     await expect(on(other.database, (database) => restoreBackup(database, dir))).rejects.toThrow('already has data');
     expect((await other.call('GET', '/agents', { as: someone })).status).toBe(200);
   });
 
-  it('is not written into a folder that holds something', async () => {
+  it('is not written into a folder that contains files', async () => {
     await expect(on(t.database, (database) => writeBackup(database, dir))).rejects.toThrow('is not empty');
   });
 
@@ -181,7 +181,7 @@ describe('a backup', () => {
     });
   });
 
-  it('holds no secret in the clear', () => {
+  it('contains no secret in plain text', () => {
     expect(readdirSync(dir)).not.toContain('secrets.json');
     for (const file of readdirSync(dir)) {
       const content = readFileSync(join(dir, file));

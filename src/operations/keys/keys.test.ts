@@ -17,7 +17,7 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 const newSecret = (): string => randomBytes(32).toString('base64url');
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'legate-keys-'));
 
-/** Starts an instance with a data folder of its own. */
+/** Starts an instance with its own data folder. */
 async function start(
   { url, name }: Place,
   o: { secret?: string; secretPrevious?: string; dataDir?: string; clock?: FakeClock } = {},
@@ -36,7 +36,7 @@ const rowsOf = ({ platform }: Legate) => platform.database.read.selectFrom('inst
 describe('with LEGATE_SECRET', () => {
   it('instances with separate data folders have the same keys, which are encrypted in the database', async () => {
     const [place, secret] = [await newTestDatabase(), newSecret()];
-    // Two connections of one process cannot wait for each other's lock of a SQLite file.
+    // In one process, two connections cannot wait for each other's lock on an SQLite file.
     const first = start(place, { secret });
     if (dialect === 'sqlite') await first;
     const [a, b] = await Promise.all([first, start(place, { secret })]);
@@ -44,12 +44,12 @@ describe('with LEGATE_SECRET', () => {
     expect(b.legate.platform.secrets()).toEqual(keys);
     expect([a, b].map(({ dataDir }) => existsSync(join(dataDir, 'secrets.json')))).toEqual([false, false]);
     const rows = await rowsOf(a.legate);
-    // The seed of the sealed ledger is the fourth.
+    // The fourth key is the seed of the sealed ledger.
     expect(rows.length).toBe(4);
     for (const { key } of Object.values(keys).flat()) expect(JSON.stringify(rows)).not.toContain(key);
   });
 
-  it('an instance with another one, or without one, does not start, and names both solutions', async () => {
+  it('an instance with another secret, or without one, does not start, and names both solutions', async () => {
     const place = await newTestDatabase();
     await start(place, { secret: newSecret() });
     await expect(start(place, { secret: newSecret() })).rejects.toThrow(
@@ -106,7 +106,7 @@ if (dialect === 'postgres')
       await start(place);
     });
 
-    it('production needs a secret', async () => {
+    it('production requires a secret', async () => {
       const { url, name } = await newTestDatabase();
       const config = { databaseUrl: url, service: { name }, baseUrl: 'https://auth.example.com', dataDir: newFolder() };
       await expect(createLegate(config, { env: {}, production: true })).rejects.toThrow('LEGATE_SECRET is not set');

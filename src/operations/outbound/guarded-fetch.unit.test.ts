@@ -83,7 +83,7 @@ describe('the address of a connection', () => {
     return { fetch, targets, asked: () => asked };
   };
 
-  it('is a checked one, even if the name resolves differently later', async () => {
+  it('is one that was checked, even if the name resolves differently later', async () => {
     const { fetch, targets, asked } = guarded(['93.184.216.34'], ['127.0.0.1']);
     expect(await problemOf(fetch('https://rebind.example/x'))).toBe('connection_failed');
     expect(targets).toEqual([{ hostname: 'rebind.example', port: 443, secure: true, addresses: ['93.184.216.34'] }]);
@@ -97,7 +97,7 @@ describe('the address of a connection', () => {
     ['a private address after a public one', ['93.184.216.34', '169.254.169.254']],
     ['an IPv4-mapped loopback', ['::ffff:7f00:1']],
     ['a link-local address', ['fe80::1']],
-  ])('nothing, for a name with %s', async (_what, addresses) => {
+  ])('is never one for a name with %s', async (_what, addresses) => {
     const { fetch, targets } = guarded(addresses);
     expect(await problemOf(fetch('https://name.example/'))).toBe('address_refused');
     expect(targets).toEqual([]);
@@ -127,7 +127,7 @@ describe('the address of a connection', () => {
     expect(targets).toEqual([]);
   });
 
-  it('a name without addresses, with an error or with hundreds of them: name_not_resolved', async () => {
+  it('is missing for a name without addresses, with an error or with hundreds of them: name_not_resolved', async () => {
     for (const resolve of [
       async () => [],
       async () => Promise.reject(new Error('SERVFAIL')),
@@ -136,7 +136,7 @@ describe('the address of a connection', () => {
       expect(await problemOf(createGuardedFetch({ resolve })('https://name.example/'))).toBe('name_not_resolved');
   });
 
-  it('a name that is never answered ends at the time limit', async () => {
+  it('has a time limit if the name server never responds', async () => {
     expect(
       await problemOf(
         createGuardedFetch({ resolve: () => new Promise(() => {}) })('https://name.example/', { timeoutMs: 30 }),
@@ -144,14 +144,14 @@ describe('the address of a connection', () => {
     ).toBe('timeout');
   });
 
-  it('localhost, by the resolver of the system, is refused unless private networks are allowed', async () => {
+  it('is refused for localhost by the resolver of the system, unless private networks are allowed', async () => {
     expect(await problemOf(createGuardedFetch()('https://localhost/'))).toBe('address_refused');
     expect((await open()(`http://localhost:${port}/ok`)).status).toBe(200);
   });
 });
 
 describe('the exchange', () => {
-  it('returns status, headers and body, and sends the given request', async () => {
+  it('sends the given request, and returns status, headers and body', async () => {
     received.length = 0;
     const response = await open({ resolve: async () => ['127.0.0.1'] })(`http://name.example:${port}/ok?a=1`, {
       method: 'POST',
@@ -200,14 +200,14 @@ describe('the exchange', () => {
   });
 
   it.each(['/silent', '/drip', '/drip-headers'])(
-    '%s ends at the time limit, and the connection with it',
+    '%s ends at the time limit, and its connection is closed',
     async (path) => {
       expect(await problemOf(get(path, { timeoutMs: 60 }))).toBe('timeout');
       while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
     },
   );
 
-  it('cuts a larger body on request, whatever its coding', async () => {
+  it('truncates a larger body if requested, whatever its coding', async () => {
     expect((await get('/big', { maxBytes: 1000, overflow: 'cut' })).body).toHaveLength(1000);
     expect((await get('/gzip', { overflow: 'cut' })).status).toBe(200);
   });

@@ -32,7 +32,7 @@ const within = (address: string): string | undefined =>
 
 describe('[RFC 6890 2.2] special-use addresses', () => {
   it.each(SPECIAL_USE_V4)(
-    'IPv4 $block ($name): first and last address are refused, the neighbours judged for themselves',
+    'IPv4 $block ($name): first and last address are refused; their neighbours depend on their own blocks',
     ({ block }) => {
       const { first, last, outside } = edges(block);
       expect([whyNotPublic(first), whyNotPublic(last)]).toEqual([within(first), within(last)]);
@@ -43,7 +43,7 @@ describe('[RFC 6890 2.2] special-use addresses', () => {
   );
 
   it.each(SPECIAL_USE_V6.filter(({ unwrap }) => unwrap === undefined))(
-    'IPv6 $block ($name): first and last address are refused, the neighbours judged for themselves',
+    'IPv6 $block ($name): first and last address are refused; their neighbours depend on their own blocks',
     ({ block }) => {
       const { first, last, outside } = edges(block);
       expect([whyNotPublic(first), whyNotPublic(last)].every((why) => why !== undefined)).toBe(true);

@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 /**
- * A name server that answers questions for IPv4 with 192.0.2.7, those for other types with nothing, and `silent.`
+ * A name server that answers queries for IPv4 with 192.0.2.7, those for other types with no records, and `silent.`
  * never.
  */
 async function nameServer(): Promise<{ address: string; asked: string[] }> {
@@ -68,7 +68,7 @@ describe('the addresses of a name', () => {
     expect(asked).toEqual([]);
   });
 
-  it('time out, and other names and the hosts file do not wait meanwhile', async () => {
+  it('time out, while other names and the hosts file are not delayed', async () => {
     const { address } = await nameServer();
     const file = hostsFile('10.0.0.5 hook.internal\n');
     const resolve = nameResolver({ servers: [address], hostsFile: file, timeoutMs: 300 });

@@ -33,7 +33,7 @@ it('every error of a page has a text in the catalogue', () => {
   const codes = modules.flatMap((m) =>
     (m.routes ?? []).filter((route) => route.page).flatMap((route) => (route.errors ?? []).map((error) => error.code)),
   );
-  // The pages of the authorization server have texts of their own for these.
+  // The pages of the authorization server have their own texts for these codes.
   expect([...new Set(codes)].filter((code) => !Object.hasOwn(en.codes, code))).toEqual([
     'AUTHORIZATION_REQUEST_INVALID',
     'CONSENT_TOKEN_INVALID',
@@ -42,7 +42,7 @@ it('every error of a page has a text in the catalogue', () => {
 });
 
 describe('GET /account/sign-in', () => {
-  it('200: a form that works without scripts and posts to where it is; the only script is that of passkeys', async () => {
+  it('200: a form that works without scripts and posts to its own address; the only script is that of passkeys', async () => {
     const r = await new FormClient(t).get('/account/sign-in?returnTo=%2Fdocs');
     expect(r.status).toBe(200);
     expect(r.text).toMatch(/<form method="post" action="\/account\/sign-in\?returnTo=%2Fdocs" novalidate>/);
@@ -96,7 +96,7 @@ describe('POST /account/sign-in', () => {
     expect([page.status, page.text.includes('This device')]).toEqual([200, true]);
   });
 
-  it('303 to where one wanted to go, and never to another origin', async () => {
+  it('303 to the page that was requested, and never to another origin', async () => {
     await signUp();
     const go = async (returnTo: string): Promise<string | null> =>
       (
@@ -113,7 +113,7 @@ describe('POST /account/sign-in', () => {
       expect(await go(elsewhere)).toBe(HOME);
   });
 
-  it('the cookie ends with the browser when the person is not to be remembered', async () => {
+  it('the cookie ends with the browser session when the person is not to be remembered', async () => {
     await signUp();
     const cookie = async (fields: Record<string, string>): Promise<string | undefined> =>
       (await new FormClient(t).post('/account/sign-in', { email, password, ...fields })).headers.getSetCookie()[0];
@@ -173,7 +173,7 @@ describe('the second step', () => {
   }
   const code = (secret: string): Promise<string> => generate({ secret, epoch: Math.floor(t.clock.now() / 1000) });
 
-  it('follows the first step, continues to the wanted page, and can trust the device', async () => {
+  it('follows the first step, continues to the requested page, and can trust the device', async () => {
     const secret = await withTotp();
     const browser = new FormClient(t);
     const first = await browser.post('/account/sign-in?returnTo=%2Fdocs', { email, password });
@@ -199,7 +199,7 @@ describe('the second step', () => {
     expect(again.headers.get('location')).toBe(HOME);
   });
 
-  it('without a first step, or after five wrong codes: start again', async () => {
+  it('without a first step, or after five wrong codes: the person starts again', async () => {
     await withTotp();
     expect((await new FormClient(t).get('/account/second-factor')).text).toContain('href="/account/sign-in"');
     const browser = new FormClient(t);
@@ -237,7 +237,7 @@ describe('/account/sign-up', () => {
     expect(r.text).toContain('aria-describedby="password-hint password-error"');
   });
 
-  it('422 for an address that is taken', async () => {
+  it('422 for an address that is in use', async () => {
     await signUp();
     const r = await new FormClient(t).post('/account/sign-up', { name: '', email, password });
     expect([r.status, problemsIn(r.text)]).toEqual([422, ['An account with this e-mail address already exists.']]);
@@ -264,7 +264,7 @@ describe(DEVICES, () => {
     ]);
   });
 
-  it('this one first; one is ended, then all others', async () => {
+  it('lists this device first; one can be ended, then all others', async () => {
     await signUp();
     const here = await signedIn({ 'user-agent': '<b>odd</b>' });
     const [there, third] = [await signedIn(firefox), await signedIn(firefox)];
@@ -287,7 +287,7 @@ describe(DEVICES, () => {
     expect(rest.text).not.toContain('Sign out all other devices');
   });
 
-  it('ending this one signs out', async () => {
+  it('signs out when this device is ended', async () => {
     await signUp();
     const browser = await signedIn();
     const [id] = idIn((await browser.get(DEVICES)).text) as [string];
@@ -296,7 +296,7 @@ describe(DEVICES, () => {
     expect([...browser.cookies.keys()]).toEqual([`${t.database.name}_known_device`]);
   });
 
-  it("another person's session is not ended, nor one by a form of another site", async () => {
+  it('ends no session of another person, nor one by a form of another site', async () => {
     await signUp();
     const victim = await signedIn();
     const [id] = idIn((await victim.get(DEVICES)).text) as [string];
@@ -312,7 +312,7 @@ describe(DEVICES, () => {
 });
 
 describe('POST /account/sign-out', () => {
-  it('303 to the sign-in page, which confirms it', async () => {
+  it('303 to the sign-in page, which confirms the sign-out', async () => {
     await signUp();
     const browser = await signedIn();
     const r = await browser.post('/account/sign-out', {});

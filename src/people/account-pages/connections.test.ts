@@ -27,7 +27,7 @@ let count = 0;
 
 beforeAll(async () => {
   const clock = new FakeClock();
-  // The provider has the clock of the machine.
+  // The provider uses the clock of the system.
   clock.set(new Date().toISOString());
   box = await openMailbox();
   const config = { federation: { allowPrivateNetworks: true }, mail: { url: box.url } };
@@ -60,7 +60,7 @@ const confirm = (sub: string, at = provider): void => {
   const seconds = Math.floor(t.clock.now() / 1000);
   at.idToken = (nonce) => at.sign({ aud: CLIENT.clientId, iat: seconds, exp: seconds + 300, nonce, sub });
 };
-/** Presses the button of a provider. Returns the address of its page. */
+/** Presses the button of a provider. Returns the address of the provider's page. */
 async function press({ browser }: Pick<Person, 'browser'>, name = 'acme'): Promise<URL> {
   const r = await browser.post('/account/connections', { action: 'connect', name });
   expect([r.status, r.headers.get('refresh')?.slice(0, 7)]).toEqual([200, '0; url=']);
@@ -82,7 +82,7 @@ async function signsInAs(sub: string): Promise<string | undefined> {
 }
 
 describe('/account/connections', () => {
-  it('connects the account of the session with a person at a provider, who then signs in', async () => {
+  it('connects the account of the session with an identity at a provider, which can then sign in', async () => {
     const person = await newPerson();
     const sub = 'Ada at Acme';
     expect(await signsInAs(sub)).toBeUndefined();
@@ -104,7 +104,7 @@ describe('/account/connections', () => {
     expect(again['status']).toBe(303);
   });
 
-  it('removes a connection, after which the person no longer signs in', async () => {
+  it('removes a connection, after which the identity can no longer sign in', async () => {
     const person = await newPerson();
     await connect(person, 'Bob at Acme');
     const r = await remove(person);
@@ -117,7 +117,7 @@ describe('/account/connections', () => {
     expect(await signsInAs('Carol at Acme')).toBe(other.id);
   });
 
-  it('end with the first proof of the address by somebody else, and stay with one in the same browser', async () => {
+  it('ends connections when somebody else first proves the address, but keeps them for a proof in the same browser', async () => {
     const squatter = await newPerson();
     await connect(squatter, 'Gil at Acme');
     expect(await signsInAs('Gil at Acme')).toBe(squatter.id);
@@ -160,13 +160,13 @@ describe('/account/connections', () => {
     expect(both.map(({ text }) => text).join()).toContain('This is your only way to sign in.');
   });
 
-  it('refuses a person of another account, and a second person of one provider', async () => {
+  it('refuses an identity of another account, and a second identity of one provider', async () => {
     const [one, two] = [await newPerson(), await newPerson()];
     await connect(one, 'Eve at Acme');
     const taken = await connect(two, 'Eve at Acme');
     expect([taken['status'], taken['text'].includes('already connected to another account')]).toEqual([409, true]);
     expect(await signsInAs('Eve at Acme')).toBe(one.id);
-    // The page offers no second one; an earlier page may.
+    // The page offers no second connection, but one that was loaded earlier may.
     const second = await connect(one, 'Eve, again');
     expect(second['status']).toBe(409);
   });
@@ -176,9 +176,9 @@ describe('/account/connections', () => {
     const page = await press(person);
     confirm('Finn at Acme');
     const path = callback('acme', page);
-    // Without the cookie of the browser, and with it in a session of somebody else.
+    // The first attempt lacks the cookie of the browser; the second has it in a session of somebody else.
     expect((await thief.browser.get(path)).status).toBe(400);
-    // The name of the service, which differs on PostgreSQL, is part of the name.
+    // The name of the cookie contains the name of the service, which differs on PostgreSQL.
     const [name = '', pending = ''] = [...person.browser.cookies].find(([key]) => key.endsWith('_sign_in')) ?? [];
     thief.browser.cookies.set(name, pending);
     expect((await thief.browser.get(path)).status).toBe(400);
@@ -191,7 +191,7 @@ describe('/account/connections', () => {
     expect((await person.browser.get(callback('acme', late))).status).toBe(400);
   });
 
-  it('asks for a new sign-in after 15 minutes, before and after the provider', async () => {
+  it('asks for a new sign-in after 15 minutes, before and after the visit to the provider', async () => {
     const person = await newPerson();
     t.clock.advance(14 * MINUTE);
     const page = await press(person);

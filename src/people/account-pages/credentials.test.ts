@@ -86,7 +86,7 @@ describe('/account/email-code', () => {
     return { shown, code: mails[0]?.code ?? '' };
   }
 
-  it('mails a code, signs in with it, and continues to the wanted page', async () => {
+  it('mails a code, signs in with it, and continues to the requested page', async () => {
     const { email } = await person();
     const browser = new FormClient(t);
     const signInPage = await browser.get('/account/sign-in?returnTo=%2Fdocs');
@@ -117,7 +117,7 @@ describe('/account/email-code', () => {
     expect([wrong.status, problems(wrong)]).toEqual([400, [en.fields.email]]);
   });
 
-  it('belongs to the browser that requested it, whose tries others do not use up', async () => {
+  it('binds the code to the browser that requested it; others do not use up its tries', async () => {
     const { email } = await person();
     const browser = new FormClient(t);
     const { code } = await mailed(browser, email);
@@ -159,7 +159,7 @@ describe('/account/tokens', () => {
     expect((await browser.post('/account/tokens/revoke', { id: made?.id })).status).toBe(303);
   });
 
-  it('creates one with all rights and without expiry only on request', async () => {
+  it('creates a token with all rights and without expiry only on request', async () => {
     const { browser } = await person();
     const page = await browser.get(PAGE);
     expect(page.text).toMatch(/value="chosen" checked/);

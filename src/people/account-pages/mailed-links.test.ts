@@ -25,7 +25,7 @@ describe('pages that mail a link', () => {
   };
   const tokenOf = (link: string): string => new URLSearchParams(link.split('?')[1]).get('token') ?? '';
 
-  it('a link that signs in and continues to the wanted page', async () => {
+  it('a link signs in and continues to the requested page', async () => {
     await signUp();
     const browser = new FormClient(t);
     expect((await browser.get('/account/sign-in?returnTo=%2Fdocs')).text).toContain(
@@ -40,7 +40,7 @@ describe('pages that mail a link', () => {
     expect((await browser.get('/account/devices')).status).toBe(200);
   });
 
-  it('the page of such a link lets its form lead on to the redirect_uri of an authorization request', async () => {
+  it('the page of such a link lets its form redirect to the redirect_uri of an authorization request', async () => {
     await signUp();
     const browser = new FormClient(t);
     await browser.post(
@@ -52,7 +52,7 @@ describe('pages that mail a link', () => {
     );
   });
 
-  it('a forgotten password: a new one is set, which the page tells when it is too short', async () => {
+  it('a forgotten password can be replaced; the page reports a new one that is too short', async () => {
     await signUp();
     const browser = new FormClient(t);
     await browser.post('/account/forgot-password', { email });
@@ -80,7 +80,7 @@ describe('pages that mail a link', () => {
     ]);
   });
 
-  it('503 without mail; the sign-in page then has no link to it', async () => {
+  it('503 without mail; the sign-in page then has no link to the page', async () => {
     const silent = await createTestService({ production: true, config: { baseUrl: 'https://legate.example' } });
     const browser = new FormClient(silent);
     expect((await browser.get('/account/sign-in')).text).not.toContain('forgot-password');
@@ -89,7 +89,7 @@ describe('pages that mail a link', () => {
     expect(r.text).toContain('role="alert"');
   });
 
-  it('an address that is not verified yet: the sign-in page offers another link', async () => {
+  it('for an unverified address, the sign-in page offers another link', async () => {
     t = await createTestService({
       config: { users: { requireEmailVerification: true } },
       printMail: (mail) => void mails.push(mail),

@@ -9,7 +9,7 @@ const shared = withMailbox();
 const PAGE = '/account/passkeys';
 const QUARTER_MS = 15 * 60_000;
 
-/** A browser that is signed in, with one passkey. */
+/** A browser with a session whose person has one passkey. */
 async function signedIn(p?: Person): Promise<{ p: Person; browser: FormClient; device: Authenticator; id: string }> {
   const { t, box } = await shared();
   const user = p ?? { ...(await t.user()), t, box, session: '' };
@@ -23,7 +23,7 @@ async function signedIn(p?: Person): Promise<{ p: Person; browser: FormClient; d
 const policyOf = (r: Answered): string => r.headers.get('content-security-policy') ?? '';
 
 describe('the page of passkeys', () => {
-  it('lists them with name, age and use, and offers to add one by script, and another way without', async () => {
+  it('lists them with name, age and use, and offers to add one with a script; without scripts it explains the alternative', async () => {
     const { p, browser, device } = await signedIn();
     const before = await browser.get(PAGE);
     expect(before.text).toContain('<h2>Key &lt;ring&gt;</h2>');
@@ -37,7 +37,7 @@ describe('the page of passkeys', () => {
     expect(german).toContain('Zuletzt verwendet am');
   });
 
-  it('removes one by a form', async () => {
+  it('removes a passkey by a form', async () => {
     const { browser, id } = await signedIn();
     const r = await browser.post(PAGE, { action: 'remove', id });
     expect([r.status, r.headers.get('location')]).toEqual([303, `${PAGE}?done=removed`]);
@@ -75,7 +75,7 @@ describe('the page of passkeys', () => {
     expect((await browser.get(PAGE)).text).toContain('data-passkey="add"');
   });
 
-  it('shows people of another application that their passkeys are there', async () => {
+  it('tells users of the embedding application that it manages their passkeys', async () => {
     const { t } = await shared();
     const user = await t.user();
     const r = await t.call('GET', PAGE, { as: user, headers: { accept: 'text/html' } });
@@ -85,7 +85,7 @@ describe('the page of passkeys', () => {
 });
 
 describe('the sign-in page', () => {
-  it('offers a passkey, hidden until the script shows it, and continues to the wanted page', async () => {
+  it('offers a passkey, hidden until the script shows it, and continues to the requested page', async () => {
     const { t } = await shared();
     const r = await new FormClient(t).get('/account/sign-in?returnTo=%2Fdocs');
     const [box = ''] = /<div data-passkey="sign-in"[^>]*>/.exec(r.text) ?? [];
@@ -95,7 +95,7 @@ describe('the sign-in page', () => {
     expect(evil).toContain('data-next="/account"');
   });
 
-  it('does not offer one, and has no script, where browsers do not allow passkeys', async () => {
+  it('offers no passkey and has no script where browsers do not allow passkeys', async () => {
     const t = await createTestService({ config: { baseUrl: 'https://192.0.2.7' } });
     const r = await new FormClient(t).get('/account/sign-in');
     expect(r.text).not.toMatch(/data-passkey=|<script/);

@@ -98,14 +98,14 @@ describe('setting up a second factor', () => {
     expect((await browser.post(PAGE, { action: 'confirm', secret, code: codeNow(secret) })).status).toBe(200);
   });
 
-  it('needs the password', async () => {
+  it('requires the password', async () => {
     const p = await person();
     const r = await p.browser.post(PAGE, { action: 'begin', password: 'not this one' });
     expect([r.status, problems(r)]).toEqual([401, [en.codes.INVALID_PASSWORD]]);
     expect((await p.browser.post(PAGE, { action: 'begin' })).status).toBe(401);
   });
 
-  it('starts at the beginning when it was switched on meanwhile', async () => {
+  it('starts again when the second factor was switched on in the meantime', async () => {
     const { browser, secret } = await enrolled();
     for (const fields of [
       { action: 'begin', password },
@@ -116,7 +116,7 @@ describe('setting up a second factor', () => {
     }
   });
 
-  it('refuses a form of another site, other credentials, and shows nothing to strangers', async () => {
+  it('refuses a form of another site and other credentials, and shows nothing without a session', async () => {
     const p = await person();
     const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
     for (const path of [PAGE, DEVICES])
@@ -142,7 +142,7 @@ describe('setting up a second factor', () => {
     expect(page.text).not.toContain('name="password"');
   });
 
-  it('is for the sign-in of this service, not for users of the embedding application', async () => {
+  it('exists only for people who sign in to this service, not for users of the embedding application', async () => {
     const other = await createTestService({ authenticate: () => ({ userId: 'ext-1' }) });
     const browser = new FormClient(other);
     expect((await browser.get('/account')).text).not.toContain(PAGE);
@@ -162,7 +162,7 @@ describe('a person who must have a second factor', () => {
     required = await createTestService({ lasting: true, config: { users: { requireSecondFactor: 'all' } } });
   });
 
-  it('is led from every page to setting it up, and from there to where they wanted to go', async () => {
+  it('is redirected from every page to the set-up, and from there to the requested page', async () => {
     const p = await person(required);
     for (const path of ['/account', '/account/devices?done=ended', '/account/apps']) {
       const r = await p.browser.get(path);
@@ -180,7 +180,7 @@ describe('a person who must have a second factor', () => {
     expect((await p.browser.get('/account/devices')).status).toBe(200);
   });
 
-  it('returns to the request of an application', async () => {
+  it('returns to the authorization request of an application', async () => {
     const p = await person(required);
     const asked = authorizePath(ask(await register(required)));
     const away = await p.browser.get(asked);
@@ -203,7 +203,7 @@ describe('a person who must have a second factor', () => {
     expect(done.text).toContain(`href="${PAGE}">I have saved`);
   });
 
-  it('still gets 403 as a program', async () => {
+  it('gets 403 in API calls', async () => {
     const { email } = await person(required);
     const { token } = (await required.call('POST', '/sign-in', { body: { email, password } })).body;
     const r = await required.call('GET', '/account', { as: token });
@@ -212,7 +212,7 @@ describe('a person who must have a second factor', () => {
 });
 
 describe('a second factor that is on', () => {
-  it('returns new backup codes for a code and ends the old ones', async () => {
+  it('can get new backup codes for a code, which end the old ones', async () => {
     const p = await enrolled();
     const at = `${PAGE}?step=backup-codes`;
     expect((await p.browser.get(at)).text).toContain('<h1>Create new backup codes</h1>');
@@ -245,7 +245,7 @@ describe('a second factor that is on', () => {
     expect(JSON.stringify(rows)).not.toContain(codes[1]);
   });
 
-  it('is switched off with password and code, and not with one of them', async () => {
+  it('is switched off with password and code, and not with only one of them', async () => {
     const p = await enrolled();
     const at = `${PAGE}?step=off`;
     for (const [fields, problem] of [

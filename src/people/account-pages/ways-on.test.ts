@@ -75,7 +75,7 @@ describe('GET /account', () => {
     expect((await browser.get('/account')).headers.get('location')).toBe('/account/sign-in?returnTo=%2Faccount');
   });
 
-  it('asks to verify an unverified address only', async () => {
+  it('asks a person to verify the address only if it is unverified', async () => {
     const browser = await signedIn();
     expect(linksIn(mainOf((await browser.get('/account')).text))).toContain('/account/verify-email');
     await t.call('POST', '/verify-email/send', { body: { email } });
@@ -96,7 +96,7 @@ describe('GET /account', () => {
     ]);
   });
 
-  it('a user of the embedding application gets no sign-out button', async () => {
+  it('shows no sign-out button to a user of the embedding application', async () => {
     const other = await createTestService({ authenticate: () => ({ userId: 'ext-<1>' }) });
     const r = await new FormClient(other).get('/account');
     expect(r.text).toContain('ext-&lt;1&gt;');
@@ -133,7 +133,7 @@ describe('every page has a next step', () => {
     expect(await use('/password/forgot', '/password/reset', { newPassword: password })).toEqual(['/account/sign-in']);
   });
 
-  it('set-up links to the console and the account, and errors link to the start', async () => {
+  it('the set-up page links to the console and the account, and error pages link to the start', async () => {
     const other = await createTestService();
     const first = await ensureFirstAdmin(other.legate.platform);
     const url = new URL(first.kind === 'setupLink' ? first.url : '');
@@ -165,7 +165,7 @@ describe('every page has a next step', () => {
       expect([r.status, r.body.error.code]).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('a page that sent a mail links back', async () => {
+  it('a page that sent a mail has a link back', async () => {
     const browser = new FormClient(t);
     for (const path of ['/account/magic-link', '/account/forgot-password', '/account/verify-email'])
       expect(linksIn(mainOf((await browser.post(path, { email })).text))).toEqual(['/account/sign-in']);
@@ -191,7 +191,7 @@ describe('a sign-in for an authorization request', () => {
     }
   });
 
-  it('is in the language of the request, unless the person chose one', async () => {
+  it('is in the language of the request, unless the person chose another one', async () => {
     const client = await register(t);
     const asked = authorizePath(ask(client, { ui_locales: 'fr-CA de-AT en' }));
     const language = async (browser: FormClient, path: string) =>

@@ -25,7 +25,7 @@ describe('POST /api-tokens', () => {
       expect(JSON.stringify(rows)).not.toContain(r.body.token.slice(4));
     });
 
-    it("an administrator's token has administrator rights until the role is removed", async () => {
+    it("an administrator's token has administrator rights until the user loses the role", async () => {
       const t = await createTestService();
       const [root, admin] = [await t.admin(), await t.admin()];
       const { token } = (await make(t, admin)).body;
@@ -62,7 +62,7 @@ describe('POST /api-tokens', () => {
       expect([(await t.call('GET', '/agents', { as })).status, await ask()]).toEqual([401, 401]);
     });
 
-    it('lets a token that expires create another that expires no later', async () => {
+    it('lets a token that expires create only tokens that expire no later', async () => {
       const t = await createTestService();
       const { token } = (await make(t, await t.user(), { expiresAt: '2030-01-15T11:00:00Z' })).body;
       expect((await make(t, token, { expiresAt: '2030-01-15T11:00:00Z' })).status).toBe(201);
@@ -132,7 +132,7 @@ describe('POST /api-tokens, the 51st', () => {
     return all.map((r) => r.status);
   };
 
-  it('422 exactly at the limit, also for concurrent requests; a revoked token makes room, and each user has their own limit', async () => {
+  it('422 exactly at the limit of a user, also for concurrent requests; revoking a token makes room', async () => {
     const t = await createTestService();
     const [alice, bob] = [await t.user(), await t.user()];
     const statuses = await fill(t, alice);

@@ -17,7 +17,7 @@ const claims = (subject: string): Json => {
   return { sub: subject, aud: t.legate.baseUrl, iat, exp: iat + 300, jti: crypto.randomUUID() };
 };
 
-/** An agent that trusts tokens of an issuer for a subject. */
+/** Creates an agent that trusts tokens of an issuer for a subject. */
 async function trusting({ address }: TestIssuer, algorithms: readonly string[], subject = 'job:1') {
   const [admin, owner] = [await t.admin(), await t.user()];
   const issuer = { name: `issuer-${++issuers}`, issuer: address, uses: ['workload'], algorithms };
@@ -49,13 +49,13 @@ it.each(ISSUER_ALGORITHMS)('[RFC 7518 3.1] %s: a signature of the key is accepte
   expect([r.status, claimsOf(r.body.access_token).sub]).toEqual([200, agent.id]);
 });
 
-it('[RFC 8725 3.1] refuses an algorithm that the issuer is not registered with, though its key is known', async () => {
+it('[RFC 8725 3.1] an algorithm for which the issuer is not registered is refused, though its key is known', async () => {
   const issuer = await openIssuer('PS256');
   const { show } = await trusting(issuer, ['RS256', 'ES256']);
   expect((await show(await issuer.sign(claims('job:1')))).body.error).toBe('invalid_grant');
 });
 
-it('[RFC 7515 4.1.11] refuses a critical extension, also the one that leaves the payload as it is', async () => {
+it('[RFC 7515 4.1.11] a critical extension is refused, even the one that leaves the payload unchanged', async () => {
   const issuer = await openIssuer();
   const { show } = await trusting(issuer, ['ES256']);
   const signed = await issuer.sign(claims('job:1'), { crit: ['b64'], b64: true });
@@ -63,7 +63,7 @@ it('[RFC 7515 4.1.11] refuses a critical extension, also the one that leaves the
   expect((await show(await issuer.sign(claims('job:1')))).status).toBe(200);
 });
 
-it('[RFC 7518 3.3] refuses a key of RSA with fewer than 2048 bits', async () => {
+it('[RFC 7518 3.3] an RSA key with fewer than 2048 bits is refused', async () => {
   const issuer = await openIssuer('RS256');
   const { show } = await trusting(issuer, ['RS256']);
   for (const [modulusLength, status] of [

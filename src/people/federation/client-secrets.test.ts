@@ -25,7 +25,7 @@ it('client secrets are encrypted again with a new key; if the key of one was los
     const rows = await platform.database.read.selectFrom('issuers').select('client_secret').orderBy('id').execute();
     return rows.map(({ client_secret }) => client_secret?.split('.')[0]);
   };
-  /** The secret that the provider is shown. */
+  /** The secret that the provider receives. */
   const shown = async () => {
     const browser = new FormClient(t);
     await browser.get(callback('one', await begin(browser, 'one')));
@@ -35,7 +35,7 @@ it('client secrets are encrypted again with a new key; if the key of one was los
 
   await rotate(added, ...secrets.pepper);
   expect(await keyIds()).toEqual(['newest_', undefined]);
-  // This service does not have the new key.
+  // This service lacks the new key.
   const lost = await t.call('GET', '/auth/oidc/one/start');
   expect([lost.status, lost.body.error.code]).toEqual([503, 'PROVIDER_UNAVAILABLE']);
   await rotate(...secrets.pepper);

@@ -57,7 +57,7 @@ describe('POST /invites', () => {
     ).toBe('INVITES_CLOSED');
   });
 
-  it('returns the link without mail too, in production as well', async () => {
+  it('returns the link without mail too, even in production', async () => {
     const t = await createTestService({ production: true, config: { users: { signUp: 'invite' } } });
     const email = address();
     const { body } = await t.call('POST', '/invites', { as: await t.admin(), body: { email, role: 'admin' } });
@@ -91,7 +91,7 @@ describe('accepting an invitation', () => {
     expect(all.map((r) => r.status).sort()).toEqual([200, ...Array(19).fill(403)]);
   });
 
-  it('403 without one, for another address, after 7 days, when withdrawn or replaced', async () => {
+  it('403 without an invitation, for another address, after 7 days, and when it was withdrawn or replaced', async () => {
     const { t } = await shared();
     const email = address();
     expect((await accept(email)).body.error.code).toBe('INVITE_REQUIRED');
@@ -126,7 +126,7 @@ describe('accepting an invitation', () => {
     }
   });
 
-  it('403 after the role was lost by another path', async () => {
+  it('403 after the inviting administrator lost the role by another path', async () => {
     const email = address();
     const { t, admin, token } = await invite({ email, role: 'admin' });
     const write = t.legate.platform.database.write;

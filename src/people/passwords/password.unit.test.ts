@@ -15,7 +15,7 @@ describe('passwords', () => {
 });
 
 describe('BoundedPool', () => {
-  it('runs at most two at a time, in order, and refuses more than it can queue', async () => {
+  it('runs at most two tasks at a time, in order, and refuses more than it can queue', async () => {
     const pool = new BoundedPool(2, 3, () => new Error('full'));
     let running = 0;
     let most = 0;
@@ -39,7 +39,7 @@ describe('BoundedPool', () => {
     expect(most).toBe(2);
   });
 
-  it('a task that fails frees its place', async () => {
+  it('a task that fails frees its slot', async () => {
     const pool = new BoundedPool(1, 1, () => new Error('full'));
     await expect(pool.run(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     await expect(pool.run(async () => 'fine')).resolves.toBe('fine');

@@ -6,7 +6,7 @@ const PASSWORD = 'correct horse battery staple';
 const post = (t: TestService, path: string, body: Json, as?: { token: string }) =>
   t.call('POST', path, { body, ...(as ? { as } : {}) });
 
-/** A service on which an administrator and a user have set passwords before `passwords` was set. */
+/** A service in which an administrator and a user have set passwords before `passwords` was set. */
 async function createScene(passwords: 'off' | 'adminsOnly') {
   const before = await createTestService({ lasting: true });
   const signUp = async (email: string) => (await post(before, '/sign-up', { email, password: PASSWORD })).body;

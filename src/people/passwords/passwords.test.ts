@@ -27,7 +27,7 @@ const reset = (p: Person, token: string, newPassword = NEW) =>
   p.t.call('POST', '/password/reset', { body: { token, newPassword } });
 const askForReset = (p: Person, body: object = {}) => mailedToken(p, '/password/forgot', body);
 
-/** Passwords that are refused with 400, and the problem of each. */
+/** Passwords that are refused with 400, with the problem of each. */
 const BAD = ['', '1234567', 'x'.repeat(1025), `${'ä'.repeat(512)}x`, '12345678\ud800'];
 
 describe('POST /password/change', () => {
@@ -148,7 +148,7 @@ describe('POST /password/forgot', () => {
 });
 
 describe('GET /password/reset', () => {
-  it('at most ten links are valid: a new one replaces the oldest', async () => {
+  it('keeps at most ten links valid: a new one replaces the oldest', async () => {
     const p = await person();
     const tokens: string[] = [];
     for (let i = 0; i < 11; i++) {

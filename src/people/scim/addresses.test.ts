@@ -4,7 +4,7 @@ import { createTestService, type TestService } from '../../../test/support/servi
 
 const client = scimClient();
 
-/** Sends a new address for a user, and returns status and address afterwards. */
+/** Sets a new address for a user, and returns the status and the address afterwards. */
 async function readdress(t: TestService, id: string, as: string): Promise<[number, boolean]> {
   const userName = client.name();
   const r = await t.call('PUT', `/scim/v2/Users/${id}`, {
@@ -15,7 +15,7 @@ async function readdress(t: TestService, id: string, as: string): Promise<[numbe
   return [r.status, body.email === userName];
 }
 
-it('a token with the scope scim does not take over administrators and auditors by their address', async () => {
+it('a token with the scope scim cannot take over administrators and auditors through their address', async () => {
   const t = await createTestService({ lasting: true });
   const admin = await t.admin();
   const token = await t.apiToken(admin.id, ['scim']);
@@ -39,7 +39,7 @@ it('a token with the scope scim does not take over administrators and auditors b
   expect(await readdress(t, (await t.user()).id, token)).toEqual([200, true]);
 });
 
-it('it may change them if a group gives the role, because it then controls administrators anyway', async () => {
+it('it may change their address if a group gives the role, because it then controls administrators anyway', async () => {
   const t = client.service();
   expect(await readdress(t, (await t.user({ role: 'admin' })).id, client.token())).toEqual([200, true]);
 });

@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 
 describe('SCIM groups', () => {
-  it('[RFC 7644 3.5.2] give role and tenant, and take them back', async () => {
+  it('[RFC 7644 3.5.2] groups give role and tenant, and remove them again', async () => {
     const tenant = await t.call('POST', '/tenants', { as: await t.admin(), body: { name: 'Acme', slug: 'acme' } });
     const user = await created();
     const account = async () => {
@@ -43,7 +43,7 @@ describe('SCIM groups', () => {
   });
 });
 
-it('takes a group of 10,000 members, and records only those who come and go', async () => {
+it('a group can have 10,000 members, and only added and removed members are recorded', async () => {
   const { database } = t.legate.platform;
   const template = await database.read
     .selectFrom('users')

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 
 describe('SCIM users', () => {
-  it('[RFC 7644 3.3] creates a user from the example of RFC 7643, section 8.2, and ignores attributes that are not stored', async () => {
+  it('[RFC 7644 3.3] a user is created from the example of RFC 7643, section 8.2; attributes that are not stored are ignored', async () => {
     const r = await scim('POST', '/Users', {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
       userName: 'bjensen@example.com',
@@ -50,7 +50,7 @@ describe('SCIM users', () => {
     expect(missing.body).toMatchObject({ schemas: [ERROR], status: '400', scimType: 'invalidValue' });
   });
 
-  it('[RFC 7644 3.3] creates a user without an address, who has one when the directory sends it', async () => {
+  it('[RFC 7644 3.3] a user is created without an address, which the directory can set later', async () => {
     const userName = mark('bjensen');
     const r = await scim('POST', '/Users', {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
@@ -71,7 +71,7 @@ describe('SCIM users', () => {
     const addressed = await patch(path, { op: 'add', path: 'emails', value: [{ value: email, type: 'work' }] });
     expect([addressed.body.userName, addressed.body.emails[0].value]).toEqual([userName, email]);
     expect(await account()).toMatchObject({ email, emailVerified: true, status: 'suspended' });
-    // The directory cannot take the address away, only replace it.
+    // The directory cannot remove the address, only replace it.
     const without = await patch(path, { op: 'remove', path: 'emails' });
     expect([without.status, without.body.emails[0].value]).toEqual([200, email]);
     const wrong = await patch(path, { op: 'add', path: 'emails', value: [{ value: 'x', primary: true }] });
@@ -93,7 +93,7 @@ describe('SCIM users', () => {
     expect([fourth.body.displayName, fourth.body.name]).toEqual(['B', { formatted: 'B' }]);
   });
 
-  it('[RFC 7644 3.12] answers unknown paths and bodies that are not JSON in the form of SCIM', async () => {
+  it('[RFC 7644 3.12] unknown paths and bodies that are not JSON get an error in the format of SCIM', async () => {
     for (const path of ['/Nothing', '/Me', '/Bulk', '/Users/x/y']) {
       const r = await scim('GET', path);
       expect([path, r.status, r.headers.get('content-type'), r.body]).toEqual([
@@ -111,7 +111,7 @@ describe('SCIM users', () => {
     }
   });
 
-  it('[RFC 7644 3.4.2.2] filters by eq, ne, co, sw, and, or, not and parentheses, ignoring case if SCIM requires it', async () => {
+  it('[RFC 7644 3.4.2.2] filters support eq, ne, co, sw, and, or, not and parentheses, ignoring case if SCIM requires it', async () => {
     const word = mark('zoe');
     const one = await created({
       userName: `${word}-a@example.com`,
@@ -150,12 +150,12 @@ describe('SCIM users', () => {
     'userName co 5',
     '(((userName eq "a")',
     `${'('.repeat(50)}userName eq "a"${')'.repeat(50)}`,
-  ])('[RFC 7644 3.12] refuses the filter %s with invalidFilter', async (filter) => {
+  ])('[RFC 7644 3.12] the filter %s is refused with invalidFilter', async (filter) => {
     const r = await scim('GET', `/Users?${new URLSearchParams({ filter })}`);
     expect([r.status, r.body.scimType]).toEqual([400, 'invalidFilter']);
   });
 
-  it('refuses repeated and malformed parameters with 400 in the form of SCIM', async () => {
+  it('refuses repeated and malformed parameters with 400 in the format of SCIM', async () => {
     for (const query of [
       'count=1&count=2',
       'count=x',
@@ -178,7 +178,7 @@ describe('SCIM users', () => {
     expect((await listed('userName co "%"')).totalResults).toBe(0);
   });
 
-  it('[RFC 7644 3.4.2.4, 3.9] pages by startIndex and count, and returns the requested attributes', async () => {
+  it('[RFC 7644 3.4.2.4, 3.9] lists have pages by startIndex and count, and the requested attributes', async () => {
     const word = mark('page');
     const all = [];
     for (let i = 0; i < 3; i++) all.push((await created({ userName: `${word}-${i}@example.com` })).id);
@@ -192,7 +192,7 @@ describe('SCIM users', () => {
     expect((await page('excludedAttributes=emails,meta')).Resources[0]).not.toHaveProperty('emails');
   });
 
-  it('[RFC 7644 3.14] compares versions: If-None-Match returns 304, If-Match of an old version 412', async () => {
+  it('[RFC 7644 3.14] versions are compared: If-None-Match returns 304, If-Match of an old version 412', async () => {
     const user = await created();
     const path = `/Users/${user.id}`;
     expect((await scim('GET', path, undefined, { 'if-none-match': user.meta.version })).status).toBe(304);
@@ -211,7 +211,7 @@ describe('SCIM users', () => {
     expect((await scim('GET', path)).body).toMatchObject({ schemas: [ERROR], status: '404' });
   });
 
-  it('[RFC 7644 3.5.2] patches by paths, filters and values, all operations or none', async () => {
+  it('[RFC 7644 3.5.2] a patch applies paths, filters and values, all operations or none', async () => {
     const user = await created({ name: { givenName: 'Ada', familyName: 'L' } });
     const path = `/Users/${user.id}`;
     const moved = name();
@@ -242,7 +242,7 @@ describe('SCIM users', () => {
     expect((await scim('GET', path)).body.displayName).toBe('Ada');
   });
 
-  it('[RFC 7644 3.5.2] refuses values of another form, and moves primary to an added address', async () => {
+  it('[RFC 7644 3.5.2] a patch with values of another type is refused, and an added address can take over primary', async () => {
     const user = await created();
     const path = `/Users/${user.id}`;
     for (const second of [
@@ -262,7 +262,7 @@ describe('SCIM users', () => {
 
   it('accepts the requests of Okta and Entra ID; active: false suspends', async () => {
     const email = name();
-    // Okta: looks the user up, then creates and deactivates it.
+    // Okta looks the user up, then creates and deactivates it.
     expect(await listed(`userName eq "${email}"`)).toMatchObject({ totalResults: 0, Resources: [] });
     const user = await created({
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
@@ -281,7 +281,7 @@ describe('SCIM users', () => {
     expect(await isSignedIn()).toBe(true);
     expect((await patch(`/Users/${user.id}`, { op: 'replace', value: { active: false } })).body.active).toBe(false);
     expect(await isSignedIn()).toBe(false);
-    // Entra ID: capitalised operations, booleans as text, and attributes of the enterprise extension.
+    // Entra ID sends capitalised operations, booleans as text, and attributes of the enterprise extension.
     const entra = await patch(
       `/Users/${user.id}`,
       { op: 'Replace', path: 'active', value: 'True' },
@@ -294,7 +294,7 @@ describe('SCIM users', () => {
     expect(event).toMatchObject({ actor: { kind: 'apiToken' } });
   });
 
-  it('needs an administrator, and a narrowed token the scope scim', async () => {
+  it('requires an administrator, and for a narrowed token the scope scim', async () => {
     const status = async (as: string) => (await scim('GET', '/Users', undefined, {}, as)).status;
     const admin = await t.admin();
     expect(await status(admin.token)).toBe(200);
@@ -306,7 +306,7 @@ describe('SCIM users', () => {
   });
 });
 
-it('[RFC 7644 4] describes itself without a credential', async () => {
+it('[RFC 7644 4] the service describes itself without a credential', async () => {
   for (const path of ['ServiceProviderConfig', 'ResourceTypes', 'Schemas', 'ResourceTypes/Group']) {
     const r = await t.call('GET', `/scim/v2/${path}`);
     expect([r.status, r.headers.get('content-type')]).toEqual([200, 'application/scim+json']);

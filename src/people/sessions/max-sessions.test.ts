@@ -11,12 +11,12 @@ const capped = (multiSession: ConfigInput['multiSession'], o: TestOptions = {}) 
   createTestService({ ...o, config: { multiSession } });
 
 describe('multiSession.maxSessions', () => {
-  it('evict-oldest: the least recently used session ends, exactly, within one millisecond and on two instances', async () => {
+  it('evict-oldest: ends exactly the least recently used session, within one millisecond and on two instances', async () => {
     const one = await capped({ maxSessions: 3 });
     const two = await capped({ maxSessions: 3 }, { sameDatabaseAs: one });
     const { id } = await one.user();
     const [a, b, c] = [await signIn(one, id), await signIn(two, id), await signIn(one, id)] as const;
-    // Used in the order b, a, c, b, a: c is the least recently used.
+    // The order of use is b, a, c, b, a, so c is the least recently used.
     for (const [instance, session] of [
       [one, b],
       [two, a],
@@ -36,12 +36,12 @@ describe('multiSession.maxSessions', () => {
     });
     expect((await told(one, id)).at(-1)).toMatchObject({ type: 'auth.signin', sessionId: d.id });
     expect(await alive(two, c)).toBe(false);
-    // Never used since sign-in counts as used at sign-in: b was used before a and d.
+    // A session that was not used since sign-in counts as used at sign-in, so b was used before a and d.
     await signIn(one, id);
     expect(await alive(two, b)).toBe(false);
   });
 
-  it('a use counts that only the short path of POST /authorize saw, which remembers credentials', async () => {
+  it('a use counts even if only the fast path of POST /authorize, which caches credentials, observed it', async () => {
     const one = await capped({ maxSessions: 2 });
     const user = await one.user();
     const agent = await one.agent(user);
@@ -88,12 +88,12 @@ describe('multiSession.maxSessions', () => {
     expect(await idsOf(t, signUp.body)).toHaveLength(2);
     await t.call('POST', '/sign-out', { as: second.body });
     expect((await again()).status).toBe(200);
-    // Expired sessions take no place.
+    // Expired sessions do not count.
     t.clock.advance(7 * DAY);
     expect([(await again()).status, (await again()).status, (await again()).status]).toEqual([200, 200, 429]);
   });
 
-  it('a lower cap ends as many sessions as needed, and none of other users', async () => {
+  it('a lower limit ends as many sessions as needed, and none of other users', async () => {
     const before = await createTestService();
     const [user, other] = [await before.user(), await before.user()];
     for (let i = 0; i < 5; i++) await signIn(before, user.id);
@@ -105,9 +105,9 @@ describe('multiSession.maxSessions', () => {
   });
 
   for (const overflow of ['evict-oldest', 'reject'] as const)
-    it(`${overflow}: 200 concurrent sign-ins leave exactly 5 sessions`, async () => {
+    it(`${overflow}: after 200 concurrent sign-ins there are exactly 5 sessions`, async () => {
       const one = await capped({ maxSessions: 5, overflow });
-      // Two processes share an SQLite file, but not in one event loop: each would wait for the other.
+      // In one event loop, two services on an SQLite file would block each other.
       const two = dialect === 'postgres' ? await capped({ maxSessions: 5, overflow }, { sameDatabaseAs: one }) : one;
       const user = await one.user();
       const results = await Promise.allSettled(
@@ -123,7 +123,7 @@ describe('multiSession.maxSessions', () => {
       expect((await Promise.all(signedIn.map((s) => alive(two, s)))).filter(Boolean)).toHaveLength(5);
     });
 
-  it('holds over HTTP: 40 concurrent sign-ins with a password', async () => {
+  it('applies over HTTP: 40 concurrent sign-ins with a password', async () => {
     const t = await capped({ maxSessions: 3 });
     const { token } = (await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } })).body;
     const answers = await Promise.all(

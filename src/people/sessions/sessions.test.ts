@@ -21,7 +21,7 @@ beforeAll(async () => {
 const person = async (): Promise<TestUser> => (ada = await t.user());
 
 describe('GET /auth/sessions', () => {
-  it('200 with every live session, newest first, the one of the call marked', async () => {
+  it('200 with every active session, newest first; that of the caller is marked', async () => {
     await person();
     const first = await signIn(t, ada.id, { userAgent: CHROME, ip: '203.0.113.7' });
     t.clock.advance(1000);
@@ -88,7 +88,7 @@ describe('the data of the sign-in that a session shows', () => {
     ],
     ['140 KB of nothing', ' ( '.repeat(47_000), { browser: 'unknown', os: 'unknown', type: 'unknown' }],
   ];
-  it.each(agents)('the device, from a User-Agent of %s', async (what, userAgent, device) => {
+  it.each(agents)('includes the device, from a User-Agent of %s', async (what, userAgent, device) => {
     const email = `${what.replaceAll(' ', '-')}@example.com`;
     const cpu = cpuTimer();
     const r = await t.call('POST', '/sign-up', {
@@ -102,7 +102,7 @@ describe('the data of the sign-in that a session shows', () => {
     expect(cpu()).toBeLessThan(5000);
   });
 
-  it('is absent where it is not tracked, and in events', async () => {
+  it('is absent, also from events, where it is not recorded', async () => {
     const quiet = await createTestService({ config: { multiSession: { trackDevice: false, trackIp: false } } });
     const r = await quiet.call('POST', '/sign-up', {
       body: { email: 'ada@example.com', password },
@@ -170,7 +170,7 @@ describe('DELETE /auth/sessions/:id', () => {
     expect([await alive(t, mine), await alive(t, theirs)]).toEqual([true, true]);
   });
 
-  it('ended by two concurrent requests ends once', async () => {
+  it('two concurrent requests end a session once', async () => {
     await person();
     const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
     const answers = await Promise.all(
@@ -201,7 +201,7 @@ describe('DELETE /auth/sessions', () => {
     expect((await t.call('DELETE', '/auth/sessions', { as: ada })).body).toEqual({ revoked: 1 });
   });
 
-  it('by cookie only from an allowed origin', async () => {
+  it('accepts a cookie only from an allowed origin', async () => {
     await person();
     const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
     const cookie = `${t.database.name}_session=${one.token}`;
@@ -233,7 +233,7 @@ describe('the sessions of a user, for administrators', () => {
     expect((await t.call('GET', `/users/${ada.id}/sessions`, { as: ada })).status).toBe(403);
   });
 
-  it('DELETE /users/:id/sessions/:sid: 204, and 404 for one of another user', async () => {
+  it('DELETE /users/:id/sessions/:sid: 204, and 404 for a session of another user', async () => {
     await person();
     const admin = await t.admin();
     const [one, two] = [await signIn(t, ada.id), await signIn(t, ada.id)];
@@ -249,14 +249,14 @@ describe('the sessions of a user, for administrators', () => {
     });
   });
 
-  it('DELETE /users/:id/sessions: 200, all of them', async () => {
+  it('DELETE /users/:id/sessions: 200, ends all of them', async () => {
     await person();
     await signIn(t, ada.id);
     await signIn(t, ada.id);
     expect((await t.call('DELETE', `/users/${ada.id}/sessions`, { as: await t.admin() })).body).toEqual({ revoked: 2 });
   });
 
-  it('and in process, with the errors of the endpoints', async () => {
+  it('in process, with the errors of the endpoints', async () => {
     await person();
     const session = await signIn(t, ada.id);
     const api = t.legate.sessions;

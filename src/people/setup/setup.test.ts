@@ -28,7 +28,7 @@ describe('ensureFirstAdmin', () => {
     expect([r.status, r.body.user.role]).toEqual([200, 'admin']);
   });
 
-  it('is not created if only one of the two options is set', async () => {
+  it('creates no account if only one of the two options is set', async () => {
     for (const admin of [{ email: root.email }, { password: root.password }]) {
       const t = await createTestService({ config: { admin } });
       expect(t.legate.firstAdmin).toBeUndefined();
@@ -87,7 +87,7 @@ describe('GET /setup', () => {
     expect(r.text).not.toContain('<script');
   });
 
-  it('410 with a page, without a token, with a wrong one and after 15 minutes, and echoes nothing', async () => {
+  it('410 with a page without a token, with a wrong one and after 15 minutes; the page repeats no input', async () => {
     const { t, token } = await withLink();
     t.clock.advance(15 * 60_000 - 1);
     expect((await t.call('GET', `/setup?token=${token}`)).status).toBe(200);
@@ -152,7 +152,7 @@ describe('POST /setup', () => {
       expect([r.status, r.body.error.details.issues[0].path]).toEqual([400, path]);
     });
 
-    it('for a form: the page again, with the problem and the escaped input, never the password', async () => {
+    it('for a form: shows the page again, with the problem and the escaped input, but never the password', async () => {
       const { t, token } = await withLink();
       const r = await t.call('POST', '/setup', form({ token, email: '"><b>x', password: 'sekret!' }));
       expect(r.status).toBe(400);

@@ -8,7 +8,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** POST /authorize over a socket, where a person's credential is remembered between calls. */
+/** Sends POST /authorize over a socket, where the credential of a person is cached between calls. */
 async function overSocket(t: TestService): Promise<(token: string, agentId: string) => Promise<number>> {
   const listening = await listen(t.legate, { port: 0, host: '127.0.0.1' });
   closing.push(() => listening.stop());
@@ -30,7 +30,8 @@ interface Scene {
 }
 
 /**
- * The ways in which a credential ends, and the answer to the next decision of each of the two kinds, on both instances.
+ * The ways in which a credential ends, with the status of the next decision for each of the two kinds of credentials,
+ * on both instances.
  */
 const ends: [string, (scene: Scene) => Promise<{ status: number }>, { session: number; apiToken: number }][] = [
   [
@@ -77,7 +78,7 @@ describe('the next decision over a socket reflects', () => {
 });
 
 describe('a session that only asks for decisions over a socket', () => {
-  it('counts as used, and ends at its instant', async () => {
+  it('counts as used, and ends at its expiry', async () => {
     const t = await createTestService();
     const ask = await overSocket(t);
     const { token, user } = (

@@ -34,7 +34,7 @@ describe('the events of a sign-in', () => {
     expect(events[2]?.data).toMatchObject({ userId: id, sessionId: events[1]?.data.sessionId });
   });
 
-  it('auth.failed has a hash of the comparison form of the address, and the user if known', async () => {
+  it('auth.failed has a hash of the canonical form of the address, and the user if known', async () => {
     const { t, id, email } = await person();
     await t.call('POST', '/sign-in', { body: { email: ` ${email.toUpperCase()}`, password: 'wrong horse' } });
     await t.call('POST', '/sign-in', { body: { email: 'Nobody@Example.com', password } });
@@ -59,7 +59,7 @@ describe('the events of a sign-in', () => {
     expect(JSON.stringify(await eventsOf(t))).not.toContain(password);
   });
 
-  it('one failure a minute and method on unknown targets is an event, with the number counted before', async () => {
+  it('one failure a minute per method on unknown accounts is an event, with the number of earlier ones that were only counted', async () => {
     const t = await createTestService();
     const failures = async () =>
       (await eventsOf(t)).filter((e) => e.type === 'auth.failed').map((e) => [e.data.method, e.data.countedBefore]);
@@ -80,7 +80,7 @@ describe('the events of a sign-in', () => {
     t.clock.advance(1);
     await attempts();
     expect((await failures()).slice(3)).toEqual(methods.map((method) => [method, 9]));
-    // A failure that concerns a known user is always an event.
+    // A failure of a known user is always an event.
     await t.call('POST', '/sign-up', { body: { email: 'known@example.com', password } });
     for (let i = 0; i < 3; i++)
       await t.call('POST', '/sign-in', { body: { email: 'known@example.com', password: 'wrong horse' } });
@@ -109,7 +109,7 @@ describe('the events of a sign-in', () => {
     if (!verify) expect(await of('auth.signin')).toMatchObject({ userId, actor });
   });
 
-  it('accepts an address that no database can store', async () => {
+  it('has even an address that no database can store', async () => {
     const { t } = await person();
     for (const email of ['a\u0000@example.com', '\ud800@example.com', '\udfff', 'x'.repeat(1024)])
       expect((await t.call('POST', '/sign-in', { body: { email, password } })).status).toBe(401);
@@ -142,7 +142,7 @@ describe('an address in another spelling', () => {
     }
   });
 
-  it('400 for an address whose comparison form is not an address', async () => {
+  it('400 for an address whose canonical form is not an address', async () => {
     const t = await shared();
     for (const email of ['a\uff20b@example.com', 'a@exam\u2024ple..com', 'a\u2100@example.com\uff0c'])
       expect([email, (await t.call('POST', '/sign-up', { body: { email, password } })).status]).toEqual([email, 400]);
@@ -161,7 +161,7 @@ describe('a password in another spelling', () => {
 });
 
 describe('deleting a user', () => {
-  it('deletes everything that could sign in', async () => {
+  it('deletes everything that can sign in', async () => {
     const { t, id, email, token } = await person();
     await t.call('POST', '/totp/enable', { as: token, body: { password } });
     await t.call('POST', '/magic-link', { body: { email } });
@@ -185,7 +185,7 @@ describe('deleting a user', () => {
 });
 
 describe('the work of a failed sign-in', () => {
-  it('is the same for a wrong password, an unknown address, a user without a password and an impossible one', async () => {
+  it('is the same for a wrong password, an unknown address, a user without a password and an impossible password', async () => {
     const { t, email } = await person();
     const passwordless = await t.user();
     const tries = {
@@ -197,7 +197,7 @@ describe('the work of a failed sign-in', () => {
     for (const [name, body] of Object.entries(tries)) {
       verifiedCosts.length = 0;
       expect((await t.call('POST', '/sign-in', { body })).status).toBe(401);
-      // One hash of the usual cost takes nearly all of the time.
+      // A hash of the usual cost takes nearly all of the time.
       expect([name, verifiedCosts]).toEqual([name, ['m=19456,t=2']]);
     }
   });

@@ -26,7 +26,7 @@ describe('POST /sign-in', () => {
       for (const as of [token, r.body.token]) expect((await t.call('GET', '/auth/session', { as })).status).toBe(200);
     });
 
-    it('does not mind the case of the address nor a stale cookie', async () => {
+    it('ignores the case of the address and a stale cookie', async () => {
       const { t, cookie } = await withAda();
       const r = await t.call('POST', '/sign-in', {
         body: { ...ada, email: ' ADA@Example.com ' },
@@ -35,7 +35,7 @@ describe('POST /sign-in', () => {
       expect(r.status).toBe(200);
     });
 
-    it('without rememberMe the browser forgets the cookie when it closes', async () => {
+    it('sets a cookie that ends with the browser session if rememberMe is false', async () => {
       const { t } = await withAda();
       const r = await t.call('POST', '/sign-in', { body: { ...ada, rememberMe: false } });
       expect(r.headers.getSetCookie()[0]).toBe(
@@ -43,7 +43,7 @@ describe('POST /sign-in', () => {
       );
     });
 
-    it('sweeps away expired sessions of the user', async () => {
+    it('deletes expired sessions of the user', async () => {
       const { t } = await withAda();
       t.clock.advance(8 * 86_400_000);
       await t.call('POST', '/sign-in', { body: ada });
@@ -64,7 +64,7 @@ describe('POST /sign-in', () => {
   });
 
   describe('401', () => {
-    it('is the same for a wrong password, an unknown user, a user without a password and what can be none of these', async () => {
+    it('is the same for a wrong password, an unknown user, a user without a password and an impossible password', async () => {
       const { t } = await withAda();
       const noPassword = await t.user();
       const tries = [
@@ -88,7 +88,7 @@ describe('POST /sign-in', () => {
       }
     });
 
-    it('a bare record of an external user cannot sign in, with any address', async () => {
+    it('a user of the embedding application without a password cannot sign in, with any address', async () => {
       const t = await createTestService({
         authenticate: (request: Request) => (request.headers.has('x-user') ? { userId: 'ext-1' } : null),
       });
@@ -121,7 +121,7 @@ describe('POST /sign-out', () => {
     expect((await t.call('POST', '/sign-out')).status).toBe(401);
   });
 
-  it('403 for an API token and for an agent: no session proves them', async () => {
+  it('403 for an API token and for an agent, which have no session', async () => {
     const { t } = await withAda();
     const bob = await t.user();
     const agent = await t.agent(bob);
@@ -178,7 +178,7 @@ describe('GET /auth/session', () => {
 
 describe('a session', () => {
   const DAY = 86_400_000;
-  /** Whatever was being written down is written when this resolves: changes come one after the other. */
+  /** Resolves after everything was written that waits to be written, because changes are made in order. */
   const settled = (t: TestService) => t.legate.platform.ledger.change(SYSTEM, async () => {});
 
   it('is valid for 7 days from its last use, to the millisecond', async () => {
@@ -194,7 +194,7 @@ describe('a session', () => {
     expect((await t.call('GET', '/auth/session', { as: token })).status).toBe(401);
   });
 
-  it('ends 30 days after sign-in, used or not', async () => {
+  it('ends 30 days after sign-in, whether it is used or not', async () => {
     const { t, token } = await withAda();
     for (let day = 0; day < 29; day += 1) {
       t.clock.advance(DAY);
@@ -226,7 +226,7 @@ describe('a session', () => {
     expect(await lastUsed()).toBe(start + 60_000);
   });
 
-  it('has the power of its user: agents over HTTP, decisions, a role that was given meanwhile', async () => {
+  it('has the rights of its user: agents over HTTP, decisions, a role that was given later', async () => {
     const { t, token } = await withAda();
     const { user } = (await t.call('GET', '/auth/session', { as: token })).body;
     const agent = await t.agent({ ...user, token });
@@ -238,7 +238,7 @@ describe('a session', () => {
     expect((await t.call('GET', '/users', { as: token })).status).toBe(200);
   });
 
-  it('belongs to one person: the agents of another are not there', async () => {
+  it('belongs to one person, and does not see the agents of others', async () => {
     const { t, token } = await withAda();
     const agent = await t.agent(await t.user());
     expect((await t.call('GET', `/agents/${agent.id}`, { as: token })).status).toBe(404);
@@ -271,7 +271,7 @@ describe('a change by cookie', () => {
     expect((await t.call('GET', '/auth/session', { as: token })).status).toBe(status === 204 ? 401 : 200);
   });
 
-  it('reading needs no origin, and a Bearer token needs none to change', async () => {
+  it('reading by cookie and changes with a Bearer token are accepted from any origin', async () => {
     const { t, token, cookie } = await withAda();
     expect(
       (await t.call('GET', '/auth/session', { headers: { cookie: cookie(token), origin: 'https://evil.example' } }))

@@ -43,7 +43,7 @@ describe('POST /sign-up', () => {
       );
     });
 
-    it('keeps neither password nor token', async () => {
+    it('stores neither password nor token', async () => {
       const t = await createTestService();
       const r = await t.call('POST', '/sign-up', { body: ada });
       const { read } = t.legate.platform.database;
@@ -74,7 +74,7 @@ describe('POST /sign-up', () => {
       );
     });
 
-    it('accepts an international address, and removes surrounding blanks', async () => {
+    it('accepts an international address, and removes spaces around it', async () => {
       const t = await createTestService();
       const r = await t.call('POST', '/sign-up', { body: { ...ada, email: ` Jose\u0301@bücher.example\n` } });
       expect(r.body.user.email).toBe('José@bücher.example');
@@ -118,7 +118,7 @@ describe('POST /sign-up', () => {
   });
 
   describe('403', () => {
-    it('SIGN_UP_CLOSED where sign-up is closed, which it is in production', async () => {
+    it('SIGN_UP_CLOSED where sign-up is closed, as it is in production by default', async () => {
       for (const t of [
         await createTestService({ config: { users: { signUp: 'closed' } } }),
         await createTestService({ production: true }),
@@ -131,7 +131,7 @@ describe('POST /sign-up', () => {
     });
   });
 
-  it('415 for a form, which a foreign page could send', async () => {
+  it('415 for a form, which a page of another site could send', async () => {
     const t = await createTestService();
     const r = await t.call('POST', '/sign-up', {
       raw: 'email=a@example.com&password=12345678',

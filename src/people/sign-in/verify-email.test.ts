@@ -40,7 +40,7 @@ describe('POST /verify-email/send', () => {
 });
 
 describe('/verify-email', () => {
-  it('GET 200: a page with a button that verifies nothing; POST verifies, once', async () => {
+  it('GET 200: a page with a button, which verifies nothing; POST verifies, once', async () => {
     const p = await signedUp(await plain());
     const token = await mailedToken(p, '/verify-email/send', { callbackURL: 'https://app.example.com/thanks' });
     const page = await p.t.call('GET', `/verify-email?token=${token}`);
@@ -75,7 +75,7 @@ describe('where addresses must be verified', () => {
     (await strict()).t.call('POST', '/sign-up', { body: { email, password: PASSWORD, ...more } });
   const address = () => `strict${++count}@example.com`;
 
-  it('sign-up answers alike for free, verified and unverified addresses; only the mails differ', async () => {
+  it('sign-up has the same response for new, verified and unverified addresses; only the mails differ', async () => {
     const { t, box } = await strict();
     const email = address();
     const free = await signUp(email, { name: 'Ada' });
@@ -106,7 +106,7 @@ describe('where addresses must be verified', () => {
     const signIn = (password: string) => t.call('POST', '/sign-in', { body: { email, password } });
     await signUp(email, { name: 'Eve', password: 'the password of Eve' });
     const older = tokenIn(await box.next(email));
-    // As before addresses had to be verified.
+    // The account is from before addresses had to be verified.
     const before = await createTestService({ sameDatabaseAs: t });
     const session = (await before.call('POST', '/sign-in', { body: { email, password: 'the password of Eve' } })).body
       .token;
@@ -151,7 +151,7 @@ describe('where addresses must be verified', () => {
     ).toBe(true);
   });
 
-  it('one of 20 concurrent sign-ups creates the account, and all are answered alike', async () => {
+  it('one of 20 concurrent sign-ups creates the account, and all get the same response', async () => {
     const { t } = await strict();
     const email = address();
     const all = await Promise.all(Array.from({ length: 20 }, () => signUp(email)));

@@ -110,7 +110,7 @@ describe('GET /tenants/:id', () => {
 });
 
 describe('PATCH /tenants/:id', () => {
-  it('200: changes name and slug, with an event that has both; nothing for what stays the same', async () => {
+  it('200: changes name and slug, with an event that has both; equal values change nothing', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     const { id, ...before } = (await t.call('POST', '/tenants', { as: admin, body: { name: 'Acme' } })).body;
@@ -178,7 +178,7 @@ describe('DELETE /tenants/:id', () => {
     expect((await t.call('GET', `/changes?subject=${id}&type=tenant.deleted`, { as: admin })).body).toHaveLength(1);
   });
 
-  it('never leaves a user in a tenant that is gone, however the two changes meet', async () => {
+  it('never leaves a user in a deleted tenant, however the two changes interleave', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     for (let round = 0; round < 5; round++) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 
-/** An application with its own sign-in; here a header names the user. */
+/** An application with its own sign-in. A header identifies the user. */
 const embedded = () =>
   createTestService({
     authenticate: async (request) => {
@@ -16,7 +16,7 @@ const create = (t: TestService, name: string, owner = `ext|${name}`) =>
   t.call('POST', '/agents', { ...as(name), body: { ownerId: owner, name: 'a', type: 'service' } });
 
 describe('a user of the embedding application', () => {
-  it('owns agents, asks about them, and cannot see those of others', async () => {
+  it('owns agents, asks for decisions about them, and cannot see those of others', async () => {
     const t = await embedded();
     const hers = (await create(t, 'alice')).body;
     const his = (await create(t, 'bob')).body;
@@ -42,7 +42,7 @@ describe('a user of the embedding application', () => {
     expect((await t.call('GET', `/agents/${hers.id}`, as('root'))).body.status).toBe('revoked');
   });
 
-  it('gets a record without credentials with its first call, and no session', async () => {
+  it('gets a user record without credentials with the first call, and no session', async () => {
     const t = await embedded();
     const all = await Promise.all(Array.from({ length: 10 }, () => t.call('GET', '/auth/session', as('root'))));
     for (const r of all)

@@ -23,7 +23,7 @@ const strict = withMailbox({ config: { users: { requireEmailVerification: true }
 const NEW = 'a better horse battery';
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
 
-/** An account with everything through which its creator could get in again. */
+/** An account with every credential through which its creator could regain access. */
 interface Equipped extends Person {
   readonly apiToken: string;
   readonly agent: { readonly id: string; readonly token: string };
@@ -31,7 +31,7 @@ interface Equipped extends Person {
   readonly secret: string;
 }
 
-/** What anybody can create with somebody else's address. */
+/** Creates everything that anybody can create with somebody else's address. */
 async function equip(p: Person): Promise<Equipped> {
   const { t } = p;
   const ok = async (path: string, body: object): Promise<Answered['body']> => {
@@ -51,7 +51,7 @@ async function equip(p: Person): Promise<Equipped> {
   return { ...p, apiToken, agent, accessToken: grant.access_token, secret };
 }
 
-/** The parts that still work. */
+/** For each part, whether it still works. */
 async function works(p: Equipped): Promise<Record<string, boolean>> {
   const { t } = p;
   const webhooks = t.legate.platform.database.read.selectFrom('webhooks').select('id').where('user_id', '=', p.id);
@@ -76,7 +76,7 @@ const all = (value: boolean): Record<string, boolean> => ({
   webhook: value,
 });
 
-/** A way to verify an address; `as` is the user signed in at the same time. */
+/** The ways to verify an address. `as` is the user with a session at the same time. */
 const ways: [string, (p: Person, as?: string) => Promise<Answered>][] = [
   [
     'a magic link',
@@ -178,7 +178,7 @@ describe('the first verification of an address', () => {
     expect(await works(p)).toEqual(all(true));
   });
 
-  it('a link and a concurrent end of the session leave everything ended', async () => {
+  it('a link and the concurrent end of the session end everything', async () => {
     const p = await equip(await signedUp(await shared()));
     const token = await mailedToken(p, '/verify-email/send');
     const { ledger, database } = p.t.legate.platform;
@@ -267,7 +267,7 @@ describe('where addresses must be verified', () => {
     expect(await both(email)).toEqual([401, 401]);
   });
 
-  it('a link requested again confirms no password after a second sign-up, and the page links to a new one', async () => {
+  it('a new link confirms no password after a second sign-up, and the page links to another one', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email, EVE);
@@ -279,7 +279,7 @@ describe('where addresses must be verified', () => {
     expect(await both(email)).toEqual([401, 401]);
   });
 
-  it('a link requested again confirms the password of the only sign-up', async () => {
+  it('a new link confirms the password of the only sign-up', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email, PASSWORD);
@@ -309,7 +309,7 @@ describe('where addresses must be verified', () => {
     expect(await both(email)).toEqual([401, 200]);
   });
 
-  it('at most ten requested links are valid: a new one replaces the oldest', async () => {
+  it('keeps at most ten requested links valid: a new one replaces the oldest', async () => {
     const { t, box } = await strict();
     const email = address();
     await signUp(email, PASSWORD);

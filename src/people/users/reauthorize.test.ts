@@ -36,13 +36,14 @@ async function scene(): Promise<Scene> {
 }
 
 describe('a right that ends while a request waits', () => {
-  it.each(changes)('%s changes nothing', async (_, request) => {
+  it.each(changes)('%s prevents the change', async (_, request) => {
     const s = await scene();
     const { t, admin } = s;
     const { ledger } = t.legate.platform;
     const { read } = t.legate.platform.database;
     let answer: ReturnType<TestService['call']> | undefined;
-    // The request is authenticated with a credential that is still valid, and waits while this change ends it.
+    // The request is authenticated while its credential is still valid, and waits while this change ends the
+    // credential.
     await ledger.change(SYSTEM, async (change) => {
       const waiting = vi.spyOn(ledger, 'change');
       const { method, path, body } = request(s);

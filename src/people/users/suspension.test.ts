@@ -112,7 +112,7 @@ it('refuses every decision about the agents, which keep their state and work aga
   expect((await decide(admin)).reason).toBe('AGENT_REVOKED');
 });
 
-it('stops what the agents delegated to agents of other owners', async () => {
+it('disables what the agents delegated to agents of other owners', async () => {
   const t = await createTestService();
   const admin = await t.admin();
   const tenantId = await t.tenant();
@@ -135,7 +135,7 @@ it('stops what the agents delegated to agents of other owners', async () => {
   expect((await decide()).allowed).toBe(true);
 });
 
-it('ends grants for good, and revokes no agent with them', async () => {
+it('ends grants permanently, and revokes no agent with them', async () => {
   const t = await createTestService();
   const admin = await t.admin();
   const person = await signUp(t);
@@ -188,7 +188,7 @@ it('ends the streams of the user and of their agents', async () => {
   expect(refused.text).toContain('UNAUTHORIZED');
 });
 
-it('mails nothing to a suspended user', async () => {
+it('sends no mail to a suspended user', async () => {
   const mailbox = await openMailbox();
   const t = await createTestService({ config: { mail: { url: mailbox.url } } });
   const { admin, person } = await scene(t);
@@ -200,7 +200,7 @@ it('mails nothing to a suspended user', async () => {
   expect(mailbox.mails.filter(({ to }) => to.includes(person.email))).toEqual([]);
 });
 
-it('previews a suspension, and suspends neither the last administrator nor by anyone else', async () => {
+it('previews a suspension; the last administrator cannot be suspended, and only administrators can suspend', async () => {
   const t = await createTestService();
   const { admin, person } = await scene(t);
   const preview = await set(t, admin, person.id, 'suspended', '?preview=true');

@@ -135,7 +135,7 @@ describe('PATCH /users/:id', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('200: agents move to the new tenant with their owner, those of others do not', async () => {
+  it('200: agents move to the new tenant with their owner; those of others do not', async () => {
     const t = await createTestService();
     const admin = await t.admin();
     const [alice, bob] = [await t.user(), await t.user()];
@@ -257,7 +257,7 @@ describe('DELETE /users/:id', () => {
     expect((await t.call('DELETE', `/users/${alice.id}`, { as: alice })).status).toBe(403);
   });
 
-  it('404 for an unknown user; of ten concurrent requests exactly one deletes', async () => {
+  it('404 for an unknown user; exactly one of ten concurrent requests deletes', async () => {
     const t = await createTestService();
     const [admin, alice] = [await t.admin(), await t.user()];
     await t.agent(alice);

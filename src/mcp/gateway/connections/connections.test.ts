@@ -5,7 +5,7 @@ import { mailedToken, signedUp } from '../../../../test/support/people.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
 import { resealConnections, unsealCredentials } from './store.ts';
 
-/** A server over stdio whose tool says which process it is and which secrets it received. */
+/** A server over stdio whose tool returns its process id and the secrets that it received. */
 const SERVER = `
 const out = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -116,7 +116,7 @@ describe('a server that needs secrets of a person', () => {
     expect(body.error.message).toContain(message);
   });
 
-  it('is 404 where no secrets are needed, and 403 for agents', async () => {
+  it('returns 404 where no secrets are needed, and 403 for agents', async () => {
     expect((await put(bob, {}, 'open')).status).toBe(404);
     expect((await put(bob, {}, 'nowhere')).status).toBe(404);
     expect((await t.call('DELETE', '/gateway/connections/issues', { as: bob })).status).toBe(404);
@@ -163,7 +163,7 @@ describe('a server that needs secrets of a person', () => {
     expect((await who(agent))._meta.reason).toBe('NOT_CONNECTED');
   });
 
-  it.each(['deleted', 'suspended'])('ends when the person is %s, as any process of theirs', async (what) => {
+  it.each(['deleted', 'suspended'])('ends when the person is %s, like every process of that person', async (what) => {
     const admin = await t.admin();
     const person = await t.user();
     await put(person, { token: 'x', team: 'x' });
@@ -181,7 +181,7 @@ describe('a server that needs secrets of a person', () => {
     }
   });
 
-  it('ends with the first proof of the address by somebody else', async () => {
+  it('ends when somebody else first proves the address', async () => {
     await t.admin();
     const p = await signedUp({ t, box });
     const squatter = { ...p, token: p.session } as never as TestUser;
@@ -198,7 +198,7 @@ describe('a server that needs secrets of a person', () => {
     expect(events.map((event: Json) => event['data'])).toEqual([{ server: 'issues', reason: 'address-proved' }]);
   });
 
-  it('is sealed again with a new key', async () => {
+  it('is encrypted again with a new key', async () => {
     await put(alice, { token: 'kept', team: 'a' });
     const { platform } = t.legate;
     const secrets = platform.secrets();
@@ -247,7 +247,7 @@ describe('the connect page', () => {
   });
 });
 
-describe('the configuration', () => {
+describe('the configuration of servers with secrets', () => {
   const start = (server: object) =>
     createTestService({ config: { gateway: { servers: { issues: { ...command, ...server } } as never } } });
   const web = { command: undefined, args: [], url: 'https://mcp.example.com/mcp' };
@@ -260,7 +260,7 @@ describe('the configuration', () => {
     [{ ...web, legate: { auth: { type: 'oauth', clientSecret: 'x' } } }, 'needs clientId'],
     [{ legate: { auth: { type: 'userSecret', fields: ['a b'] } } }, 'fields'],
     [{ command: undefined, args: [], url: `https://\${user:token}.example/mcp`, legate: { auth } }, 'after the host'],
-  ])('%j stops the start', async (server, message) => {
+  ])('%j prevents the start', async (server, message) => {
     await expect(start(server)).rejects.toThrow(message);
   });
 

@@ -12,7 +12,7 @@ import {
 } from '../../../../test/support/service.ts';
 import { gateway } from '../index.ts';
 
-/** A server over stdio whose tools are in a file, which is read for each list. A call returns the process id. */
+/** A server over stdio that reads its tools from a file for each list. A call returns the process id. */
 const SERVER = `
 const { readFileSync } = require('node:fs');
 const methods = {
@@ -123,7 +123,7 @@ describe('with pin: enforce', () => {
       actor: { kind: 'apiToken', userId: admin.id },
     });
     expect(event.before.approved).not.toBe(event.after.approved);
-    // Nothing changes, so nothing is recorded.
+    // Nothing changes, so no event is recorded.
     expect((await decide('plain', 'b', 'approve')).status).toBe(200);
     expect((await changesOf('plain')).length).toBe(3);
 
@@ -159,7 +159,7 @@ describe('with pin: enforce', () => {
     expect(await list('approving')).toEqual(['a']);
   });
 
-  it('tools with unusable names or huge definitions are withheld and not stored', async () => {
+  it('tools with unusable names or very large definitions are withheld and not stored', async () => {
     serve('odd', tool('a'), tool('nul\u0000'), tool('lone\ud800'), tool('big', { description: 'x'.repeat(300_000) }));
     expect(await list('odd')).toEqual(['a']);
     expect((await tools('odd')).map(({ name }) => name)).toEqual(['a']);
@@ -190,7 +190,7 @@ describe('with other modes', () => {
 });
 
 describe('two instances', () => {
-  it('a decision on one counts for the next call on the other', async () => {
+  it('a decision on one applies to the next call on the other', async () => {
     serve('two', tool('a'));
     await list('two');
     serve('two', tool('a'), tool('b'));
@@ -203,7 +203,7 @@ describe('two instances', () => {
     expect(await list('two')).toEqual(['b']);
   });
 
-  it('that see a server first at the same time make one baseline', async () => {
+  it('that connect to a server for the first time at the same time store one baseline', async () => {
     serve('race', ...Array.from({ length: 250 }, (_unused, n) => tool(`t${n}`)));
     const lists = await Promise.all([list('race'), list('race', other), list('race'), list('race', other)]);
     expect(lists.map(({ length }) => length)).toEqual([250, 250, 250, 250]);
@@ -267,7 +267,7 @@ describe('administration', () => {
     expect(event).toMatchObject({ data: { server: 'restarted' }, actor: { userId: admin.id } });
   });
 
-  it('is for administrators; auditors read', async () => {
+  it('is for administrators; auditors may only read', async () => {
     const paths = ['/gateway/servers', '/gateway/servers/plain/tools'];
     const posts = ['tools/a/approve', 'tools/a/block', 'restart'].map((rest) => `/gateway/servers/plain/${rest}`);
     const auditor = await t.user({ role: 'auditor' });

@@ -65,7 +65,7 @@ const newClient = (more: Json = {}): Promise<Json> =>
   });
 
 let people = 0;
-/** A person whose address is verified, and the company's name for them. */
+/** A person with a verified address, and the subject by which the company names that person. */
 async function colleague(): Promise<TestUser & { sub: string; email: string }> {
   const email = `colleague-${++people}@example.com`;
   const { id } = await t.legate.users.create({ email, password: 'correct horse battery', emailVerified: true });
@@ -104,7 +104,7 @@ const show = (assertion: string, more: Record<string, string> = {}, at = t, by =
   });
 
 describe('an ID-JAG', () => {
-  it('[RFC 7523 2.1] lets a client act for a person, as the agent of person and client, without asking', async () => {
+  it('[RFC 7523 2.1] an ID-JAG lets a client act for a person without consent, as the agent of person and client', async () => {
     const person = await colleague();
     const r = await show(await jag(person), { scope: 'mcp:read' });
     expect(r.status, r.text).toBe(200);
@@ -114,7 +114,7 @@ describe('an ID-JAG', () => {
     expect(first).toMatchObject({ user_id: person.id, client_id: client.client_id });
     const agent = (await t.call('GET', `/agents/${first.sub}`, { as: person })).body;
     expect(agent).toMatchObject({ ownerId: person.id, type: 'delegated', name: 'Vouched client' });
-    // The next one needs neither address nor a new agent, and its scopes are added to the agent's permissions.
+    // A second one needs neither an address nor a new agent, and its scopes are added to the agent's permissions.
     const again = await show(await jag(person, { email: undefined, email_verified: undefined }));
     expect(claimsOf(again.body.access_token)).toMatchObject({ sub: first.sub, scope: 'mcp:read mcp:execute' });
     const other = await newClient();
@@ -154,7 +154,7 @@ describe('an ID-JAG', () => {
     expect(await at({}, { resource: 'https://unknown.example' })).toBe('invalid_target');
   });
 
-  it('limits the scopes to those that it has', async () => {
+  it('limits the scopes to its own', async () => {
     const person = await colleague();
     const at = async (scope: string | undefined, asked?: string) =>
       (await show(await jag(person, { scope }), asked === undefined ? {} : { scope: asked })).body;
@@ -185,7 +185,7 @@ describe('an ID-JAG', () => {
     ['is of an unknown issuer', { iss: 'https://unknown.example' }, {}, 'assertion-issuer'],
     ['is of an unknown key', {}, { kid: 'unknown' }, 'assertion-signature'],
     ['has the type of an ID token', {}, { typ: 'JWT' }, 'assertion-issuer'],
-  ])('[RFC 7523 3] is refused if it %s', async (_what, changes, header, reason) => {
+  ])('[RFC 7523 3] an ID-JAG is refused if it %s', async (_what, changes, header, reason) => {
     const person = await colleague();
     const at = Object.fromEntries(
       Object.entries(changes).map(([name, value]) => [name, typeof value === 'number' ? seconds() + value : value]),
@@ -195,7 +195,7 @@ describe('an ID-JAG', () => {
     expect(JSON.stringify(logged.at(-1))).not.toContain('eyJ');
   });
 
-  it('[RFC 7523 3] can be used once, also concurrently on several instances, and creates one agent', async () => {
+  it('[RFC 7523 3] an ID-JAG can be used once, also concurrently on several instances, and creates one agent', async () => {
     const instances = [t, ...(dialect === 'postgres' ? [await createTestService({ config, sameDatabaseAs: t })] : [])];
     const person = await colleague();
     const assertion = await jag(person);
@@ -211,7 +211,7 @@ describe('an ID-JAG', () => {
     expect(new Set(agents).size).toBe(1);
   });
 
-  it('needs a client that proves who it is and is registered for it', async () => {
+  it('requires a client that authenticates and is registered for it', async () => {
     const person = await colleague();
     const open = await newClient({ token_endpoint_auth_method: 'none' });
     const unproved = await show(await jag(person, { client_id: open.client_id }), { client_secret: '' }, t, open);
@@ -241,7 +241,7 @@ describe('an ID-JAG', () => {
     await t.legate.users.create({ email: foreign, password: 'correct horse battery', emailVerified: true });
     expect(await reasonFor({ sub: 'foreign', email: foreign })).toBe(unknown);
     expect(await reasonFor(person)).toBe('accepted');
-    // Another person gets the address, but not the account.
+    // Another person who gets the address does not get the account.
     expect(await reasonFor({ sub: 'successor', email: person.email })).toBe(unknown);
     const change = (body: Json) => t.call('PATCH', `/users/${person.id}`, { as: admin, body });
     const token = (await show(await jag(person))).body.access_token as string;
@@ -305,8 +305,8 @@ const identityProviderDocument = (token_endpoint: string): Json => ({
   response_types_supported: ['code'],
 });
 
-describe('an issuer for enterprise-managed authorization', () => {
-  it('that requires it is the only one that lets applications act for its people', async () => {
+describe('an issuer with enterprise-managed authorization', () => {
+  it('that is required is the only way for applications to act for its people', async () => {
     const required = (value: boolean) =>
       t.call('PATCH', `/issuers/${issuerId}`, { as: admin, body: { enterprise: { required: value } } });
     const person = await colleague();
@@ -359,7 +359,7 @@ describe('an issuer for enterprise-managed authorization', () => {
     expect((await opened(t, authorizePath(ask(app)), { headers })).status).toBe(200);
   });
 
-  it('is needed, and its tokens end with it', async () => {
+  it('has to exist, and its tokens end with it', async () => {
     const person = await colleague();
     const other = await openIssuer();
     const body = { name: 'short-lived', issuer: other.address, uses: ['workload'], domains: ['example.com'] };

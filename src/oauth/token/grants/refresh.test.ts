@@ -40,7 +40,7 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, second.body.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 9700 4.14.2; ASVS 5.0 10.4.5] reusing an old refresh token ends the grant, two generations later too', async () => {
+  it('[RFC 9700 4.14.2; ASVS 5.0 10.4.5] reusing an old refresh token ends the grant, even two generations later', async () => {
     const first = await tokens(t, person, client);
     const second = (await refreshWith(t, client, first.refresh_token)).body;
     const third = (await refreshWith(t, client, second.refresh_token)).body;
@@ -61,7 +61,7 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, narrow.body.refresh_token)).body.scope).toBe('mcp:read mcp:execute');
   });
 
-  it('[RFC 6749 6 and 10.4] another client cannot use a refresh token, and ends nothing by trying', async () => {
+  it('[RFC 6749 6 and 10.4] another client cannot use a refresh token, and its attempt ends nothing', async () => {
     const first = await tokens(t, person, client);
     const other = await register(t);
     expect((await refreshWith(t, other, first.refresh_token)).body.error).toBe('invalid_grant');
@@ -107,7 +107,7 @@ describe('grant_type=refresh_token', () => {
     expect([r.status, r.body.error]).toEqual([400, error]);
   });
 
-  it('requires the secret of a client that registered for one', async () => {
+  it('requires the secret of a client that registered with one', async () => {
     const confidential = await register(t, { token_endpoint_auth_method: 'client_secret_post' });
     const first = (
       await form(t, '/oauth/token', { ...(await codeFields(confidential)), client_secret: confidential.client_secret })
@@ -131,7 +131,7 @@ describe('grant_type=refresh_token', () => {
 });
 
 describe('mcp.reuseGraceSeconds', () => {
-  it('[RFC 9700 4.14.2] within the grace period the same client gets the same successor again, of one generation only', async () => {
+  it('[RFC 9700 4.14.2] within the grace period the same client gets the same successor again, for one generation only', async () => {
     const own = await createTestService({ config: { mcp: { reuseGraceSeconds: 30 } } });
     const app = await register(own);
     const someone = await signUp(own);

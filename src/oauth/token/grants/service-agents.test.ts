@@ -66,7 +66,7 @@ describe('grant_type=client_credentials', () => {
     ['a scope over what people own', () => [{ scope: 'agents:write' }, {}], 400, 'invalid_scope'],
     ['an unknown scope', () => [{ scope: 'x' }, {}], 400, 'invalid_scope'],
     ['an unknown resource', () => [{ resource: 'https://elsewhere.example' }, {}], 400, 'invalid_target'],
-  ])('[RFC 6749 5.2] refuses client credentials with %s', async (_what, change, status, error) => {
+  ])('[RFC 6749 5.2] client credentials are refused with %s', async (_what, change, status, error) => {
     const [fields, headers] = change(await service(), await service());
     const agent = await service();
     const r = await form(
@@ -113,7 +113,7 @@ describe('grant_type=client_credentials', () => {
 });
 
 describe('client_credentials of a registered client', () => {
-  it('[RFC 6749 5.2] is 400 unauthorized_client if it is authenticated, and 401 invalid_client if not', async () => {
+  it('[RFC 6749 5.2] client_credentials of a client are 400 unauthorized_client if it is authenticated, and 401 invalid_client if not', async () => {
     const fields = { grant_type: 'client_credentials' };
     const none = await register(t, { token_endpoint_auth_method: 'none' });
     for (const [id, secret, status, error] of [
@@ -234,7 +234,7 @@ describe('token exchange', () => {
     ['more scope', () => ({ scope: 'mcp:read agents:write' }), 'invalid_scope'],
     ['another resource', () => ({ resource: NOTES }), 'invalid_target'],
     ['an unknown audience', () => ({ audience: 'https://elsewhere.example' }), 'invalid_target'],
-  ])('[RFC 8693 2.2.2] refuses an exchange with 400 for %s', async (_what, change, error) => {
+  ])('[RFC 8693 2.2.2] an exchange is 400 for %s', async (_what, change, error) => {
     const actor = await actorOf();
     const r = await exchange({ actor_token: actor.token, ...(await change(actor)) });
     expect([r.status, r.body.error], r.text).toEqual([400, error]);
@@ -309,7 +309,7 @@ describe('token exchange', () => {
   });
 
   describe('with an exchanged token at the REST API', () => {
-    /** The decision for an actor without own permissions, with an exchanged token of these scopes and `authorize`. */
+    /** Returns an actor without own permissions, and its exchanged token with these scopes. */
     const exchanged = async (scope: string, owner: { id: string; token: string } = someone) => {
       const source = await tokens(t, someone, client, { prompt: 'consent', scope: 'mcp:read mcp:execute authorize' });
       const actor = await actorOf(owner);
@@ -321,7 +321,7 @@ describe('token exchange', () => {
     const newest = async (count: number) =>
       (await t.call('GET', `/audit?limit=${count}`, { as: someone })).body as Json[];
 
-    it('[RFC 8693 4.1] POST /authorize decides for the actor, by its delegation, and records both', async () => {
+    it('[RFC 8693 4.1] POST /authorize with an exchanged token decides for the actor, by its delegation, and records both', async () => {
       const { actor, subjectId, token } = await exchanged('mcp:execute authorize');
       const [delegation] = (await t.call('GET', `/delegations?toAgent=${actor.id}`, { as: someone })).body;
       expect(delegation).toMatchObject({ fromAgent: subjectId, toAgent: actor.id });
@@ -333,7 +333,7 @@ describe('token exchange', () => {
         expect(entry).toMatchObject({ agentId: actor.id, result: 'allowed', delegationIds: [delegation.id] });
     });
 
-    it('[RFC 8693 4.1] scopes and delegation limit it, whatever the subject may do', async () => {
+    it('[RFC 8693 4.1] an exchanged token is limited by scopes and delegation, whatever the subject may do', async () => {
       const { actor, subjectId, token } = await exchanged('mcp:read authorize');
       expect((await t.authorize(someone.token, question('execute', { agentId: subjectId }))).body.allowed).toBe(true);
       expect((await t.authorize(token, question('read'))).body.allowed).toBe(true);

@@ -23,7 +23,7 @@ const [okta, github] = [...guide.matchAll(/POST https:\/\/legate\.example\.com(\
   ([, , body]) => JSON.parse(body as string) as Json,
 ) as [Json, Json];
 const [map] = [...guide.matchAll(/^"map": (\[[^`]+\])\n```/gm)].map(([, json]) => JSON.parse(json as string) as Json[]);
-/** The paths of the addresses that stand on lines of their own. */
+/** The paths of the addresses that have their own lines. */
 const [callback, logout] = [...guide.matchAll(/^ *https:\/\/legate\.example\.com(\/\S+)$/gm)].map(([, path]) => path);
 const start = /`(\/auth\/oidc\/okta\/start\?[^`]+)`/.exec(guide)?.[1] as string;
 const rowsOf = (heading: string): string[][] =>
@@ -67,13 +67,14 @@ async function signIn(claims: RealProvider['person']): Promise<{ browser: FormCl
 const ada = { sub: 'ada', email: 'ada@acme.com', email_verified: true };
 
 describe(`docs/guides/${NAME}`, () => {
-  it('registers a provider with which people sign in, get the role and the tenant of the map', async () => {
+  it('registers a provider with which people sign in, and get role and tenant from the map', async () => {
     const first = await signIn({ ...ada, groups: ['Security'], department: 'Sales' });
     expect(first.user).toMatchObject({ email: 'ada@acme.com', role: 'auditor', tenantId: expect.any(String) });
     const again = await signIn({ ...ada, groups: ['Security', 'Legate administrators'] });
     expect(again.user).toMatchObject({ id: first.user['id'], role: 'admin', tenantId: null });
 
-    // The provider sends its logout tokens to the address in the guide: one for another session ends none of these.
+    // The provider sends its logout tokens to the address in the guide. A token for another session ends no session of
+    // this test.
     expect(logout).toBe(callback?.replace(/callback$/, 'logout'));
     await real.logout('ada', 'another session');
     expect((await again.browser.get('/auth/session')).status).toBe(200);
@@ -111,7 +112,7 @@ describe(`docs/guides/${NAME}`, () => {
     }
   });
 
-  it('explains each page with which a sign-in fails, in the words of the page', () => {
+  it('explains each page that a failed sign-in shows, in the words of the page', () => {
     const messages = Object.values(IssuerErrors).map((error) => error().message);
     const rows = rowsOf('When it fails').map(([says]) => says as string);
     expect(rows).toHaveLength(4);

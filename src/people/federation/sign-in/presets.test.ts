@@ -40,7 +40,7 @@ async function signIn(who: TestGitHub['account']): Promise<[number, Json | undef
 }
 
 describe('the preset github', () => {
-  it('[RFC 7636 4.3] asks for the addresses only, with a challenge, and signs in the owner of the token', async () => {
+  it('[RFC 7636 4.3] GitHub is asked only for the addresses, with a challenge, and the owner of the token is signed in', async () => {
     const page = await begin(new FormClient(t), 'github');
     expect([page.origin + page.pathname, page.searchParams.get('scope')]).toEqual([
       `${github.issuer}/authorize`,
@@ -56,7 +56,7 @@ describe('the preset github', () => {
     const who = account();
     const [, first] = await signIn(who);
     expect((await signIn({ ...who, login: 'renamed', emails: [] }))[1]).toMatchObject({ id: first?.id });
-    // Somebody else who takes the login and the address later.
+    // Somebody else takes the login and the address later.
     expect(await signIn({ ...who, id: who.id + 500 })).toEqual([403, undefined]);
   });
 
@@ -68,7 +68,7 @@ describe('the preset github', () => {
     expect(await signIn(who())).toEqual([403, undefined]);
   });
 
-  it('gives no role by an address that is not verified', async () => {
+  it('gives no role for an unverified address', async () => {
     const who = account();
     await signIn(who);
     const as = (verified: boolean) =>
@@ -83,13 +83,13 @@ describe('the preset github', () => {
     github.granted = 'user:email';
   });
 
-  it('accepts a callback once, and in the browser that began', async () => {
+  it('accepts a callback once, and only in the browser that began', async () => {
     github.account = account();
     const [browser, stranger] = [new FormClient(t), new FormClient(t)];
     const path = await github.agree(await begin(browser, 'github'));
     const theirs = await github.agree(await begin(stranger, 'github'));
     expect((await stranger.get(path)).status).toBe(400);
-    // The code of another browser with the state of this one has another challenge.
+    // The code of another browser belongs to another challenge than the state of this browser.
     const query = new URLSearchParams(path.split('?')[1]);
     query.set('code', new URLSearchParams(theirs.split('?')[1]).get('code') ?? '');
     expect((await browser.get(`/auth/oidc/github/callback?${query}`)).status).toBe(401);
@@ -107,7 +107,7 @@ describe('the preset github', () => {
     delete github.answers[path];
   });
 
-  it('has no logout tokens', async () => {
+  it('accepts no logout tokens', async () => {
     const r = await t.call('POST', '/auth/oidc/github/logout', {
       raw: 'logout_token=x.y.z',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -115,7 +115,7 @@ describe('the preset github', () => {
     expect([r.status, r.body.error.code]).toEqual([400, 'LOGOUT_TOKEN_REFUSED']);
   });
 
-  it('asks the API of github.com, of a company at ghe.com, or of the server', () => {
+  it('calls the API of github.com, of a company at ghe.com, or of the server', () => {
     expect(
       ['https://github.com/login/oauth', 'https://acme.ghe.com/login/oauth', 'https://git.acme.com/login/oauth'].map(
         githubApi,
@@ -123,7 +123,7 @@ describe('the preset github', () => {
     ).toEqual(['https://api.github.com', 'https://api.acme.ghe.com', 'https://git.acme.com/api/v3']);
   });
 
-  it('needs a secret, and has no other use', async () => {
+  it('requires a secret, and cannot be used for anything else', async () => {
     const github = { name: 'hub', preset: 'github' };
     for (const more of [
       { clientSecret: undefined },
@@ -151,7 +151,7 @@ describe('presets', () => {
       'https://login.microsoftonline.com/0f4c1cc5-8c5b-4b0f-9a3e-2d6f1f3a7c11/v2.0',
       'https://login.microsoftonline.com/0f4c1cc5-8c5b-4b0f-9a3e-2d6f1f3a7c11/v2.0',
     ],
-  ])('%s with the address %s is %s', async (preset, issuer, address) => {
+  ])('%s with the address %s becomes %s', async (preset, issuer, address) => {
     const { body } = await register({ name: `${preset}-${++people}`, preset, issuer });
     expect(body).toMatchObject({ preset, issuer: address });
   });
@@ -165,11 +165,11 @@ describe('presets', () => {
     ['keycloak', 'https://sso.acme.com'],
     [undefined, undefined],
     ['unknown', 'https://unknown.example'],
-  ])('%s does not take the address %s', async (preset, issuer) => {
+  ])('%s does not accept the address %s', async (preset, issuer) => {
     expect((await register({ name: 'wrong', preset, issuer })).body.error?.code).toBe('VALIDATION_FAILED');
   });
 
-  it('can be in the configuration, with an address once', async () => {
+  it('can be set in the configuration, with an address once', async () => {
     const issuer = { name: 'hub', preset: 'github' as const, uses: ['signIn' as const], ...CLIENT };
     const { legate } = await createTestService({ config: { issuers: [issuer] } });
     expect(legate.baseUrl).toMatch(/^http/);
@@ -180,7 +180,7 @@ describe('presets', () => {
   it('microsoft: an address counts if the domain is a verified one of the tenant', async () => {
     const entra = await openPretendedProvider();
     expect((await register({ name: 'entra', issuer: entra.address })).status).toBe(201);
-    // The tests cannot use addresses of Microsoft, so they set the preset that the address of a tenant selects.
+    // The tests cannot use addresses of Microsoft, so they set the preset that the address of a tenant would select.
     const { write } = t.legate.platform.database;
     await write.updateTable('issuers').set({ preset: 'microsoft' }).where('name', '=', 'entra').execute();
     const seconds = Math.floor(t.clock.now() / 1000);

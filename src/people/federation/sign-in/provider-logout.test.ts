@@ -32,7 +32,7 @@ const register = async (name: string, issuer: string): Promise<void> => {
 
 beforeAll(async () => {
   const clock = new FakeClock();
-  // The provider has the clock of the machine.
+  // The provider uses the clock of the system.
   clock.set(new Date().toISOString());
   t = await createTestService({
     lasting: true,
@@ -83,7 +83,7 @@ const send = (token: string, name = 'pretended') =>
 const logout = async (more: Json, header: Json = { typ: 'logout+jwt' }, at = provider) =>
   send(await at.sign(claimsOf(more), header));
 
-it('[OIDC Back-Channel Logout 2.7] immediately ends the session that `sid` names', async () => {
+it('[OIDC Back-Channel Logout 2.7] a logout token immediately ends the session that `sid` names', async () => {
   const sub = newSubject();
   const [here, elsewhere] = [await signIn(sub, 'one'), await signIn(sub, 'two')];
   const r = await logout({ sub, sid: 'one' });
@@ -112,7 +112,7 @@ it('ends all sessions that `sub` began with the provider, and no others', async 
   expect(await isSignedIn(kept)).toBe(true);
 });
 
-it('ends sign-ins that wait for their second factor, and those that are under way', async () => {
+it('ends sign-ins that wait for their second factor, and those in progress', async () => {
   const sub = newSubject();
   const browser = await signIn(sub, 'five');
   const { id } = (await browser.get('/auth/session')).body.user;
@@ -130,14 +130,14 @@ it('ends sign-ins that wait for their second factor, and those that are under wa
     expect((await logout(named)).status).toBe(200);
     expect(await waiting.execute()).toEqual([]);
   }
-  // The provider ended the session after it issued the ID token.
+  // The provider has ended the session since it issued the ID token.
   expect((await signInWith(new FormClient(t), 'pretended')).status).toBe(303);
   provider.idToken = (nonce) =>
     provider.sign({ aud: CLIENT.clientId, iat: seconds(), exp: seconds() + 300, nonce, sub, sid: 'six' });
   expect((await signInWith(new FormClient(t), 'pretended')).status).toBe(401);
 });
 
-it('[OIDC Back-Channel Logout 2.6] refuses every other token, and one that was used', async () => {
+it('[OIDC Back-Channel Logout 2.6] every other token is refused, as is one that was already used', async () => {
   const sub = newSubject();
   const browser = await signIn(sub, 'eight');
   const refused: [string, Json, Json?][] = [
@@ -169,7 +169,7 @@ it('[OIDC Back-Channel Logout 2.6] refuses every other token, and one that was u
   expect(await isSignedIn(browser)).toBe(true);
 });
 
-it('is unknown for other issuers, accepts only forms, and reports if the provider cannot be reached', async () => {
+it('is unknown for other issuers, accepts only forms, and responds with an error if the provider cannot be reached', async () => {
   expect((await send('x', 'nobody')).status).toBe(404);
   expect((await t.call('POST', '/auth/oidc/pretended/logout', { body: { logout_token: 'x' } })).status).toBe(415);
   await register('down', 'http://127.0.0.1:9');

@@ -39,7 +39,7 @@ beforeAll(async () => {
     lasting: true,
     config: { federation: { allowPrivateNetworks: true }, users: { provision: true } },
   });
-  // The provider has the clock of the machine.
+  // The provider uses the clock of the system.
   t.clock.set(new Date().toISOString());
   admin = await t.admin();
   real = await openRealProvider([`${t.legate.baseUrl}/auth/oidc/real/callback`]);
@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 
 const seconds = () => Math.floor(t.clock.now() / 1000);
-/** Claims of somebody new, whose address the provider confirms. */
+/** The claims of a new person whose address the provider has verified. */
 const somebody = (more: Json = {}): Json => {
   const name = `person-${++persons}`;
   return { sub: name, email: `${name}@example.com`, email_verified: true, ...more };
@@ -75,7 +75,7 @@ const change = (id: string, columns: Json) =>
     .execute();
 
 describe('GET /auth/oidc/:name/start', () => {
-  it('[OIDC Core 3.1.2.1; RFC 7636 4.3] redirects with a new challenge, nonce and state', async () => {
+  it('[OIDC Core 3.1.2.1; RFC 7636 4.3] the start redirects with a new challenge, nonce and state', async () => {
     const [one, two] = [await begin(new FormClient(t), 'real'), await begin(new FormClient(t), 'real')];
     expect(one.origin).toBe(real.address);
     expect(Object.fromEntries(one.searchParams)).toMatchObject({
@@ -116,7 +116,7 @@ describe('the discovery document of a provider', () => {
     ['has a page in a script', { authorization_endpoint: 'javascript:alert(1)' }],
     ['has no keys', { jwks_uri: undefined }],
     ['has no token endpoint', { token_endpoint: undefined }],
-  ])('[OIDC Discovery 4.3] is refused if it %s', async (what, document) => {
+  ])('[OIDC Discovery 4.3] a discovery document is refused if it %s', async (what, document) => {
     const provider = await openPretendedProvider();
     Object.assign(provider.document, document);
     const name = what.replaceAll(' ', '-');
@@ -126,7 +126,7 @@ describe('the discovery document of a provider', () => {
 });
 
 describe('GET /auth/oidc/:name/callback', () => {
-  it('[OIDC Core 3.1.3.3] signs in with a real provider, once and in the browser that began', async () => {
+  it('[OIDC Core 3.1.3.3] a person signs in with a real provider, once and in the browser that began', async () => {
     const browser = new FormClient(t);
     real.person = somebody({ name: 'Ada Lovelace' }) as RealProvider['person'];
     const path = await throughProvider(t, (await begin(browser, 'real', '/account/devices')).href);
@@ -168,7 +168,7 @@ describe('GET /auth/oidc/:name/callback', () => {
     expect([code_verifier.length, authorization.startsWith('Basic ')]).toEqual([43, true]);
   });
 
-  it('ignores a page of another origin to return to', async () => {
+  it('ignores a page to return to that is on another origin', async () => {
     const browser = new FormClient(t);
     pretended.idToken = idToken(somebody());
     const page = await begin(browser, 'pretended', '//evil.example/');
@@ -187,11 +187,11 @@ describe('GET /auth/oidc/:name/callback', () => {
     ['the type of a logout token', () => ({}), { typ: 'logout+jwt' }],
     ['the type of an ID-JAG', () => ({}), { typ: 'oauth-id-jag+jwt' }],
     ['an unknown key', () => ({}), { kid: 'unknown' }],
-  ])('[OIDC Core 3.1.3.7] refuses an ID token with %s', async (_what, claims, header) => {
+  ])('[OIDC Core 3.1.3.7] an ID token is refused with %s', async (_what, claims, header) => {
     expect(await signIn(somebody(claims()), header)).toEqual([401, undefined]);
   });
 
-  it('[RFC 8725 3.1] refuses an ID token without a signature, or signed with the client secret', async () => {
+  it('[RFC 8725 3.1] an ID token without a signature, or signed with the client secret, is refused', async () => {
     const part = (value: Json) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const browser = new FormClient(t);
     for (const alg of ['none', 'HS256']) {
@@ -205,7 +205,7 @@ describe('GET /auth/oidc/:name/callback', () => {
     }
   });
 
-  it('[RFC 9207 2.4] refuses the callback of one provider for another', async () => {
+  it('[RFC 9207 2.4] a callback of one provider is refused at another', async () => {
     const browser = new FormClient(t);
     const page = await begin(browser, 'pretended');
     pretended.idToken = idToken(somebody());
@@ -214,7 +214,7 @@ describe('GET /auth/oidc/:name/callback', () => {
     expect((await browser.get(callback('pretended', page, { iss: other.address }))).status).toBe(401);
   });
 
-  it('refuses a sign-in that was begun more than 10 minutes ago', async () => {
+  it('refuses a sign-in that began more than 10 minutes ago', async () => {
     const browser = new FormClient(t);
     const page = await begin(browser, 'pretended');
     pretended.idToken = idToken(somebody());
@@ -230,7 +230,7 @@ describe('GET /auth/oidc/:name/callback', () => {
     expect([r.status, r.text.includes('href="/account/sign-in"')]).toEqual([401, true]);
   });
 
-  it('takes a code of the second factor, unless the provider confirms one that counts', async () => {
+  it('requires a code of the second factor, unless the provider confirms a second factor', async () => {
     const claims = somebody();
     const [, user] = await signIn(claims);
     await change(user.id, { two_factor_enabled: 1 });
@@ -238,7 +238,8 @@ describe('GET /auth/oidc/:name/callback', () => {
     const r = await signInWith(new FormClient(t), 'pretended');
     expect(r.headers.get('location')).toBe('/account/second-factor?returnTo=%2Faccount');
     expect((await signIn({ ...claims, amr: ['pwd', 'mfa'] }))[1]).toMatchObject({ id: user.id });
-    // Such a session satisfies users.requireSecondFactor; that of the first sign-in does not.
+    // A session whose second factor the provider confirmed satisfies users.requireSecondFactor; the first session does
+    // not.
     const { read } = t.legate.platform.database;
     const sessions = read.selectFrom('sessions').select('both_factors').where('user_id', '=', user.id);
     expect((await sessions.orderBy('both_factors').execute()).map((row) => row.both_factors)).toEqual([0, 1]);
@@ -253,7 +254,7 @@ describe('the account of an identity', () => {
     expect(second.id).toBe(first.id);
   });
 
-  it('is the existing one if provider and account both verified the address', async () => {
+  it('is an existing account if provider and account both verified the address', async () => {
     const { id, email } = await t.user();
     expect((await signIn(somebody({ email: email.toUpperCase(), email_verified: 'true' })))[1]).toMatchObject({ id });
   });
@@ -264,23 +265,23 @@ describe('the account of an identity', () => {
     ['an address of another domain', { email: 'x@elsewhere.example' }],
     ['an address of a subdomain', { email: 'x@sub.example.com' }],
     ['no address', { email: undefined }],
-  ])('is none for %s', async (_what, more) => {
+  ])('no account is created for %s', async (_what, more) => {
     expect(await signIn(somebody(more))).toEqual([403, undefined]);
   });
 
-  it('is not one whose own address is unverified', async () => {
+  it('an existing account whose own address is unverified is not used', async () => {
     const { id, email } = await t.user();
     await change(id, { email_verified: 0 });
     expect((await signIn(somebody({ email })))[0]).toBe(403);
   });
 
-  it('is not one that belongs to another person of the provider, who had the address before', async () => {
+  it('an account of another identity of the provider, which had the address before, is not used', async () => {
     const claims = somebody();
     await signIn(claims);
     expect((await signIn({ ...claims, sub: 'the next owner of the address' }))[0]).toBe(403);
   });
 
-  it('is refused with the same text if it is suspended as if there were none', async () => {
+  it('is refused with the same text whether it is suspended or does not exist', async () => {
     const claims = somebody();
     const [, user] = await signIn(claims);
     await t.call('PATCH', `/users/${user.id}`, { as: admin, body: { status: 'suspended' } });
@@ -295,7 +296,7 @@ describe('the account of an identity', () => {
     expect(texts[0]?.[0]).toBe(403);
   });
 
-  it('is new again after the user was deleted', async () => {
+  it('is created again after the user was deleted', async () => {
     const claims = somebody();
     const [, user] = await signIn(claims);
     await t.call('DELETE', `/users/${user.id}`, { as: admin });
@@ -303,7 +304,7 @@ describe('the account of an identity', () => {
     expect([status, next.id === user.id]).toEqual([303, false]);
   });
 
-  it('gets role and tenant from its claims, at each sign-in, also from one of 10,000 groups', async () => {
+  it('gets role and tenant from its claims, at each sign-in, even with 10,000 groups', async () => {
     const third = await openPretendedProvider();
     const map = [
       { claim: 'groups', value: 'group-9999', role: 'auditor' },
@@ -351,7 +352,7 @@ describe('an issuer for signing in', () => {
       expect(JSON.stringify(shown)).not.toMatch(/another secret|the secret of the client/);
   });
 
-  it('needs a client id', async () => {
+  it('requires a client id', async () => {
     const body = { name: 'nobody', issuer: 'https://nobody.example', uses: ['signIn'] };
     expect((await t.call('POST', '/issuers', { as: admin, body })).body.error.code).toBe('VALIDATION_FAILED');
     const { id } = await register('somebody', { address: 'https://somebody.example' });

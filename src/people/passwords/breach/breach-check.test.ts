@@ -34,7 +34,7 @@ describe('check', () => {
     }
   });
 
-  it('lets nothing out but five characters of the hash, and asks for padding', async () => {
+  it('sends only five characters of the hash, and requests padding', async () => {
     const { server, breach } = await withServer({ apiKey: 'key-1' });
     await breach.check('password');
     expect(server.asked.map(({ path }) => path)).toEqual([`/range/${sha1('password').slice(0, 5)}`]);
@@ -99,7 +99,7 @@ describe('enforce', () => {
   });
 });
 
-describe('a service that', () => {
+describe('a service', () => {
   const broken: [string, (res: ServerResponse, list: string) => void][] = [
     ['says 500', (res, list) => text(res, list, 500)],
     ['says 404', (res) => text(res, '', 404)],
@@ -129,7 +129,7 @@ describe('a service that', () => {
     ],
   ];
 
-  it.each(broken)('%s counts as unreachable', async (_, answer) => {
+  it.each(broken)('that %s counts as unreachable', async (_, answer) => {
     const { server, breach, reasons } = await withServer({ timeout: 60 });
     server.answer = answer;
     const started = performance.now();
@@ -145,26 +145,26 @@ describe('a service that', () => {
     expect(await closed.check('password')).toEqual({ breached: false, count: 0 });
   });
 
-  it('is not there counts as unreachable', async () => {
+  it('that does not exist counts as unreachable', async () => {
     const breach = createBreachCheck({ baseUrl: 'http://127.0.0.1:1', failClosed: true });
     expect(await breach.check('password')).toEqual({ breached: false, count: 0 });
     await expect(breach.enforce('password')).rejects.toMatchObject({ code: 'PASSWORD_CHECK_UNAVAILABLE' });
   });
 
-  it('says nothing at all knows no hash of that range', async () => {
+  it('that returns an empty response knows no hash of the range', async () => {
     const { server, breach } = await withServer({ failClosed: true });
     server.answer = (res) => text(res, '');
     await expect(breach.enforce('password')).resolves.toBeUndefined();
   });
 
-  it('is reached by a fetch that does not listen to its signal is given up in time all the same', async () => {
+  it('whose fetch ignores its signal times out nevertheless', async () => {
     const breach = createBreachCheck({ timeout: 30, fetch: () => new Promise(() => {}) });
     expect(await breach.check('password')).toEqual({ breached: false, count: 0 });
   });
 });
 
-describe('the cost of a look-up', () => {
-  it('requests a range once: for concurrent look-ups, and for a day', async () => {
+describe('look-ups', () => {
+  it('request a range once when concurrent, and once a day', async () => {
     let now = 1_000_000;
     const { server, breach } = await withServer({ now: () => now });
     await Promise.all(Array.from({ length: 50 }, () => breach.check('password')));
@@ -176,7 +176,7 @@ describe('the cost of a look-up', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  it('the cache is limited', async () => {
+  it('are cached up to a limit', async () => {
     let asked = 0;
     const big = Array.from({ length: 5000 }, (_, i) => `${i.toString(16).toUpperCase().padStart(35, '0')}:1`).join(
       '\n',
@@ -191,20 +191,20 @@ describe('the cost of a look-up', () => {
     for (const password of passwords) await breach.check(password);
     expect(asked).toBe(60);
     for (const password of passwords) await breach.check(password);
-    // 8 MB hold 40 ranges of 200 KB. Read in turn, each has been evicted before it is read again.
+    // 8 MB contain 40 ranges of 200 KB. Read in turn, each range has been evicted before it is read again.
     expect(asked).toBe(120);
     await breach.check(passwords.at(-1) as string);
     expect(asked).toBe(120);
   });
 
-  it('an outage costs three timeouts, then nothing for ten seconds, then one more', async () => {
+  it('time out three times in an outage, then are suspended for ten seconds, then time out once more', async () => {
     let now = 0;
     let asked = 0;
     let isOut = true;
     const breach = createBreachCheck({
       timeout: 50,
       now: () => now,
-      // Not over the network, which may take longer than the timeout on a busy machine.
+      // The network is not used, because it may take longer than the timeout on a busy machine.
       fetch: async (url, init) => {
         asked++;
         if (isOut) await new Promise((_, reject) => init?.signal?.addEventListener('abort', reject));
@@ -259,7 +259,7 @@ describe('the cost of a look-up', () => {
     await Promise.all([last, others]);
   });
 
-  it('three failures in a row open the circuit breaker; an answer in between resets the count', async () => {
+  it('three failures in a row open the circuit breaker; a response in between resets the count', async () => {
     const { server, breach } = await withServer();
     const fail = (res: ServerResponse): void => text(res, '', 500);
     const look = async (n: number, answer: RangeServer['answer']): Promise<number> => {
@@ -289,7 +289,7 @@ describe('options', () => {
     expect(() => createBreachCheck(options)).toThrow(message);
   });
 
-  it('asks the public service when no other is named, and a slash at the end does no harm', async () => {
+  it('asks the public service by default, and accepts an address with a trailing slash', async () => {
     const asked: string[] = [];
     const fetch = async (url: unknown): Promise<Response> => {
       asked.push(String(url));

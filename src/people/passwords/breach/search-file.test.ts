@@ -24,7 +24,7 @@ describe('searchFile', () => {
     ['without an end of the last line', (all: string[]) => all.join('\n')],
     ['with empty lines at the end', (all: string[]) => `${all.join('\n')}\n\n\n`],
     ['in lower case', (all: string[]) => all.join('\n').toLowerCase()],
-  ])('finds every line of a file %s, and nothing else', async (_, join_) => {
+  ])('finds every line of a file %s, and no other text', async (_, join_) => {
     for (const n of [1, 2, 3, 200]) {
       const path = write(join_(lines(n)));
       for (let i = 0; i < n; i++) expect(await searchFile(path, sha1(`password ${i}`))).toBe(i * 7919 + 1);

@@ -28,7 +28,7 @@ describe('common passwords', () => {
     });
   });
 
-  it('stop the start if the configured administrator has one', async () => {
+  it('prevent the start if the configured administrator has one', async () => {
     const config = { admin: { email: 'root@example.com', password: '12345678' } };
     await expect(createTestService({ config })).rejects.toThrow(/admin\.password.*most common/s);
   });

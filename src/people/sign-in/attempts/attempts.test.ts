@@ -16,7 +16,7 @@ import { createTestService } from '../../../../test/support/service.ts';
 const MINUTE = 60_000;
 const shared = withMailbox();
 const person = async (): Promise<Person> => signedUp(await shared());
-/** From an address of its own each time. */
+/** Each call returns another client address. */
 let addresses = 0;
 const ip = (): string => `198.51.100.${++addresses % 250}`;
 const guess = (p: Person, o: { cookie?: string; password?: string; email?: string } = {}) =>
@@ -33,7 +33,7 @@ const guesses = async (n: number, once: () => Promise<{ status: number }>): Prom
 const times = (n: number, status: number): number[] => Array(n).fill(status);
 
 describe('wrong passwords in a row', () => {
-  it('429 after ten from whatever addresses, to the right one too, for 15 minutes and then twice as long', async () => {
+  it('get 429 after ten, from any addresses and even for the right password, for 15 minutes and then twice as long', async () => {
     const p = await person();
     expect(await guesses(10, () => guess(p))).toEqual(times(10, 401));
     const r = await guess(p, { password: PASSWORD });
@@ -55,7 +55,7 @@ describe('wrong passwords in a row', () => {
     expect((await guess(p, { password: PASSWORD })).status).toBe(200);
   });
 
-  it('pause a day at most', async () => {
+  it('cause a pause of at most a day', async () => {
     const p = await person();
     const waits: number[] = [];
     for (let i = 0; i < 10; i++) {
@@ -66,7 +66,7 @@ describe('wrong passwords in a row', () => {
     expect(waits).toEqual([15, 30, 60, 120, 240, 480, 960, 1440, 1440, 1440]);
   });
 
-  it('are counted exactly under concurrency, over instances and restarts', async () => {
+  it('are counted exactly under concurrency, across instances and restarts', async () => {
     const p = await person();
     const second = await createTestService({ sameDatabaseAs: p.t });
     const all = await Promise.all(
@@ -82,7 +82,7 @@ describe('wrong passwords in a row', () => {
     expect((await third.call('POST', '/sign-in', { body: { email: p.email, password: PASSWORD } })).status).toBe(429);
   });
 
-  it('an address without an account is answered the same', async () => {
+  it('get the same responses for an address without an account', async () => {
     const p = await person();
     const answers = async (email: string) => {
       const all = [];
@@ -92,7 +92,7 @@ describe('wrong passwords in a row', () => {
     expect(await answers('nobody-at-all@example.com')).toEqual(await answers(p.email));
   });
 
-  it('leave the browser of the person, the mailbox and the session open; a new password ends the pause', async () => {
+  it('do not affect the known browser, the mailbox and the session of the person; a new password ends the pause', async () => {
     const p = await person();
     const cookies = (await signIn(p)).headers.getSetCookie();
     const known = cookies.find((c) => c.includes('_known_device='))?.split(';')[0] ?? '';
@@ -105,7 +105,7 @@ describe('wrong passwords in a row', () => {
     const byMail = await p.t.call('POST', '/email-otp/verify', { as: p.session, body: { email: p.email, otp } });
     expect(byMail.status).toBe(200);
 
-    // The browser has a count of its own, for this user only.
+    // The known browser has its own count, for this user only.
     const other = await person();
     expect(await guesses(10, () => guess(p, { cookie: known }))).toEqual(times(10, 401));
     expect((await guess(p, { password: PASSWORD, cookie: known })).status).toBe(429);
@@ -119,7 +119,7 @@ describe('wrong passwords in a row', () => {
     expect((await guess(p, { password: newPassword })).status).toBe(200);
   });
 
-  it('from within a session are counted for the session, at each endpoint that asks', async () => {
+  it('from within a session are counted for the session, at each endpoint that asks for the password', async () => {
     const p = await person();
     const other = (await signIn(p)).body.token;
     const body = { currentPassword: 'wrong horse', newPassword: 'another horse battery' };
@@ -140,7 +140,7 @@ describe('wrong passwords in a row', () => {
     expect((await change(other, PASSWORD)).status).toBe(200);
   });
 
-  it('is limited per address too, where a session asks', async () => {
+  it('are also limited per client address, where an endpoint asks for the password in a session', async () => {
     const t = await createTestService({ config: { rateLimit: {} } });
     const admin = (await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password: PASSWORD } })).body;
     const all = await guesses(25, () =>
@@ -160,7 +160,7 @@ describe('codes by mail', () => {
     p.t.call('POST', '/email-otp/verify', { body: { email: p.email, otp, requestToken }, ip: ip() });
   const wrong = (code: string): string => (code === '000000' ? '000001' : '000000');
 
-  it('guesses of others neither use nor end the code of a request', async () => {
+  it('a code with its request token survives the guesses of others', async () => {
     const p = await person();
     const { requestToken, code } = await ask(p);
     expect(await guesses(10, () => verify(p, wrong(code)))).toEqual(times(10, 401));
@@ -170,7 +170,7 @@ describe('codes by mail', () => {
     if (code !== stranger.code) expect((await verify(p, code, requestToken)).status).toBe(200);
   });
 
-  it('allows three tries with the token, in the body or as a cookie, for its mailbox only', async () => {
+  it('allow three tries with the token, in the body or as a cookie, for its mailbox only', async () => {
     const [p, other] = [await person(), await person()];
     const { requestToken, code } = await ask(p);
     expect((await verify(other, code, requestToken)).status).toBe(401);
@@ -196,7 +196,7 @@ describe('codes by mail', () => {
     expect((await eventsAbout(p, 'auth.failed')).at(-1)?.data).toMatchObject({ reason: 'TOO_MANY_TRIES' });
   });
 
-  it('a mailbox is sent five an hour, from whatever addresses, and the answer does not tell', async () => {
+  it('are sent to a mailbox five times an hour, for requests from any addresses; the response does not reveal this', async () => {
     const p = await person();
     const send = () => p.t.call('POST', '/email-otp', { body: { email: p.email }, ip: ip() });
     const before = p.box.mails.length;
@@ -212,7 +212,7 @@ describe('codes by mail', () => {
     expect(p.box.mails.slice(before).filter((m) => m.to.includes(p.email))).toHaveLength(6);
   });
 
-  it('one that cannot be sent is not good', async () => {
+  it('that cannot be sent are not valid', async () => {
     const t = await createTestService({ printMail: () => {} });
     await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password: PASSWORD } });
     const codes: string[] = [];
@@ -226,7 +226,7 @@ describe('codes by mail', () => {
     expect((await t.call('POST', '/email-otp/verify', { body })).status).toBe(401);
   });
 
-  it('an address without an account is answered the same', async () => {
+  it('get the same responses for an address without an account', async () => {
     const p = await person();
     const answers = async (email: string) => {
       const all = [];
@@ -239,7 +239,7 @@ describe('codes by mail', () => {
 });
 
 describe('wrong backup codes in a row', () => {
-  it('429 after ten, and codes of the app stay open', async () => {
+  it('get 429 after ten; codes of the app are still accepted', async () => {
     const p = await person();
     const { secret, backupCodes } = (
       await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })

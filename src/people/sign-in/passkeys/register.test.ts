@@ -19,7 +19,7 @@ const REJECTED = [422, 'PASSKEY_REJECTED'];
 const REFUSED = [401, 'INVALID_PASSKEY'];
 
 describe('adding a passkey', () => {
-  it('[WebAuthn 5.4] options ask for a discoverable credential with user verification and no attestation', async () => {
+  it('[WebAuthn 5.4] the options for adding a passkey ask for a discoverable credential with user verification and no attestation', async () => {
     const p = await someone(await shared());
     const options = await registrationOptions(p.t, p.session);
     expect(options).toMatchObject({
@@ -71,13 +71,13 @@ describe('adding a passkey', () => {
   });
 
   it.each<[string, Deviation]>([
-    ['[WebAuthn 7.1] refuses the answer of another origin', { origin: 'https://elsewhere.example' }],
-    ['[WebAuthn 7.1] refuses the answer of another port', { origin: 'http://localhost:3001' }],
-    ['[WebAuthn 7.1] refuses the answer of a frame of another origin', { crossOrigin: true }],
-    ['[WebAuthn 7.1] refuses an answer for another relying party', { rpId: 'elsewhere.example' }],
-    ['[WebAuthn 7.1] refuses an answer without user verification', { uv: false }],
-    ['[WebAuthn 7.1] refuses an answer without user presence', { up: false }],
-    ['[WebAuthn 7.1] refuses the answer of another ceremony', { type: 'webauthn.get' }],
+    ['[WebAuthn 7.1] a registration from another origin is refused', { origin: 'https://elsewhere.example' }],
+    ['[WebAuthn 7.1] a registration from another port is refused', { origin: 'http://localhost:3001' }],
+    ['[WebAuthn 7.1] a registration from a frame of another origin is refused', { crossOrigin: true }],
+    ['[WebAuthn 7.1] a registration for another relying party is refused', { rpId: 'elsewhere.example' }],
+    ['[WebAuthn 7.1] a registration without user verification is refused', { uv: false }],
+    ['[WebAuthn 7.1] a registration without user presence is refused', { up: false }],
+    ['[WebAuthn 7.1] a registration with the response of another ceremony is refused', { type: 'webauthn.get' }],
     ['refuses attestation certificates, whose revocation lists would be fetched', { attestation: 'manufacturer' }],
     ['refuses an unknown attestation format', { attestation: 'unknown' }],
   ])('%s', async (_, deviation) => {
@@ -86,12 +86,12 @@ describe('adding a passkey', () => {
     expect((await p.t.call('GET', '/passkeys', { as: p.session })).body).toEqual([]);
   });
 
-  it('[WebAuthn 8.2] accepts an attestation that the new key signs itself', async () => {
+  it('[WebAuthn 8.2] an attestation that the new key signs itself is accepted', async () => {
     const p = await someone(await shared());
     expect((await addPasskey(p.t, p.session, undefined, { attestation: 'self' })).status).toBe(201);
   });
 
-  it('uses a challenge once, for 5 minutes, in its own session, and of concurrent answers one', async () => {
+  it('accepts a challenge once, for 5 minutes, in its own session, and one of several concurrent responses', async () => {
     const p = await someone(await shared());
     const other = await newSession(p.t, p.id);
     const device = new Authenticator();
@@ -109,7 +109,7 @@ describe('adding a passkey', () => {
     await registrationOptions(p.t, p.session);
     expect(await verify(p.session, replaced)).toEqual(REJECTED);
 
-    // A wrong answer consumes the challenge too.
+    // A wrong response consumes the challenge too.
     const options = await registrationOptions(p.t, p.session);
     expect(await verify(p.session, device.create(options, { uv: false }))).toEqual(REJECTED);
     expect(await verify(p.session, device.create(options))).toEqual(REJECTED);
@@ -165,7 +165,7 @@ describe('adding a passkey', () => {
     ]);
   });
 
-  it('needs a session and a sign-in within the last 15 minutes', async () => {
+  it('requires a session and a sign-in within the last 15 minutes', async () => {
     const p = await withPasskey(await someone(await shared()));
     const token = await p.t.apiToken(p.id);
     expect(codeOf(await p.t.call('POST', '/passkeys/register/options', { as: token }))).toEqual([403, 'FORBIDDEN']);
@@ -202,7 +202,7 @@ describe('removing a passkey', () => {
     ]);
   });
 
-  it('is 404 for a passkey of another person, also for an administrator, and for text that is not an id', async () => {
+  it('404 for a passkey of another person, also for an administrator, and for text that is not an id', async () => {
     const p = await withPasskey(await someone(await shared()));
     const stranger = await someone(await shared());
     const admin = await newSession(p.t, (await p.t.admin()).id);
@@ -212,7 +212,7 @@ describe('removing a passkey', () => {
     expect((await signInWithPasskey(p.t, p.device)).status).toBe(200);
   });
 
-  it('happens with the person, and when an administrator resets the second factor', async () => {
+  it('is part of deleting the person, and of an administrator resetting the second factor', async () => {
     const p = await withPasskey(await someone(await shared()));
     const admin = await p.t.admin();
     expect((await p.t.call('DELETE', `/users/${p.id}/second-factor`, { as: admin })).status).toBe(204);

@@ -20,7 +20,7 @@ const REJECTED = [422, 'PASSKEY_REJECTED'];
 const REFUSED = [401, 'INVALID_PASSKEY'];
 
 describe('signing in with a passkey', () => {
-  it('[WebAuthn 5.5] options name no passkey and require user verification', async () => {
+  it('[WebAuthn 5.5] the options for a sign-in name no passkey and require user verification', async () => {
     const { t } = await shared();
     const { options } = await signInOptions(t);
     expect(options).toEqual({
@@ -59,19 +59,19 @@ describe('signing in with a passkey', () => {
   });
 
   it.each<[string, Deviation]>([
-    ['[WebAuthn 7.2] refuses the answer of another origin', { origin: 'http://localhost.elsewhere.example:3000' }],
-    ['[WebAuthn 7.2] refuses the answer of a frame of another origin', { crossOrigin: true }],
-    ['[WebAuthn 7.2] refuses an answer for another relying party', { rpId: 'elsewhere.example' }],
-    ['[WebAuthn 7.2] refuses an answer without user verification', { uv: false }],
-    ['[WebAuthn 7.2] refuses an answer without user presence', { up: false }],
-    ['[WebAuthn 7.2] refuses the answer of another ceremony', { type: 'webauthn.create' }],
-    ['[WebAuthn 7.2] refuses a signature counter that goes back', { counter: 4 }],
-    ['[WebAuthn 7.2] refuses a signature counter that stands still', { counter: 5 }],
-    ['[WebAuthn 7.2] refuses a signature counter that is missing', { counter: 0 }],
-    ['[WebAuthn 7.2] refuses an authenticator that has become able to copy the key', { synced: true }],
-    ['[WebAuthn 7.2] refuses a wrong signature', { signature: Buffer.alloc(70, 1).toString('base64url') }],
+    ['[WebAuthn 7.2] a sign-in from another origin is refused', { origin: 'http://localhost.elsewhere.example:3000' }],
+    ['[WebAuthn 7.2] a sign-in from a frame of another origin is refused', { crossOrigin: true }],
+    ['[WebAuthn 7.2] a sign-in for another relying party is refused', { rpId: 'elsewhere.example' }],
+    ['[WebAuthn 7.2] a sign-in without user verification is refused', { uv: false }],
+    ['[WebAuthn 7.2] a sign-in without user presence is refused', { up: false }],
+    ['[WebAuthn 7.2] a sign-in with the response of another ceremony is refused', { type: 'webauthn.create' }],
+    ['[WebAuthn 7.2] a signature counter that decreases is refused', { counter: 4 }],
+    ['[WebAuthn 7.2] a signature counter that does not increase is refused', { counter: 5 }],
+    ['[WebAuthn 7.2] a missing signature counter is refused', { counter: 0 }],
+    ['[WebAuthn 7.2] an authenticator that has become able to copy the key is refused', { synced: true }],
+    ['[WebAuthn 7.2] a wrong signature is refused', { signature: Buffer.alloc(70, 1).toString('base64url') }],
     [
-      '[WebAuthn 7.2] refuses the user handle of another account',
+      '[WebAuthn 7.2] the user handle of another account is refused',
       { userHandle: Buffer.from('usr_x').toString('base64url') },
     ],
   ])('%s', async (_, deviation) => {
@@ -79,11 +79,11 @@ describe('signing in with a passkey', () => {
     expect(codeOf(await signInWithPasskey(p.t, p.device, deviation))).toEqual(REFUSED);
     const [failed] = await eventsAbout(p, 'auth.failed');
     expect(failed).toMatchObject({ data: { method: 'passkey', reason: 'INVALID_PASSKEY' } });
-    // The right answer still works.
+    // The correct response still works.
     expect((await signInWithPasskey(p.t, p.device, { counter: 6 })).status).toBe(200);
   });
 
-  it('[WebAuthn 6.1.1] accepts an authenticator without a counter repeatedly', async () => {
+  it('[WebAuthn 6.1.1] an authenticator without a counter is accepted repeatedly', async () => {
     const p = await withPasskey(await someone(await shared()), { counter: 0 });
     for (let i = 0; i < 2; i++) expect((await signInWithPasskey(p.t, p.device, { counter: 0 })).status).toBe(200);
   });
@@ -93,7 +93,7 @@ describe('signing in with a passkey', () => {
     const q = await withPasskey(await someone(await shared()));
     const { options, cookie } = await signInOptions(p.t);
     const verify = (body: Json) => p.t.call('POST', '/passkeys/sign-in/verify', { body, headers: { cookie } });
-    // Signed with the key of one account, in the name of the other.
+    // The response is signed with the key of one account, but names the other.
     const mixed = p.device.get(options);
     const id = q.device.credentials[0]?.id;
     expect(codeOf(await verify({ ...mixed, id, rawId: id }))).toEqual(REFUSED);
@@ -103,7 +103,7 @@ describe('signing in with a passkey', () => {
     expect(codeOf(await verify({ ...mixed, response: { ...mixed.response, userHandle: null } }))).toEqual(REFUSED);
   });
 
-  it('uses a challenge once, for 5 minutes, in its own browser, and of concurrent answers one', async () => {
+  it('accepts a challenge once, for 5 minutes, in its own browser, and one of several concurrent responses', async () => {
     const p = await withPasskey(await someone(await shared()));
     const verify = async (body: Json, cookie?: string) =>
       codeOf(await p.t.call('POST', '/passkeys/sign-in/verify', { body, ...(cookie ? { headers: { cookie } } : {}) }));
@@ -112,7 +112,7 @@ describe('signing in with a passkey', () => {
     expect(await verify(p.device.get(one.options))).toEqual(REFUSED);
     expect(await verify(p.device.get(one.options), other.cookie)).toEqual(REFUSED);
     expect(await verify({ ...p.device.get(one.options), rawId: 'x' }, one.cookie)).toEqual(REFUSED);
-    // The wrong answer has consumed the challenge.
+    // The wrong response has consumed the challenge.
     expect(await verify(p.device.get(one.options), one.cookie)).toEqual(REFUSED);
 
     const registering = await registrationOptions(p.t, p.session);
@@ -130,7 +130,7 @@ describe('signing in with a passkey', () => {
     expect(statuses.map(([status]) => status).sort()).toEqual([200, 401, 401]);
   });
 
-  it('of concurrent answers with one counter accepts one', async () => {
+  it('accepts one of several concurrent responses with the same counter', async () => {
     const p = await withPasskey(await someone(await shared()));
     const browsers = await Promise.all([0, 1, 2].map(() => signInOptions(p.t)));
     const statuses = await Promise.all(
@@ -155,7 +155,7 @@ describe('signing in with a passkey', () => {
     expect((await signInWithPasskey(p.t, p.device)).status).toBe(200);
   });
 
-  it('ends with the first proof of an address by somebody else, who may not have added the passkey', async () => {
+  it('is not possible once somebody else has first proved the address, because others may have added the passkey', async () => {
     const p = await withPasskey(await signedUp(await shared()));
     const { box, t, email } = p;
     await box.next(email);
@@ -201,7 +201,7 @@ describe('with configuration', () => {
     expect((await t.call('POST', '/totp/enable', { as: r.body.token, ...enable })).status).toBe(200);
   });
 
-  it('a person with passkeys and no app creates tokens and gives roles after a recent sign-in only', async () => {
+  it('a person with passkeys and no app creates tokens and gives roles only after a recent sign-in', async () => {
     const { box } = await shared();
     const t = await createTestService({ config: { mail: { url: box.url } } });
     const p = await signedUp({ t, box });
@@ -224,7 +224,7 @@ describe('with configuration', () => {
     expect((await make((await signInWithPasskey(t, device)).body.token))[0]).toBe(201);
   });
 
-  it('where a person has passkeys, the password alone changes no way in and creates nothing that lasts', async () => {
+  it('for a person with passkeys, the password alone changes no credential and creates nothing permanent', async () => {
     const { box } = await shared();
     const t = await createTestService({ config: { mail: { url: box.url } } });
     const p = await signedUp({ t, box });
@@ -256,7 +256,7 @@ describe('with configuration', () => {
     const page = await t.call('GET', '/account/passkeys', { as: stolen, headers: { accept: 'text/html' } });
     expect(page.text).toContain('Sign in again with one of your passkeys');
     expect((await t.call('GET', '/auth/session', { as: stolen })).body.user.twoFactorEnabled).toBe(false);
-    // The session that added the passkey has proved both factors, and so has one that a passkey began.
+    // The session that added the passkey has proved both factors, as has a session that began with a passkey.
     expect((await t.call('POST', '/api-tokens', { as: p.session, body: { name: 'ci' } })).status).toBe(201);
     const strong = (await signInWithPasskey(t, device)).body.token;
     expect((await addPasskey(t, strong)).status).toBe(201);

@@ -22,7 +22,7 @@ const useCode = (p: Person, otp: string, email = p.email) =>
 const wrong = (code: string): string => (code === '000000' ? '000001' : '000000');
 
 describe('POST /email-otp', () => {
-  it('200, the same whether there is an account or not; six digits, stored so that they cannot be tried out', async () => {
+  it('200, the same with and without an account; six digits, stored so that they cannot be guessed from the database', async () => {
     const p = await person();
     const code = await mailedCode(p);
     expect(code).toMatch(/^\d{6}$/);
@@ -81,7 +81,7 @@ describe('POST /email-otp', () => {
 });
 
 describe('POST /email-otp/verify', () => {
-  it('200: signs in once, however the address is spelt', async () => {
+  it('200: signs in once, with any spelling of the address', async () => {
     const p = await person();
     const code = await mailedCode(p);
     const r = await useCode(p, ` ${code.slice(0, 3)} ${code.slice(3)}`, p.email.toUpperCase());
@@ -94,7 +94,7 @@ describe('POST /email-otp/verify', () => {
     expect((await useCode(p, code)).body).toEqual(INVALID_CODE);
   });
 
-  it('a new code ends the one before of the same browser, and the use of one ends all of the mailbox', async () => {
+  it('a new code replaces that of the same browser, and using one ends all codes of the mailbox', async () => {
     const p = await person();
     const ask = (cookie?: string) =>
       p.t.call('POST', '/email-otp', { body: { email: p.email }, ...(cookie ? { headers: { cookie } } : {}) });
@@ -119,7 +119,7 @@ describe('POST /email-otp/verify', () => {
     expect((await useCode(p, code)).body).toEqual(INVALID_CODE);
   });
 
-  it('after three wrong codes the right one is nothing; the third still signs in', async () => {
+  it('refuses the right code after three wrong ones; the third try may still be right', async () => {
     const p = await person();
     const code = await mailedCode(p);
     for (let i = 0; i < 2; i++) expect((await useCode(p, wrong(code))).status).toBe(401);
@@ -150,19 +150,19 @@ describe('POST /email-otp/verify', () => {
       .where('user_id', '=', p.id)
       .execute();
     const statuses = all.map((r) => r.status);
-    // Whether the right one was among the first three is the scheduler's; that no fourth was compared is not.
+    // Whether the right code is among the first three depends on the scheduler, but no fourth is ever compared.
     expect(rows).toEqual([{ open_tries_left: 0 }]);
     expect(statuses).toContain(401);
     expect((await useCode(p, code)).status).not.toBe(200);
-    // Past the pause that so many wrong ones led to.
+    // The pause that so many wrong codes caused is over.
     p.t.clock.advance(60 * 60_000);
     const again = await mailedCode(p);
     const right = (await Promise.all(Array.from({ length: 50 }, () => useCode(p, again)))).map((r) => r.status).sort();
-    // Ten that came too late are wrong codes in a row.
+    // After one success, ten of the late ones count as wrong codes in a row, and the others are in the pause.
     expect(right).toEqual([200, ...Array(10).fill(401), ...Array(39).fill(429)]);
   });
 
-  it('401 alike for an unknown address, the code of another account, and other text', async () => {
+  it('401, the same for an unknown address, the code of another account, and other text', async () => {
     const [p, other] = [await person(), await person()];
     const code = await mailedCode(other);
     await mailedCode(p);
@@ -183,7 +183,7 @@ describe('POST /email-otp/verify', () => {
     expect((await useCode(other, code)).status).toBe(200);
   });
 
-  it('is only a first step where there is a second factor', async () => {
+  it('is only the first step of a sign-in with a second factor', async () => {
     const p = await verified(await person());
     await enableTotp(p);
     await p.t.call('POST', '/email-otp', { body: { email: p.email } });

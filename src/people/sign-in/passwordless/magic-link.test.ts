@@ -51,14 +51,14 @@ describe('POST /magic-link', () => {
     expect((await p.box.next(p.email)).subject).toMatch(/^Anmelden bei/);
   });
 
-  it('sends to the address of the account, not to a look-alike that was typed', async () => {
+  it('sends to the address of the account, not to a look-alike in the request', async () => {
     const p = await person();
     const typed = p.email.replace('person', 'ｐｅｒｓｏｎ');
     await p.t.call('POST', '/magic-link', { body: { email: typed } });
     expect((await p.box.next(p.email)).to).toEqual([p.email]);
   });
 
-  it('at most ten links are valid: a new one replaces the oldest', async () => {
+  it('keeps at most ten links valid: a new one replaces the oldest', async () => {
     const p = await person();
     const tokens: string[] = [];
     for (let i = 0; i < 12; i++) {
@@ -104,7 +104,7 @@ describe('POST /magic-link', () => {
       expect(await request(1, known)).toBe(1);
       const token = tokenIn(p.box.mails.findLast((m) => m.to.includes(p.email)) as ReceivedMail);
       expect(await request(40)).toBe(30);
-      // The links of others replace neither those of the known browser nor its count.
+      // The links of others neither replace those of the known browser nor count for it.
       const shown = path === '/magic-link' ? `/magic-link/verify?token=${token}` : `/password/reset?token=${token}`;
       expect((await p.t.call('GET', shown)).status).toBe(200);
       expect(await request(31, known)).toBe(29);
@@ -128,7 +128,7 @@ describe('POST /magic-link', () => {
     await expectForeignUrlsRefused(p, '/magic-link', { email: p.email });
   });
 
-  it('503 in production without mail.url; in development it is printed', async () => {
+  it('503 in production without mail.url; in development the link is printed', async () => {
     const printed: { to: string; link?: string | undefined; code?: string | undefined }[] = [];
     const [production, development] = [
       await createTestService({ production: true }),
@@ -150,7 +150,7 @@ describe('POST /magic-link', () => {
 });
 
 describe('GET /magic-link/verify', () => {
-  it('200: a page with one button, which uses nothing up however often it is looked at', async () => {
+  it('200: a page with one button; opening it does not use up the link', async () => {
     const p = await person();
     const token = await mailedToken(p, '/magic-link', { callbackURL: 'https://app.example.com/in?a=b' });
     for (let i = 0; i < 3; i++) {
@@ -192,7 +192,7 @@ describe('POST /magic-link/verify', () => {
     });
   });
 
-  it('303 for the form: the cookie, and on to callbackURL; a page without one', async () => {
+  it('303 for the form: sets the cookie and redirects to callbackURL; without one it shows a page', async () => {
     const p = await person();
     const on = await p.t.call(
       'POST',
@@ -227,7 +227,7 @@ describe('POST /magic-link/verify', () => {
     expect(await eventsAbout(p, 'auth.signin')).toHaveLength(2);
   });
 
-  it('401 after 5 minutes, after use, for a link of another kind and for other text; JSON is answered with JSON', async () => {
+  it('401 after 5 minutes, after use, for a link of another kind and for other text; as JSON for a JSON request', async () => {
     const p = await person();
     const token = await mailedToken(p, '/magic-link');
     const reset = await mailedToken(p, '/password/forgot');
@@ -243,7 +243,7 @@ describe('POST /magic-link/verify', () => {
     expect((await useLink(p, fresh)).status).toBe(200);
   });
 
-  it('is only a first step where there is a second factor', async () => {
+  it('is only the first step of a sign-in with a second factor', async () => {
     const p = await verified(await person());
     const secret = await enableTotp(p);
     const first = await useLink(p, await mailedToken(p, '/magic-link'));

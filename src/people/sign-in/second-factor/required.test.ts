@@ -35,7 +35,7 @@ async function enrol(p: Person): Promise<{ secret: string; backupCodes: string[]
 const disable = (p: Person, body: object, as = p.session) => p.t.call('POST', '/totp/disable', { as, body });
 
 describe('users.requireSecondFactor', () => {
-  it('a person without one can set it up and sign out, and nothing else; then everything', async () => {
+  it('a person without one can set it up and sign out, and nothing else; afterwards everything', async () => {
     const t = await serve({ requireSecondFactor: 'all' });
     const p = await person(t);
     const again = await t.call('POST', '/sign-in', { body: { email: p.email, password } });
@@ -97,7 +97,7 @@ describe('POST /totp/disable', () => {
   });
 });
 
-describe('a recent proof', () => {
+describe('a recent proof of the second factor', () => {
   let issuers = 0;
   const newIssuer = () => ({
     name: `issuer-${++issuers}`,
@@ -114,7 +114,7 @@ describe('a recent proof', () => {
     ['DELETE', `/users/${other}/second-factor`],
   ];
 
-  it('403 REAUTHENTICATION_REQUIRED after 15 minutes, until a code was sent', async () => {
+  it('403 REAUTHENTICATION_REQUIRED after 15 minutes, until the person sends a code', async () => {
     const t = await serve();
     const [admin, other] = [await person(t, 'admin'), await person(t)];
     const { id: issuerId } = (await t.call('POST', '/issuers', { as: admin.session, body: newIssuer() })).body;
@@ -144,7 +144,7 @@ describe('a recent proof', () => {
     expect((await all()).map((r) => r.status)).toEqual([201, 200, 201, 200, 201, 201, 204]);
   });
 
-  it('does not come from a trusted device, and applies only to the session that sent the code', async () => {
+  it('is not given by a trusted device, and counts only for the session that sent the code', async () => {
     const t = await serve();
     const p = await person(t);
     const { secret } = await enrol(p);
@@ -167,7 +167,7 @@ describe('a recent proof', () => {
     expect((await make(r.body.token)).status).toBe(201);
   });
 
-  it('is not asked of a person without a second factor, nor of an API token', async () => {
+  it('is not required of a person without a second factor, nor of an API token', async () => {
     const t = await serve();
     const [admin, other] = [await person(t, 'admin'), await person(t)];
     t.clock.advance(60 * MINUTE);
@@ -182,7 +182,7 @@ describe('a recent proof', () => {
 });
 
 describe('session times', () => {
-  it('are those of the configuration', async () => {
+  it('are set by the configuration', async () => {
     const t = await createTestService({ config: { multiSession: { idleTtl: 600, absoluteTtl: 1500 } } });
     const signUp = await t.call('POST', '/sign-up', { body: { email: 'ada@example.com', password } });
     expect(signUp.headers.getSetCookie()[0]).toContain('Max-Age=1500');
@@ -191,7 +191,7 @@ describe('session times', () => {
     for (let i = 0; i < 2; i++) {
       t.clock.advance(9 * MINUTE);
       expect(await alive(session)).toBe(true);
-      // The use is recorded after the answer.
+      // The use is recorded after the response.
       await vi.waitUntil(
         async () => {
           const rows = await t.legate.platform.database.read.selectFrom('sessions').select('last_used_at').execute();

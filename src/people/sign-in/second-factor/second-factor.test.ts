@@ -26,10 +26,10 @@ async function person(): Promise<Person> {
   return { t, email, id: body.user.id, session: body.token };
 }
 
-/** The code that an authenticator app shows; otplib is the oracle. */
+/** The code that an authenticator app shows, computed by otplib. */
 const codeAt = (secret: string, ms: number): string => generateSync({ secret, epoch: ms / 1000 });
 const codeNow = ({ t }: Person, secret: string): string => codeAt(secret, t.clock.now());
-/** A six-digit code that is not valid around now. */
+/** A six-digit code that is not valid at the current time. */
 const wrongCode = ({ t }: Person, secret: string): string => {
   const near = [-2, -1, 0, 1, 2].map((n) => codeAt(secret, t.clock.now() + n * STEP_MS));
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !near.includes(code)) as string;
@@ -41,7 +41,7 @@ async function begin(p: Person): Promise<{ secret: string; backupCodes: string[]
   return r.body;
 }
 
-/** A user whose second factor is on. The clock has advanced, so that the current code is unused. */
+/** A user whose second factor is on. The clock has advanced since, so that the current code is unused. */
 async function withTotp(): Promise<Person & { secret: string; backupCodes: string[] }> {
   const p = await person();
   const { secret, backupCodes } = await begin(p);
@@ -167,7 +167,7 @@ describe('POST /totp/verify by a signed-in user', () => {
 });
 
 describe('sign-in with a second factor', () => {
-  it('200: no session before the code, and one after', async () => {
+  it('200: no session before the code, and one afterwards', async () => {
     const p = await withTotp();
     const first = await signIn(p, { rememberMe: false });
     expect(first.status).toBe(200);
@@ -195,7 +195,7 @@ describe('sign-in with a second factor', () => {
     });
   });
 
-  it('accepts the code of the previous and the next step, and none further away', async () => {
+  it('accepts the codes of the previous and the next step, but not of steps further away', async () => {
     for (const [steps, status] of [
       [-2, 401],
       [-1, 200],
@@ -209,7 +209,7 @@ describe('sign-in with a second factor', () => {
     }
   });
 
-  it('accepts no code twice, nor one older than the last', async () => {
+  it('accepts no code twice, and none older than the last', async () => {
     const p = await withTotp();
     const code = codeNow(p, p.secret);
     const before = codeAt(p.secret, p.t.clock.now() - STEP_MS);
@@ -323,7 +323,7 @@ describe('a trusted device', () => {
     return (device as string).split(';')[0] as string;
   };
 
-  it('needs no code for 30 days, only for its user', async () => {
+  it('needs no code for 30 days, for its user only', async () => {
     const [p, other] = [await withTotp(), await withTotp()];
     const cookie = await trust(p);
     expect((await signIn(p, { cookie })).body.token).toEqual(expect.any(String));

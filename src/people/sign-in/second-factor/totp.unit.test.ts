@@ -2,7 +2,9 @@ import { generateSync } from 'otplib';
 import { describe, expect, it } from 'vitest';
 import { newTotpSecret, totpStep, totpUri } from './totp.ts';
 
-/** RFC 6238, appendix B: "12345678901234567890" in Base32; the last six of the eight digits. */
+/**
+ * RFC 6238, appendix B: the secret is "12345678901234567890" in Base32; the codes are the last six of the eight digits.
+ */
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 const VECTORS: readonly [seconds: number, code: string][] = [
   [59, '287082'],
@@ -32,14 +34,14 @@ describe('totpStep', () => {
     }
   });
 
-  it('accepts no other form of a code', () => {
+  it('accepts no other format of a code', () => {
     for (const code of ['', '28708', '2870820', ' 287082', '２８７０８２', '287082\n', '+87082', '0x1234'])
       expect(totpStep(SECRET, code, 59_000)).toBeUndefined();
   });
 });
 
 describe('totpUri', () => {
-  it('survives any address', () => {
+  it('contains any address unchanged', () => {
     const uri = new URL(totpUri('legate', 'o\'brien+"x"/?#&@example.com', SECRET));
     expect([uri.protocol, uri.host, uri.searchParams.get('secret'), uri.searchParams.get('issuer')]).toEqual([
       'otpauth:',

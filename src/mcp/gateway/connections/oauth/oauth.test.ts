@@ -9,13 +9,13 @@ import { revokeWaiting } from './revocations.ts';
 
 const { listening, closeAll } = loopbackServers();
 
-/** A foreign authorization server whose metadata and answers each test can change. */
+/** A foreign authorization server whose metadata and responses each test can change. */
 const rogue = {
   base: '',
   metadata: {} as Json,
   token: (_form: URLSearchParams): { status: number; body: Json } => ({ status: 400, body: {} }),
   asked: [] as URLSearchParams[],
-  /** What the client sent to the token endpoint. */
+  /** The requests of the client to the token endpoint. */
   credentials: [] as (string | null)[],
   registered: [] as Json[],
   revoked: [] as URLSearchParams[],
@@ -133,7 +133,7 @@ const tokens = (more: Json = {}) => ({
 });
 
 const browserOf = (person: TestUser) => new FormClient(t, { authorization: `Bearer ${person.token}` });
-/** Presses the button of the connect page. Returns the address that the person is sent to. */
+/** Presses the button of the connect page. Returns the address to which the person is redirected. */
 async function begin(browser: FormClient, server: string): Promise<URL> {
   const page = await browser.post(`/gateway/${server}/connect`, { action: 'connect' });
   const href = /class="button" href="([^"]+)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&');
@@ -143,7 +143,7 @@ async function begin(browser: FormClient, server: string): Promise<URL> {
 const back = (browser: FormClient, answer: Record<string, string>) =>
   browser.get(`/gateway/callback?${new URLSearchParams(answer)}`);
 const stateOf = (address: URL): string => address.searchParams.get('state') as string;
-/** Connects to the foreign server, whose token endpoint then answers as set. */
+/** Connects to the foreign server. Its token endpoint then responds as each test sets. */
 async function connectRogue(person: TestUser, server = 'rogue'): Promise<FormClient> {
   const browser = browserOf(person);
   const state = stateOf(await begin(browser, server));
@@ -327,13 +327,13 @@ describe('discovery', () => {
     expect(await attempt('rogue')).toEqual([502, true]);
   });
 
-  it('needs metadata, and a client if the authorization server registers none', async () => {
+  it('needs metadata, and a configured client if the authorization server does not register any', async () => {
     rogue.metadata = honest();
     expect(await attempt('unregistered')).toEqual([502, true]);
     expect(await attempt('closed')).toEqual([502, true]);
   });
 
-  it('registers this service once at one that does so; its secret is sent to the token endpoint and sealed [RFC 7591]', async () => {
+  it('registers this service once; its secret is sent to the token endpoint and encrypted in the database [RFC 7591]', async () => {
     rogue.metadata = honest({ registration_endpoint: `${rogue.base}/register` });
     rogue.token = () => tokens();
     const [first, other] = [await t.user(), await t.user()];
@@ -374,7 +374,7 @@ describe('discovery', () => {
     const before = received.length;
     expect(await post('notes')).toBe(502);
     expect(received.length).toBeGreaterThan(before);
-    // Its authorization server is at the address that is configured.
+    // The authorization server has the configured address.
     rogue.metadata = honest();
     expect(await post('rogue')).toBe(200);
   });
