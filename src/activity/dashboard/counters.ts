@@ -5,6 +5,7 @@ import type { Id } from '../../kernel/ids.ts';
 import { type Commit, LedgerFollower, movePosition, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
+import { ForeignRows, MAX_FOREIGN_ROWS } from './foreign-rows.ts';
 
 export interface Calls {
   calls: number;
@@ -73,13 +74,15 @@ export class CallCounters {
   /** For each part, the sequence up to which the table is complete. */
   #upto: number[] = Array(PARTS).fill(0);
   readonly #follower: LedgerFollower;
+  readonly #foreign: ForeignRows;
   /** Position at the last upkeep. */
   #last = 0;
   /** Number of waiting reads. Upkeep does not pause while there are any. */
   #reads = 0;
 
-  constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>) {
+  constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>, maxForeignRows = MAX_FOREIGN_ROWS) {
     this.#platform = platform;
+    this.#foreign = new ForeignRows(platform.database, maxForeignRows);
     this.#follower = new LedgerFollower({
       database: platform.database,
       sliceSize: SLICE,
@@ -156,16 +159,23 @@ export class CallCounters {
     // Counts of commits that the database has lost must not be written.
     await this.#platform.ledger.history.read();
     return this.#follower.exclusively(async () => {
+      if (!always && (await this.#mayWait())) return;
       const position = await this.#catchUp(performance.now() + UPKEEP_MS);
       const behind = position - Math.min(...this.#upto);
       const idle = position === this.#last;
       this.#last = position;
-      if (behind > 0 && (always || idle || behind > MAX_BEHIND))
+      if (behind > 0 && (always || idle || this.#foreign.isDue || behind > MAX_BEHIND))
         await this.#write().catch((error: unknown) => {
           // The next catch-up begins at what the other instance wrote.
           if (!(error instanceof Superseded)) throw error;
         });
     });
+  }
+
+  /** Returns whether the rows of other instances may be counted later. */
+  async #mayWait(): Promise<boolean> {
+    const stored = Math.min(...(await readProgress(this.#platform.database.read)));
+    return this.#foreign.mayWait(this.#follower.position ?? 0, stored);
   }
 
   #pause(): Promise<void> {

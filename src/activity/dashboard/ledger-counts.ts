@@ -7,6 +7,7 @@ import { type Db, selectArrays } from '../../storage/index.ts';
 import { AgentActivities } from './agent-activities.ts';
 import type { Counted } from './counted.ts';
 import { DecisionSlots, type SlotSums } from './decision-slots.ts';
+import { ForeignRows, MAX_FOREIGN_ROWS } from './foreign-rows.ts';
 
 const PROJECTION = 'agent_activity';
 /** Rows of the ledger counted in one query when catching up. */
@@ -32,13 +33,15 @@ export class LedgerCounts {
   readonly #follower: LedgerFollower;
   /** Position of the newest known checkpoint. */
   #upto = 0;
+  readonly #foreign: ForeignRows;
   /** Position at the last upkeep. */
   #last = 0;
   /** Number of waiting reads. There is no pause between slices while there are any. */
   #reads = 0;
 
-  constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>) {
+  constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>, maxForeignRows = MAX_FOREIGN_ROWS) {
     this.#platform = platform;
+    this.#foreign = new ForeignRows(platform.database, maxForeignRows);
     this.#follower = new LedgerFollower({
       database: platform.database,
       sliceSize: SLICE,
@@ -75,12 +78,21 @@ export class LedgerCounts {
    */
   upkeep(): Promise<void> {
     return this.#follower.exclusively(async () => {
+      if (await this.#mayWait()) return;
       const position = await this.#follower.catchUp(performance.now() + UPKEEP_MS);
       const idle = position === this.#last;
       this.#last = position;
       const behind = position - this.#upto;
-      if (behind > 0 && (idle || behind > MAX_BEHIND)) await this.#write();
+      if (behind > 0 && (idle || this.#foreign.isDue || behind > MAX_BEHIND)) await this.#write();
     });
+  }
+
+  /** Returns whether the rows of other instances may be counted later. */
+  async #mayWait(): Promise<boolean> {
+    const stored = (await readPosition(this.#platform.database.read, PROJECTION)) ?? 0;
+    const { position = 0 } = this.#follower;
+    if (this.#foreign.isBehind(position, stored)) this.#follower.reset();
+    return this.#foreign.mayWait(position, stored);
   }
 
   async #caughtUp(): Promise<void> {
