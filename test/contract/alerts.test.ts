@@ -24,7 +24,7 @@ interface Rule {
 const rules: readonly Rule[] = parse(deploy('prometheus/alerts.yaml')).groups[0].rules;
 const TOKEN = 'a metrics token of some length';
 const metrics = { token: TOKEN };
-/** What Prometheus itself adds to each scrape. */
+/** The metric that Prometheus adds to each scrape. */
 const UP = '# TYPE up gauge\nup{job="legate"} 1\n';
 
 type Metrics = ReturnType<typeof readMetrics>;
@@ -51,12 +51,12 @@ const advance = (ms: number): void => {
   t.clock.advance(ms);
   databaseClock.advance(ms);
 };
-/** Without rates, since nothing counts between a scrape and itself. */
+/** Rules about rates cannot fire here, because both scrapes are the same. */
 const firingNow = async (): Promise<string[]> => {
   const now = await scrape(t);
   return firing(now, now);
 };
-/** The tests' Redis never answers. */
+/** The Redis of this test never responds. */
 const ALWAYS = 'LegateRedisLost';
 
 beforeAll(async () => {
@@ -76,7 +76,7 @@ beforeAll(async () => {
 });
 
 describe('deploy/prometheus/alerts.yaml', () => {
-  it('each rule has a duration, a severity, and what to do', () => {
+  it('each rule has a duration, a severity, and an instruction', () => {
     expect(rules.length).toBeGreaterThan(5);
     for (const rule of rules)
       expect(rule).toMatchObject({
@@ -87,23 +87,23 @@ describe('deploy/prometheus/alerts.yaml', () => {
       });
   });
 
-  it('nothing fires while all is well', () => {
+  it('nothing fires while the service is healthy', () => {
     const withRedis = new Map(sound).set('legate_rate_limit_redis_up', [{ labels: {}, value: 1 }]);
     expect(firing(withRedis, withRedis)).toEqual([]);
   });
 
-  it('Redis does not answer', async () => {
+  it('a rule fires when Redis does not respond', async () => {
     expect(await firingNow()).toEqual([ALWAYS]);
   });
 
-  it('an instance does not answer', async () => {
+  it('a rule fires when an instance does not respond', async () => {
     const now = await scrape(t, UP.replace(' 1', ' 0'));
     expect(firing(now, now)).toEqual(['LegateDown', ALWAYS]);
   });
 
-  it('instances have different addresses', async () => {
-    // Two instances in one process share a thread: on SQLite, while one waits for the other's lock, neither continues.
-    // So nothing of either is left to do in the background.
+  it('a rule fires when instances have different addresses', async () => {
+    // Both instances share a thread, and on SQLite each would block the other, so neither may have work in the
+    // background.
     const config = { baseUrl: 'https://other.example.com' };
     const other = await createTestService({ sameDatabaseAs: t, config, withoutIntervals: true });
     await other.legate.platform.background.idle();
@@ -114,7 +114,7 @@ describe('deploy/prometheus/alerts.yaml', () => {
     expect(await firingNow()).toEqual([ALWAYS]);
   });
 
-  it('the clock of the instance is off; the clock of the database was ahead', async () => {
+  it('a rule fires when the clock of the instance is wrong, or the clock of the database was ahead', async () => {
     t.clock.advance(5000);
     await decide();
     expect(await firingNow()).toEqual(['LegateClockOff', ALWAYS]);
@@ -132,14 +132,14 @@ describe('deploy/prometheus/alerts.yaml', () => {
     expect(await firingNow()).toEqual([ALWAYS]);
   });
 
-  it('decisions are slow', async () => {
+  it('a rule fires when decisions are slow', async () => {
     const before = await scrape(t);
     const { seconds } = t.legate.platform.counts.requests.of('POST', '/authorize');
     for (let i = 0; i < 10; i++) seconds.observe(0.3);
     expect(firing(before, await scrape(t))).toEqual(['LegateSlow', ALWAYS]);
   });
 
-  it('webhook deliveries wait', async () => {
+  it('a rule fires when webhook deliveries wait', async () => {
     const body = { url: 'https://app.example.com/in', types: ['agent.created'] };
     const { id } = (await t.call('POST', '/webhooks', { as: owner, body })).body;
     const now = t.clock.now();
@@ -155,7 +155,7 @@ describe('deploy/prometheus/alerts.yaml', () => {
     expect(await firingNow()).toEqual([ALWAYS]);
   });
 
-  it('the sealer has stopped', async () => {
+  it('a rule fires when the sealer has stopped', async () => {
     await t.legate.platform.stateOf(sealer).stop();
     await decide();
     advance(301_000);
@@ -164,7 +164,7 @@ describe('deploy/prometheus/alerts.yaml', () => {
 });
 
 describe('deploy/grafana/legate.json', () => {
-  it('each panel asks for metrics and labels that exist', () => {
+  it('each panel queries metrics and labels that exist', () => {
     const { panels } = JSON.parse(deploy('grafana/legate.json'));
     expect(panels.length).toBeGreaterThan(10);
     for (const { title, targets, datasource } of panels) {
@@ -173,7 +173,7 @@ describe('deploy/grafana/legate.json', () => {
     }
   });
 
-  it('an expression with an unknown metric or label is noticed', () => {
+  it('an expression with an unknown metric or label is detected', () => {
     expect(() => evaluate('legate_none > 1', sound, sound)).toThrow('/metrics has no legate_none');
     expect(() => evaluate('sum by (path) (rate(legate_http_requests_total[5m]))', sound, sound)).toThrow(
       'no label path',
@@ -182,8 +182,8 @@ describe('deploy/grafana/legate.json', () => {
   });
 });
 
-describe('the database is lost', () => {
-  it('the instance is not ready, and decisions fail', async () => {
+describe('a service that has lost its database', () => {
+  it('is not ready, and its failing decisions make rules fire', async () => {
     const before = await scrape(t);
     await t.legate.platform.database.close();
     await decide(503);

@@ -5,7 +5,7 @@ import { createTestService, dialect, type Json, type TestService, type TestUser 
 
 const MINUTE = 60_000;
 const HISTORIES = Number(process.env['LEGATE_TEST_HISTORIES'] ?? (dialect === 'postgres' ? 25 : 60));
-/** Few histories cover every kind of decision only by chance, so the histories are the same in each run. */
+/** A few random histories cover every kind of decision only by chance, so each run uses the same histories. */
 const SEED = Number(process.env['LEGATE_TEST_SEED'] ?? 1);
 const AGENTS = 4;
 
@@ -26,7 +26,7 @@ type Command =
   | { do: 'expire'; agent: number; minutes: number | null }
   | { do: 'wait'; minutes: number };
 
-/** The last two are recorded with redacted values. A pattern allows one of them. */
+/** The last two are recorded with redacted values, and a pattern allows one of them. */
 const ARGUMENTS: readonly (Record<string, unknown> | undefined)[] = [
   undefined,
   { path: '/data/a' },
@@ -100,7 +100,7 @@ const history = fc.record({
   commands: fc.array(command, { minLength: 12, maxLength: 24 }),
 });
 
-/** A call that repeats the approved one, so that approvals are used. */
+/** The call repeats the approved one, so that approvals are used. */
 interface Waiting {
   readonly approvalId: string;
   readonly ask: () => Promise<unknown>;
@@ -177,7 +177,7 @@ async function play(t: TestService, owner: TestUser, h: { held: Json[][]; comman
           break;
       }
     } catch (error) {
-      // The history contains calls that the rules refuse.
+      // The history contains calls that the service refuses.
       if (!(error instanceof LegateError)) throw error;
     }
 }
@@ -199,7 +199,7 @@ const COVERED = [
 ] as const;
 
 describe('random histories', () => {
-  it(`${HISTORIES} of them: evaluated as of its sequence, each recorded decision has its result and reason`, async () => {
+  it(`${HISTORIES} of them: each recorded decision, evaluated as of its sequence, has its recorded result and reason`, async () => {
     const t = await createTestService({
       config: { agents: { maxPerOwner: 1_000_000 }, approvals: { ttl: 86_400 } },
     });

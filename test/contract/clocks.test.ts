@@ -32,7 +32,7 @@ async function world(): Promise<TwoClocks> {
 }
 
 describe('an instance whose clock is wrong', () => {
-  it('by seconds: records with the time of the database and logs this once', async () => {
+  it('by seconds: records with the time of the database and logs the difference once', async () => {
     const { right, own, b, agent, warnings } = await world();
     own.advance(10_000);
     for (let i = 0; i < 3; i++) expect((await ask(b, agent)).body.allowed).toBe(true);
@@ -43,7 +43,7 @@ describe('an instance whose clock is wrong', () => {
     ]);
   });
 
-  it.each([400 * 86_400_000, 300_000, -300_000])('by %d ms: writes nothing until it is right', async (off) => {
+  it.each([400 * 86_400_000, 300_000, -300_000])('by %d ms: writes nothing until its clock is right', async (off) => {
     const { right, own, a, b, agent } = await world();
     const before = await timesOf(a);
     own.advance(off);

@@ -4,7 +4,7 @@ import { type HistoryWorld, Run } from '../support/delegation-history.ts';
 import { history, SELDOM } from '../support/histories.ts';
 import { createTestService, dialect } from '../support/service.ts';
 
-/** LEGATE_TEST_HISTORIES=1000 looks further. The same code decides on both databases, slower on PostgreSQL. */
+/** LEGATE_TEST_HISTORIES=1000 tests more histories. Both databases run the same code, but PostgreSQL is slower. */
 const HISTORIES = Number(process.env['LEGATE_TEST_HISTORIES'] ?? (dialect === 'sqlite' ? 150 : 60));
 
 const COMMON = [

@@ -5,7 +5,7 @@ import { createTestService, dialect, type TestAgent, type TestService, type Test
 const gh = (more: object = {}) => [{ resource: 'mcp:gh:*', actions: ['read'], ...more }];
 const ask = { action: 'read', resource: 'mcp:gh:x' };
 
-/** The instances of a service: two that share a database on PostgreSQL, otherwise one. */
+/** The instances of the service: two on one PostgreSQL database, or one on SQLite. */
 async function instances(): Promise<TestService[]> {
   const first = await createTestService();
   return dialect === 'postgres' ? [first, await createTestService({ sameDatabaseAs: first })] : [first];
@@ -26,7 +26,7 @@ async function delegate(
   return r.body.id;
 }
 
-/** A chain a -> b -> c -> d, and changes that end the permission of d. */
+/** A chain a -> b -> c -> d, and changes that each end the permission of d. */
 const ENDS: readonly (readonly [
   what: string,
   event: EventType,
@@ -68,7 +68,7 @@ const ENDS: readonly (readonly [
   ],
 ];
 
-describe('nothing is allowed after the response that ended it', () => {
+describe('nothing is allowed after the response to a change that ended it', () => {
   it.each(ENDS)('when %s', async (what, event, end) => {
     const services = await instances();
     const [t] = services as [TestService];
@@ -107,7 +107,7 @@ describe('nothing is allowed after the response that ended it', () => {
     await Promise.all(clients);
     expect(late).toEqual([]);
 
-    // In the order of the ledger, too, every allowed call precedes the end.
+    // In the order of the ledger, every allowed call precedes the end too.
     const rows = await t.legate.platform.database.read
       .selectFrom('stream_events')
       .select(['id', 'seq', 'type', 'result'])
@@ -119,8 +119,8 @@ describe('nothing is allowed after the response that ended it', () => {
   });
 });
 
-describe('caps under 200 parallel calls', () => {
-  it('allow exactly the limit, spread over three generations of agents and all instances', async () => {
+describe('hourly limits under 200 parallel calls', () => {
+  it('allow exactly the limit, across three generations of agents and all instances', async () => {
     const services = await instances();
     const [t] = services as [TestService];
     const owner = await t.user();
@@ -149,13 +149,13 @@ describe('caps under 200 parallel calls', () => {
     expect(answers.filter((x) => x.allowed)).toHaveLength(50);
     expect(answers.filter((x) => x.allowed && (x.caller === c || x.caller === e)).length).toBeLessThanOrEqual(10);
     expect(new Set(answers.filter((x) => !x.allowed).map((x) => x.reason))).toEqual(new Set(['RATE_LIMITED']));
-    // Refused calls are not counted: the next hour starts with the full limit.
+    // Refused calls do not count, so the next hour starts with the full limit.
     t.clock.set('2030-01-15T11:00:00.000Z');
     expect((await t.authorize(e, ask)).body.allowed).toBe(true);
   });
 });
 
-describe('changes that race', () => {
+describe('concurrent changes', () => {
   it('50 parallel delegations in both directions never close a cycle', async () => {
     const services = await instances();
     const [t] = services as [TestService];
@@ -178,7 +178,7 @@ describe('changes that race', () => {
     for (const { id } of agents) expect(reaches(id, id)).toBe(false);
   });
 
-  it('a delegation created while its source is being revoked does not outlive it', async () => {
+  it('a delegation that is created while its source is being revoked does not outlive it', async () => {
     const services = await instances();
     const [t] = services as [TestService];
     const owner = await t.user();
@@ -200,7 +200,7 @@ describe('changes that race', () => {
     }
   });
 
-  it('a delegation revoked by many requests at once ends once', async () => {
+  it('a delegation that many requests revoke concurrently ends once', async () => {
     const services = await instances();
     const [t] = services as [TestService];
     const owner = await t.user();

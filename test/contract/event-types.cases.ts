@@ -8,13 +8,13 @@ export const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3
 const agentId = id('agt');
 const approval = { approvalId: id('apr'), agentId, action: 'pay', resource: 'bank:transfer' };
 
-/** Types that report an occurrence, or the change of a secret: they have neither `before` nor `after`. */
+/** Types that report an occurrence, or the change of a secret. They have neither `before` nor `after`. */
 export const WITHOUT_FIELDS =
   /^(audit|auth\..*|anomaly\.detected|budget\.exceeded|cost\.recorded|device\.answered|gateway\..*|\w+\.rotated)$/;
 
 const grant = { clientId: text, agentId, scope: text, resource: text };
 const pending = { status: 'pending', expiresAt: time };
-/** `before` and `after` of types whose events concern a status, or something that is created or ends. */
+/** `before` and `after` of the types whose events concern a status, or something that is created or ends. */
 export const FIELDS: Partial<Record<EventType, readonly [before: Json, after: Json]>> = {
   'agent.revoked': [{ status: 'active' }, { status: 'revoked' }],
   'approval.requested': [undefined, pending],
@@ -40,7 +40,7 @@ export const FIELDS: Partial<Record<EventType, readonly [before: Json, after: Js
   'session.ended': [{ createdAt: time, expiresAt: time }, undefined],
 };
 
-/** Contract 13: the exact fields of each event type. */
+/** The exact fields of each event type (contract 13). */
 export const PAYLOADS: Record<EventType, Json> = {
   audit: expect.objectContaining({
     id: id('aud'),

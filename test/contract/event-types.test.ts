@@ -20,7 +20,7 @@ const SEALING: ReadonlySet<string> = new Set([
   'ledger.stopped',
 ]);
 
-/** Events of administration, which do not concern the watchers below. */
+/** Events of administration, which do not concern the principals of this test. */
 const ADMINISTRATION: ReadonlySet<string> = new Set(
   Object.keys(EVENT_TYPES).filter(
     (type) =>
@@ -34,7 +34,7 @@ const ADMINISTRATION: ReadonlySet<string> = new Set(
 interface Person extends TestUser {
   readonly main: TestAgent;
   readonly other: TestAgent;
-  /** May read what its owner's agents do. */
+  /** An agent that may read what the agents of its owner do. */
   readonly gateway: TestAgent;
 }
 
@@ -53,7 +53,7 @@ let stranger: Person;
 let colleague: TestUser;
 let admin: TestUser;
 let adminsAgent: TestAgent;
-/** Events that each principal received on a stream that stayed open. */
+/** The events that each principal received on a stream that stayed open. */
 const live: Record<string, Stream> = {};
 const tokenOf: Record<string, string> = {};
 let since = '';
@@ -203,7 +203,7 @@ beforeAll(async () => {
   colleague = await t.user({ tenantId });
   await ok('PATCH', `/users/${owner.id}`, admin, { tenantId });
   const grant = await tokens(t, owner, await register(t), { scope: 'events:read' });
-  // Everything from here on has a later timestamp.
+  // All later events have a later timestamp.
   t.clock.advance(1000);
   since = new Date(t.clock.now()).toISOString();
   Object.assign(tokenOf, {
@@ -324,7 +324,7 @@ describe('every principal sees exactly its own events of every type', () => {
     await replayed.events(mine.length);
     const listed = await t.call('GET', `/events?limit=1000&since=${since}`, { as });
     expect(listed.body.map((e: Json) => e.id)).toEqual([...mine].reverse());
-    // The list was answered after the replay would have been.
+    // When the list was answered, a replayed event would already have arrived.
     expect(replayed.seen.map((e) => e.id)).toEqual(mine);
     await replayed.close();
   });

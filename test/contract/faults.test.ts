@@ -45,7 +45,7 @@ async function recovers(w: World, allowedBefore: number): Promise<void> {
 
 type Sync = (file: number, done: (error: Error | null) => void) => unknown;
 
-/** Has the disk write as `sync` does, until the test ends. */
+/** Replaces the functions that sync to disk, until the test ends. */
 function syncWith(sync: Sync, syncNow: () => void): void {
   const { fdatasync, fdatasyncSync } = fs;
   const use = (one: unknown, now: unknown): void => {
@@ -56,7 +56,7 @@ function syncWith(sync: Sync, syncNow: () => void): void {
   onTestFinished(() => use(fdatasync, fdatasyncSync));
 }
 
-/** Has the disk fail to write until it is repaired. */
+/** Makes every sync to disk fail until `repair` is called. */
 function failingDisk(): { repair(): void } {
   let fails = true;
   const error = new Error('EIO: i/o error, fdatasync');
@@ -74,11 +74,11 @@ function failingDisk(): { repair(): void } {
 }
 
 const onSqlite = (): void => {
-  it('responds after the disk has written, and serves other requests in between', async () => {
+  it('responds only after the disk has written, and serves other requests in between', async () => {
     const w = await world();
     const waiting: (() => void)[] = [];
     let isHeld = false;
-    // A slow disk, for which the main thread does not wait once a commit has shown it.
+    // The disk is slow. Once a commit has shown this, the main thread no longer waits for it.
     syncWith(
       (_, done) => (isHeld ? waiting.push(() => done(null)) : setTimeout(done, 2, null)),
       () => {
@@ -99,9 +99,9 @@ const onSqlite = (): void => {
     const follower = new LedgerFollower({ database, sliceSize: 500, readStart: async () => 0, onSlice });
     const following = follower.catchUp();
     expect((await w.t.call('GET', '/agents', { as: w.owner })).status).toBe(200);
-    // Decisions and changes are serialised, so these wait too.
+    // Decisions and changes are serialised, so both calls wait too.
     const later = [ask(w), w.t.call('POST', `/agents/${w.agent.id}/rotate`, { as: w.owner })];
-    // The audit log has only what cannot be lost.
+    // The audit log shows only rows that are durable, so this call waits as well.
     const page = w.t.call('GET', '/audit', { as: w.owner });
     expect((await w.t.call('GET', '/agents', { as: w.owner })).status).toBe(200);
     expect([answers, followed]).toEqual([0, 0]);
@@ -134,7 +134,7 @@ const onSqlite = (): void => {
     expect(ready.status, ready.text).toBe(503);
   });
 
-  it('503 while the disk is full, nothing is allowed; recovers by itself', async () => {
+  it('503 while the disk is full; allows nothing; recovers by itself', async () => {
     const w = await world();
     for (let i = 0; i < 3; i++) expect((await ask(w)).body.allowed).toBe(true);
     const { database } = w.t.legate.platform;
@@ -194,7 +194,7 @@ const onPostgres = (): void => {
   });
   afterAll(() => server.remove());
 
-  it('503 under load while the server is stopped, nothing is allowed; recovers by itself', async () => {
+  it('503 under load while the server is stopped; allows nothing; recovers by itself', async () => {
     const w = await world(server.url);
     const answers: { status: number; allowed: unknown; id: unknown }[] = [];
     let stop = false;
@@ -288,7 +288,7 @@ const onPostgres = (): void => {
     await recovers(w, 1);
   });
 
-  it("a starting instance waits for another's migration, longer than a decision would wait", async () => {
+  it("a starting instance waits for another instance's migration, longer than a decision would wait", async () => {
     const w = await world(server.url);
     const holder = new pg.Client(server.url);
     await holder.connect();
@@ -311,7 +311,7 @@ const onPostgres = (): void => {
     await holder.connect();
     let allowed = 1;
     for (const call of [() => ask(w), create]) {
-      // The head row is locked, so the session of the call waits inside its transaction when it is frozen.
+      // The head row is locked, so the session of the call is inside its transaction when it is frozen.
       await holder.query(`begin; select * from ${w.t.legate.platform.database.prefix}head for update`);
       const answer = call();
       let frozen: number[] = [];

@@ -65,7 +65,7 @@ const rows = (t: TestService) =>
   t.legate.platform.database.read.selectFrom('stream_events').selectAll().orderBy('seq').execute();
 
 describe('the ledger', () => {
-  it('assigns decisions and changes one sequence without gaps', async () => {
+  it('assigns one sequence without gaps to decisions and changes', async () => {
     const t = await createTestService();
     const id = await putAgent(t, [{ resource: 'db:*', actions: ['read'] }]);
     const answers = await Promise.all(
@@ -125,7 +125,7 @@ describe('the ledger', () => {
 });
 
 describe('a listener that throws', () => {
-  it('does not fail the committed call and does not stop the other listeners', async () => {
+  it('does not fail the committed call and does not affect the other listeners', async () => {
     const t = await createTestService();
     const { ledger } = t.legate.platform;
     const heard: string[] = [];
@@ -195,7 +195,7 @@ describe('two instances on one database', () => {
     }
   });
 
-  it('a limit of 20 allows exactly 20 of 200 parallel calls spread over both', async () => {
+  it('a limit of 20 allows exactly 20 of 200 parallel calls on both', async () => {
     const a = await createTestService();
     const b = await createTestService({ sameDatabaseAs: a });
     for (let round = 0; round < 3; round++) {
@@ -208,7 +208,7 @@ describe('two instances on one database', () => {
       expect(answers.filter((x) => x.allowed)).toHaveLength(20);
       expect(answers.filter((x) => x.reason === 'RATE_LIMITED')).toHaveLength(180);
     }
-    // Anomalies found in between have rows of their own.
+    // Anomalies that are found in between add their own rows.
     const all = await rows(a);
     expect(all.filter((r) => r.type === 'audit')).toHaveLength(600);
     expect(all.map((r) => r.seq)).toEqual(all.map((_, i) => i + 1));

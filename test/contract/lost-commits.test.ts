@@ -3,7 +3,10 @@ import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { createTestService, type Json, type TestAgent, type TestService } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
 
-/** Returns a function that restores the present state of the database, like a restored snapshot or a late standby. */
+/**
+ * Returns a function that restores the current state of the database, as a restored snapshot or a lagging standby
+ * would.
+ */
 async function snapshot(t: TestService): Promise<() => Promise<void>> {
   const { write } = t.legate.platform.database;
   const contents = new Map<string, Json[]>();
@@ -31,7 +34,7 @@ const two = async (): Promise<[TestService, TestService]> => {
 };
 
 describe('a database that has lost commits under running instances', () => {
-  it('a permission whose grant is lost is not held on any instance', async () => {
+  it('no instance keeps a permission whose grant is lost', async () => {
     const [a, b] = await two();
     const owner = await a.user();
     const agent = await a.agent(owner, { permissions: permissions('read') });
@@ -43,7 +46,7 @@ describe('a database that has lost commits under running instances', () => {
     expect([await ask(a, agent), await ask(b, agent)]).toEqual([true, true]);
   });
 
-  it('a revocation after the loss counts everywhere, also when as many changes were lost', async () => {
+  it('a revocation after the loss takes effect on every instance, even when as many changes were lost', async () => {
     const [a, b] = await two();
     const owner = await a.user();
     const agent = await a.agent(owner, { permissions: permissions('read') });
@@ -55,7 +58,7 @@ describe('a database that has lost commits under running instances', () => {
     expect((await a.authorize(agent, { action: 'read', resource: 'db:x' })).status).toBe(401);
   });
 
-  it('caps, budgets and statistics continue from the state of the database', async () => {
+  it('limits, budgets and statistics continue from the state of the database', async () => {
     const a = await createTestService();
     const [owner, admin] = [await a.user(), await a.admin()];
     const agent = await a.agent(owner, {
@@ -87,9 +90,9 @@ describe('a database that has lost commits under running instances', () => {
     expect(decisions.length).toBe(30);
   });
 
-  it('an open stream ends with REPLAY_GAP, although the ledger has grown beyond its end', async () => {
+  it('an open stream ends with REPLAY_GAP, although the ledger has grown beyond its position', async () => {
     const a = await createTestService();
-    // It has seen nothing of what will be lost.
+    // This instance has read none of the rows that will be lost.
     const b = await createTestService({ sameDatabaseAs: a, withoutIntervals: true });
     const agent = await a.agent(await a.user(), { permissions: permissions('read') });
     await ask(a, agent);
@@ -104,7 +107,7 @@ describe('a database that has lost commits under running instances', () => {
     expect(stream.seen.at(-1)).toMatchObject({ event: 'error', data: { code: 'REPLAY_GAP' } });
     expect(a.legate.platform.ledger.history.losses).toBe(1);
     expect(b.legate.platform.ledger.history.losses).toBe(0);
-    // A resumed stream shows everything that is there.
+    // A resumed stream shows all current events.
     const resumed = await openStream(a, { as: agent, query: { lastEventId: stream.seen.at(-2)?.id as string } });
     await resumed.until(() => resumed.seen.filter((e) => e.event === 'audit').length >= 11);
     await resumed.close();

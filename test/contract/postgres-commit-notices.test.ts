@@ -12,14 +12,14 @@ const noticesOf = (t: TestService) => {
   return notices;
 };
 
-/** Waits until `from` sends notices to `to`, which has a stream. */
+/** Waits until notices from `from` reach `to`, which has a stream. */
 const connected = async (from: TestService, to: TestService): Promise<void> => {
   for (const t of [from, to]) noticesOf(t).start();
   const ready = () => noticesOf(to).connected && noticesOf(from).connected && noticesOf(from).watched;
   await vi.waitFor(() => expect(ready()).toBe(true), 5000);
 };
 
-/** Lets the event streams of services that are created from now on find commits of other instances by notices only. */
+/** For services created after this call, event streams find commits of other instances only through notices. */
 function withoutPolling(): void {
   const real = globalThis.setInterval;
   const spy = vi
@@ -30,7 +30,7 @@ function withoutPolling(): void {
 }
 
 describe('commits of other instances', () => {
-  it('reach a stream by notices, also after the connection for them was lost', async () => {
+  it('reach a stream through notices, even after the connection for them was lost', async () => {
     withoutPolling();
     const a = await createTestService();
     const b = await createTestService({ sameDatabaseAs: a });
@@ -50,9 +50,9 @@ describe('commits of other instances', () => {
     await stream.close();
   });
 
-  it('are sent only to instances with streams, which share one query for them', async () => {
+  it('are announced only to instances with streams, which share one query for them', async () => {
     withoutPolling();
-    // Its detector reads commits of others as well, whenever it is due.
+    // The detector of anomalies is off, because it reads commits of other instances too.
     const config = { anomalies: { enabled: false } };
     const a = await createTestService({ config });
     const b = await createTestService({ config, sameDatabaseAs: a });

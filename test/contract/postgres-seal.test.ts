@@ -14,7 +14,7 @@ async function decide(t: TestService, agent: TestAgent): Promise<string> {
 }
 
 describe('the sealed ledger of several instances', () => {
-  it('is sealed by one at a time, and every row is provable', async () => {
+  it('is sealed by one instance at a time, and every row can be proven', async () => {
     const first = await createTestService({ config: SEALED });
     const second = await createTestService({ config: SEALED, sameDatabaseAs: first });
     const agent = await first.agent(await first.user(), { permissions });
@@ -28,7 +28,7 @@ describe('the sealed ledger of several instances', () => {
     expect(await checkSealedLedger(first.legate.platform)).not.toHaveProperty('problem');
   });
 
-  it('is read for sealing only where the tree grows, and elsewhere after that instance has stopped', async () => {
+  it('is read for sealing only by the instance that seals, and by another one after that instance has stopped', async () => {
     const first = await createTestService({ config: SEALED });
     const second = await createTestService({ config: SEALED, sameDatabaseAs: first });
     const agent = await first.agent(await first.user(), { permissions });

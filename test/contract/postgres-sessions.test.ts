@@ -67,15 +67,15 @@ describe('sessions of PostgreSQL', () => {
     }
   });
 
-  it('a pooler that changes the server session with each transaction: settings hold, a cap is exact over instances', async () => {
+  it('a pooler that changes the server session with each transaction keeps the settings and exact limits across instances', async () => {
     const own = await newTestDatabase();
-    // The server sessions of the pooler are unsafe, and nothing that a client sets there lasts.
+    // The server sessions of the pooler have unsafe settings, and nothing that a client sets in one persists.
     const admin = new pg.Client(own.url);
     await admin.connect();
     const database = new URL(own.url).pathname.slice(1);
     await admin.query(`alter database ${database} set synchronous_commit = off`);
     const pooler = await startTransactionPooler(own.url);
-    // After the services are closed.
+    // This runs after the services are closed.
     onTestFinished(async () => {
       await pooler.close();
       await admin.query(`alter database ${database} reset synchronous_commit`);
@@ -105,7 +105,7 @@ describe('sessions of PostgreSQL', () => {
     ).rejects.toThrow('The PostgreSQL server accepts no writes.');
   });
 
-  it('with several hosts, decisions and reads do not wait for one that falls silent', async () => {
+  it('with several hosts, decisions and reads do not wait for one that stops responding', async () => {
     const own = await newTestDatabase();
     const { host, port } = new URL(own.url);
     const primary = await proxyTo(Number(port));
@@ -152,7 +152,7 @@ describe('sessions of PostgreSQL', () => {
     expect((await ask(t, await capped(t))).body.allowed).toBe(true);
   });
 
-  it('a statement and the commit after it go in one trip; a failed statement commits nothing', async () => {
+  it('a statement and its commit take one round trip; a failed statement commits nothing', async () => {
     const { url, name } = await newTestDatabase();
     const database = await openDatabase(url, { serviceName: name });
     if (database.dialect !== 'postgres') throw new Error('this is a test for PostgreSQL');
@@ -187,7 +187,7 @@ describe('sessions of PostgreSQL', () => {
     while (statuses.at(-1) !== 200) statuses.push((await ask(t, agent)).status);
     expect(performance.now() - startedAt).toBeLessThan(6500);
     expect(new Set(statuses)).toEqual(new Set([503, 200]));
-    // Its messages after it wakes up are refused.
+    // The messages that it sends after it wakes up are refused.
     await expect(frozen.query('commit')).rejects.toThrow();
     frozen.release(true);
   });

@@ -10,7 +10,7 @@ import { openStream } from '../support/stream.ts';
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const ENDPOINT = 'http://127.0.0.1:9/notes/mcp';
 
-it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stopped by the directory immediately', async () => {
+it('a person joins by SCIM, signs in, lets clients and a CI job act, and is immediately stopped by the directory', async () => {
   const ignored = () => {};
   const refusals: unknown[] = [];
   const t = await createTestService({
@@ -21,7 +21,7 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
     },
     log: { debug: ignored, info: (fields: Json) => refusals.push(fields['reason']), warn: ignored, error: ignored },
   });
-  // The provider has the clock of the machine.
+  // The provider uses the clock of the system.
   t.clock.set(new Date().toISOString());
   const admin = await t.admin();
   const [provider, ci] = [
@@ -62,7 +62,7 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
   const group = await scim('POST', '/Groups', { displayName: 'Acme staff', members: [{ value: userId }] });
   expect(group.status, group.text).toBe(201);
 
-  // The person signs in with the provider, as the user of the directory.
+  // The person signs in with the provider, as the user from the directory.
   provider.person = { sub: 'employee-1', email, email_verified: true, name: 'Ada' };
   const browser = new FormClient(t);
   const path = await throughProvider(t, (await begin(browser, 'company')).href);
@@ -70,7 +70,7 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
   expect((await browser.get('/auth/session')).body.user).toMatchObject({ id: userId, tenantId: tenant.body.id });
   const apiToken = await t.apiToken(asId('user', userId));
 
-  // A client acts for the person by an ID-JAG, without a consent; a job of the CI system acts as an agent.
+  // A client acts for the person with an ID-JAG, without a consent; a job of the CI system acts as an agent.
   const now = () => Math.floor(t.clock.now() / 1000);
   const claims = (more: Json): Json => ({ iat: now(), exp: now() + 300, jti: crypto.randomUUID(), ...more });
   const clientToken = async () =>
@@ -127,7 +127,7 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
   const streams = [await openStream(t, { as: agent }), await openStream(t, { as: apiToken })];
   expect(streams.map(({ ended }) => ended)).toEqual([false, false]);
 
-  // The directory switches the person off: nothing of theirs goes on.
+  // The directory suspends the person, and everything that acts for the person stops.
   const off = await scim('PATCH', `/Users/${userId}`, {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
     Operations: [{ op: 'replace', value: { active: false } }],
@@ -161,7 +161,7 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and is stop
   const callback = await throughProvider(t, (await begin(again, 'company')).href);
   expect((await again.get(callback)).status).not.toBe(303);
 
-  // The audit log has the reason of each end, and the directory as its cause.
+  // The audit log contains the reason of each end, and the directory as its cause.
   const changes = async (type: string) =>
     ((await t.call('GET', `/changes?type=${type}&limit=100`, { as: admin })).body as Json[]).map(({ actor, data }) => [
       actor.kind,

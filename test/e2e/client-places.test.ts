@@ -8,7 +8,7 @@ import { pagesService } from '../support/pages-service.ts';
 
 const EXPECTED = [
   'allowed true',
-  // Asked twice by one idempotency key, because the first answer was lost.
+  // The client sends this request twice with one idempotency key, because the first response is lost.
   'recorded 1',
   'denied NO_PERMISSION',
   'thrown NO_PERMISSION',
@@ -19,7 +19,7 @@ const EXPECTED = [
   'event audit',
 ];
 
-/** What the page below has. */
+/** The globals of the page below. */
 interface Page {
   readonly walk: typeof walk;
   readonly inWorker: typeof walk;

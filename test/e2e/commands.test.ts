@@ -31,14 +31,14 @@ describe('legate', () => {
     [['serve', '--prot', '1']],
     [['admin', 'create', 'a@example.com']],
     [['admin', 'create', '--password', 'x']],
-  ])('refuses %j with 64', async (args) => {
+  ])('refuses %j with exit code 64', async (args) => {
     const { code, stdout, stderr } = await legate(args);
     expect([code, stdout]).toEqual([64, '']);
     expect(stderr).toContain('legate');
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  it('suggests the command that was mistyped, and completions of an incomplete command', async () => {
+  it('suggests a command for a mistyped one, and completions of an incomplete one', async () => {
     expect((await legate(['migrat'])).stderr).toContain('Did you mean migrate?');
     const half = await legate(['admin']);
     expect(half.code).toBe(64);
@@ -46,7 +46,7 @@ describe('legate', () => {
     expect(half.stderr).toMatch(/^ {2}admin create /m);
   });
 
-  it('names the variables that a start needs, in its help', async () => {
+  it('names in its help the variables that a start needs', async () => {
     const { stdout } = await legate(['serve', '--help']);
     for (const name of ['PORT', 'HOST', 'LEGATE_BASE_URL', 'LEGATE_DATA_DIR']) expect(stdout).toContain(name);
   });
@@ -71,7 +71,7 @@ describe('commands that read, in a folder without data', () => {
 });
 
 describe('legate keys', () => {
-  it('rotate adds keys: sessions and sealed secrets of before still work after the restart', async () => {
+  it('rotate adds keys: earlier sessions and encrypted secrets still work after the restart', async () => {
     const cwd = scratchFolder();
     let running = await serve({ cwd });
     const token = (await legate(['developer-token'], { cwd })).stdout.trim();
@@ -89,7 +89,7 @@ describe('legate keys', () => {
     const rotated = await legate(['keys', 'rotate'], { cwd });
     expect([rotated.code, rotated.stderr]).toEqual([0, '']);
     const after = JSON.parse((await legate(['keys', 'list', '--json'], { cwd })).stdout);
-    // The key of the sealed ledger stays: auditors know it.
+    // The key of the sealed ledger does not change, because auditors know it.
     expect(after).toHaveLength(7);
     for (const key of before)
       expect(after).toContainEqual({ ...key, use: key.kind === 'ledger' ? 'current' : 'earlier' });
@@ -99,7 +99,8 @@ describe('legate keys', () => {
     expect(statSync(join(cwd, '.legate/secrets.json')).mode & 0o777).toBe(0o600);
 
     running = await serve({ cwd });
-    // The webhook's secret was sealed with the earlier key: a test message can only be signed if it still opens.
+    // The webhook's secret was encrypted with the earlier key: a test message can be signed only if it can still be
+    // decrypted.
     expect((await post(`/webhooks/${webhook.id}/test`, {})).status).toBeLessThan(500);
     expect((await legate(['keys', 'rotate', 'nonsense'], { cwd })).code).toBe(64);
   });
@@ -115,7 +116,7 @@ describe('legate keys', () => {
     expect((await legate(['ledger', 'keys'], { cwd })).stdout).toBe(`${added}\n`);
   });
 
-  it('rotates one kind alone', async () => {
+  it('rotates only one kind', async () => {
     const cwd = scratchFolder();
     await (await serve({ cwd })).stop();
     expect((await legate(['keys', 'rotate', 'signing'], { cwd })).stdout).toMatch(/^signing: new key \S+\n/);
@@ -229,7 +230,7 @@ describe('legate developer-token', () => {
     expect((await serve({ cwd })).output()).toContain('/setup?token');
   });
 
-  it('replaces one that is not known', async () => {
+  it('replaces a stored token that the service does not know', async () => {
     const cwd = scratchFolder();
     await (await serve({ cwd })).stop();
     const first = await legate(['developer-token'], { cwd });

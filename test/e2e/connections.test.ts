@@ -4,7 +4,7 @@ import { legate, scratchFolder, serve } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 describe('a service that gets no connection to PostgreSQL (53300)', () => {
-  it('answers 503 and allows nothing, is not ready, and continues when there are connections again', async () => {
+  it('answers 503, allows nothing and is not ready, and continues when there are connections again', async () => {
     const cwd = scratchFolder();
     const postgres = await startPostgres();
     const admin = new pg.Client({ connectionString: postgres.url });

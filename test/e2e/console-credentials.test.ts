@@ -7,7 +7,7 @@ import { consoleScene } from '../support/console-scene.ts';
 describe.skipIf(chromiumPath === undefined)('keys, sessions and second factors on the console', () => {
   const scene = consoleScene();
 
-  it('a key that the browser makes for an agent is shown once, works, and ends', async () => {
+  it('a key that the browser creates for an agent is shown once, works, and can be removed', async () => {
     const { page, context, complaints } = await scene.openAs('user');
     const { user } = await scene.send('user', 'GET', '/auth/session');
     const agent = await scene.send('user', 'POST', '/agents', { ownerId: user.id, name: 'signer', type: 'service' });
@@ -54,7 +54,7 @@ describe.skipIf(chromiumPath === undefined)('keys, sessions and second factors o
     await dialog.getByRole('button', { name: 'Remove all keys' }).click();
     await page.getByText('The agent has no key.').waitFor();
     expect((await tokenWith(second)).status).toBe(401);
-    // Neither key stays in the page or in the browser.
+    // Neither key remains in the page or in the browser.
     const left = () =>
       document.documentElement.outerHTML + JSON.stringify([sessionStorage, localStorage]) + location.href;
     for (const { d } of [first, second]) expect(await page.evaluate(left)).not.toContain(d);

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/chromium.ts';
 import { consoleScene, settled, visit } from '../support/console-scene.ts';
 
-describe.skipIf(chromiumPath === undefined)('what was typed on the console and not sent', () => {
+describe.skipIf(chromiumPath === undefined)('unsent input on the console', () => {
   const scene = consoleScene();
 
-  it('is there in a form after a reload and after leaving the screen, until it is given up or sent', async () => {
+  it('is in the form again after a reload and after leaving the screen, until it is discarded or sent', async () => {
     const { page, context, complaints } = await scene.openAs('user');
     await scene.go(page, '/connections/webhooks');
     const dialog = page.getByRole('dialog');
@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath === undefined)('what was typed on the console and n
     await context.close();
   });
 
-  it('is there in the editor of permissions after another tab of the agent, and a link adds to it once', async () => {
+  it('is in the editor of permissions again after visiting another tab of the agent, and a link adds to it once', async () => {
     const { page, context } = await scene.openAs('user');
     const { agent } = scene.of.user;
     const segments = () =>
@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)('what was typed on the console and n
     await context.close();
   });
 
-  it('is there in the playground, also if it is too long for an address', async () => {
+  it('is in the playground again, even if it is too long for an address', async () => {
     const { page, context, complaints } = await scene.openAs('user');
     await scene.go(page, '/playground');
     const args = page.getByLabel('Arguments as JSON');

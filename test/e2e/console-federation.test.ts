@@ -27,7 +27,7 @@ describe.skipIf(chromiumPath === undefined)('identity providers and workloads in
     };
   };
 
-  it('adds a provider, refuses to overwrite the change of another, and stops trusting it', async () => {
+  it('adds a provider, does not overwrite the change of another administrator, and stops trusting it', async () => {
     const send = await signedIn();
     const { page, context, complaints } = await service.open({ javaScriptEnabled: true, viewport: PHONE });
     await page.goto(`${service.url}/console/people/issuers`);
@@ -66,7 +66,7 @@ describe.skipIf(chromiumPath === undefined)('identity providers and workloads in
     await dialog.getByLabel('Access of applications').check();
     await dialog.getByLabel('Only this provider').check();
     await send('PATCH', `/issuers/${issuer.id}`, { clientId: 'another' });
-    // The screen shows it under the dialog.
+    // The screen behind the dialog shows the provider.
     await page.locator('dd', { hasText: 'another' }).waitFor();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.locator('.notice.error').waitFor();

@@ -49,7 +49,7 @@ describe.skipIf(chromiumPath === undefined)('the forms of the console', () => {
     for (const [label, value] of Object.entries(values)) await form.getByLabel(label, { exact: true }).fill(value);
   };
 
-  /** Presses the button that sends the form, and expects the field with this label to be named as wrong. */
+  /** Presses the button that sends the form, and expects an error that names the field with this label. */
   async function refused(page: Page, button: string, label: string): Promise<void> {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: button }).click();
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('the forms of the console', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   }
 
-  /** Opens the form that changes something, while another administrator changes it. What is typed must stay. */
+  /** Opens a form for a change while another administrator makes one. The input must stay. */
   async function meetsAnother(
     page: Page,
     typed: Record<string, string>,
@@ -201,7 +201,7 @@ describe.skipIf(chromiumPath === undefined)('the forms of the console', () => {
     await context.close();
   });
 
-  it('registers a tenant, changes it, moves a person into it and deletes it when it has no members', async () => {
+  it('registers a tenant, changes it, moves a person into it, and deletes it when it has no members', async () => {
     const { page, context, bad } = await open('/people/tenants');
     await page.getByRole('button', { name: 'Register tenant' }).click();
     const dialog = page.getByRole('dialog');
@@ -231,7 +231,7 @@ describe.skipIf(chromiumPath === undefined)('the forms of the console', () => {
     await refused(page, 'Save', 'Tenant');
     await fill(dialog, { Tenant: tenant.id });
     await dialog.getByRole('button', { name: 'Save' }).click();
-    // The change is saved by the second press, after its consequences were shown.
+    // The second press saves the change, after its consequences were shown.
     await dialog.getByText('heir: loses 1 permission').waitFor();
     expect((await send('GET', `/users/${user.id}`)).tenantId).toBe(taken.id);
     await saved(page, 'Save');

@@ -11,7 +11,7 @@ import { writerOf } from '../../console/src/screens/writer-of.ts';
 import { patternMatches } from '../../src/authorization/permissions/index.ts';
 
 describe('the filter of the audit screen', () => {
-  it('reads keys, quotes, negation and times, and names unknown words', () => {
+  it('parses keys, quotes, negation and times, and names unknown words', () => {
     expect(
       parseFilter('agent:agt_x -result:allowed resource:"db:a b" since:2026-11-01T10:00Z foo -until:2026-11-02'),
     ).toEqual({
@@ -61,10 +61,10 @@ describe('the coverage of a permission', () => {
   });
 });
 
-describe('the outlook of a budget', () => {
+describe('the forecast of a budget', () => {
   const HOUR = 3_600_000;
   const monday = Date.UTC(2026, 10, 23);
-  it('goes by the rate of the window without a history', () => {
+  it('uses the rate of the window if there is no history', () => {
     const day = { used: 30, limit: 100, startsAt: monday, resetsAt: monday + 24 * HOUR };
     expect(forecast(day, monday + 12 * HOUR)).toEqual({ atReset: 60, reachedAt: undefined });
     const { atReset, reachedAt } = forecast({ ...day, used: 80 }, monday + 12 * HOUR);
@@ -73,8 +73,8 @@ describe('the outlook of a budget', () => {
     expect(forecast({ ...day, used: 100 }, monday + HOUR).reachedAt).toEqual(new Date(monday + HOUR));
     expect(forecast({ ...day, used: 0 }, monday).atReset).toBe(0);
   });
-  it('goes by the hours of the week from 14 days on', () => {
-    // Ten in each hour from 8 to 18 on weekdays, nothing otherwise.
+  it('uses the hours of the week from 14 days of history on', () => {
+    // The usage is 10 in each hour from 8 to 18 on weekdays, and 0 otherwise.
     const used = (at: number): number => {
       const date = new Date(at);
       const works = date.getUTCDay() >= 1 && date.getUTCDay() <= 5;
@@ -87,11 +87,11 @@ describe('the outlook of a budget', () => {
     expect(profileOf(hourly.slice(1))).toBeUndefined();
     const profile = profileOf(hourly);
     const day = { used: 20, limit: 90, startsAt: monday, resetsAt: monday + 24 * HOUR };
-    // At ten, 20 are usual: the day ends with 100, and 90 are reached at 17.
+    // At ten, 20 are usual, so the day ends with 100, and 90 are reached at 17.
     const { atReset, reachedAt } = forecast(day, monday + 10 * HOUR, profile);
     expect(atReset).toBeCloseTo(100);
     expect(((reachedAt?.getTime() ?? 0) - monday) / HOUR).toBeCloseTo(17, 2);
-    // Twice as much as usual goes on as twice as much.
+    // Twice the usual amount so far means twice the usual amount later.
     expect(forecast({ ...day, used: 40 }, monday + 10 * HOUR, profile).atReset).toBeCloseTo(200);
     expect(forecast(day, monday + 18 * HOUR, profile)).toEqual({ atReset: 20, reachedAt: undefined });
   });
@@ -116,7 +116,7 @@ describe('the outlook of a budget', () => {
   });
 });
 
-describe('the check of a message of a webhook', () => {
+describe('the check of a webhook message', () => {
   const now = 1_800_000_000_000;
   const secret = `whsec_${Buffer.from('a secret of the receiver').toString('base64')}`;
   const payload = '{"type":"audit","data":{"a":1}}';
@@ -144,7 +144,7 @@ describe('the check of a message of a webhook', () => {
 });
 
 describe('a decision as a test', () => {
-  it('is left out if the conditions of a chain do not fit into one permission', () => {
+  it('does not exist if the conditions of a chain do not fit into one permission', () => {
     const entry = { action: 'read', resource: 'a:b', parameters: {}, ip: null, timestamp: '2030-01-01T00:00:00.000Z' };
     const own = { resource: 'a:*', actions: ['read'], source: { type: 'own' }, lastUsedAt: null } as const;
     expect(JSON.parse(fixtureOf({ ...entry, result: 'allowed', reason: null } as never, 'x', [own]) ?? '')).toEqual({
@@ -171,7 +171,7 @@ describe('the author of a permission', () => {
         : { name: 'x' },
     }) as never;
 
-  it('is who brought it to the state of then, not who changed something else since', () => {
+  it('is the actor who gave it its state at that time, not one who changed something else later', () => {
     const versions = [
       version(6, ['a']),
       version(5, ['b']),
@@ -188,7 +188,7 @@ describe('the author of a permission', () => {
       4,
       undefined,
     ]);
-    // Older versions were not read.
+    // The older versions were not loaded.
     expect(writerOf(versions.slice(0, 5), 45, 'a')).toBeUndefined();
   });
 });

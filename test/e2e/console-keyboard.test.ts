@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('the console with the keyboard alone
     return { page, context, press, type };
   }
 
-  it('permits an agent something, asks, and is refused something else', async () => {
+  it('gives an agent a permission, has one decision allowed, and another refused', async () => {
     const agent = await newAgent('typist');
     const { page, context, press, type } = await open(`/agents/${agent.id}`);
     await press('Add permission');
@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === undefined)('the console with the keyboard alone
     await context.close();
   });
 
-  it('keeps the note of an approval that moves, and arms its buttons anew', async () => {
+  it('keeps the note of an approval that moves, and disables its buttons for a moment again', async () => {
     const pay = { resource: 'shop:*', actions: ['pay'], constraints: { requireApproval: true } };
     const agent = await newAgent('mover', [pay]);
     const ask = (resource: string) => send('POST', '/authorize', { action: 'pay', resource }, agent.token);

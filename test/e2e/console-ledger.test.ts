@@ -53,7 +53,7 @@ describe.skipIf(chromiumPath === undefined)('the sealed ledger in the console', 
     await context.close();
   });
 
-  it('checks the proof of a decision in the page, and shows when it does not hold', async () => {
+  it('verifies the proof of a decision in the page, and shows when it is invalid', async () => {
     const { users, agents, authorize, ledger } = service.legate;
     const password = 'correct horse battery';
     await users.create({ email: 'auditor@example.com', password, role: 'auditor' });
@@ -80,7 +80,7 @@ describe.skipIf(chromiumPath === undefined)('the sealed ledger in the console', 
     expect((await download).suggestedFilename()).toBe(`${auditId}.tlog-proof`);
 
     const isProof = ({ pathname }: URL): boolean => pathname === `/audit/${auditId}/proof`;
-    // Each lie of a server shows at the claim that it is about.
+    // Each lie of a server is shown at the claim that it contradicts.
     const other = await authorize({ agentId: agent.id, action: 'read', resource: 'db:other' });
     for (const [name, change, claim] of [
       ['entry', () => ledger.proof(other.auditId as string), 'about this decision'],
@@ -108,7 +108,7 @@ describe.skipIf(chromiumPath === undefined)('the sealed ledger in the console', 
   });
 });
 
-/** The line of a proof with the text of the entry, in which the resource is another. */
+/** Returns the line of a proof that contains the entry, with another resource. */
 async function forged(text: string): Promise<string> {
   const [, extra = ''] = /^extra (.*)$/m.exec(text) ?? [];
   const { leaf, ...others } = JSON.parse(Buffer.from(extra, 'base64').toString());

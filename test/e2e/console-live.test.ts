@@ -31,7 +31,7 @@ describe.skipIf(chromiumPath === undefined)('the console follows events', () => 
   async function open(): Promise<{ context: BrowserContext; tab: () => Promise<Page>; streams: Page[] }> {
     const { context } = await service.open({ javaScriptEnabled: true, viewport: { width: 1440, height: 900 } });
     await context.addCookies([{ name: 'legate_session', value: token, domain: 'localhost', path: '/' }]);
-    // Cuts the connection of the stream as a network would.
+    // Breaks the connection of the stream as a network failure would.
     await context.addInitScript(() => {
       const send = window.fetch;
       window.fetch = (input, init) => {
@@ -54,7 +54,7 @@ describe.skipIf(chromiumPath === undefined)('the console follows events', () => 
 
   it('over one connection for all tabs, which another tab takes over without losing an event', async () => {
     const { context, tab, streams } = await open();
-    // As many as HTTP/1.1 allows connections to one origin: with a stream each, the last would not load.
+    // There are as many tabs as HTTP/1.1 allows connections to one origin. With a stream each, the last would not load.
     const first = await tab();
     const others: Page[] = [];
     for (let n = 0; n < 5; n++) others.push(await tab());
@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === undefined)('the console follows events', () => 
     await context.close();
   });
 
-  it('again after a break and refusals, with what happened meanwhile', async () => {
+  it('again after a broken connection and refusals, including the events in between', async () => {
     const { context, tab, streams } = await open();
     const page = await tab();
     await decide(1);
@@ -99,7 +99,7 @@ describe.skipIf(chromiumPath === undefined)('the console follows events', () => 
     await context.close();
   });
 
-  it('after eight hours of sleep, with what happened meanwhile', async () => {
+  it('after eight hours of sleep, including the events in between', async () => {
     const { context, tab, streams } = await open();
     await context.clock.install();
     const page = await tab();

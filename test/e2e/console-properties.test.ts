@@ -9,7 +9,7 @@ import { RowFilters } from '../../src/activity/audit/index.ts';
 import { type Permission, Permissions, patternMatches } from '../../src/authorization/permissions/index.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 
-// The texts read the language of the page.
+// The texts use the language of the page.
 vi.hoisted(() => Object.assign(globalThis, { document: { documentElement: { lang: 'en' } } }));
 
 const RUNS = { numRuns: 500 };
@@ -23,7 +23,7 @@ const query = fc
   .map((one) => ({ ...one }));
 
 describe('the grammar of filters', () => {
-  it('reads what it writes, for every filter of the API and any value', () => {
+  it('parses what it writes, for every filter of the API and any value', () => {
     fc.assert(
       fc.property(query, (given) => {
         expect(parseFilter(filterText(given))).toEqual({ query: given, unknown: [] });
@@ -32,7 +32,7 @@ describe('the grammar of filters', () => {
     );
   });
 
-  it('accounts for each word of any text: as a filter or as unknown', () => {
+  it('interprets each word of any text, as a filter or as unknown', () => {
     const text = fc.array(fc.oneof(value, fc.constantFrom('agent:', '-result:denied', 'since:x', '"')));
     fc.assert(
       fc.property(text, (parts) => {
@@ -95,7 +95,7 @@ const permission: fc.Arbitrary<Permission> = fc
   )
   .map(({ constraints: of, ...rest }) => ({ ...rest, ...(of && Object.keys(of).length > 0 && { constraints: of }) }));
 
-/** Resources and actions that tell patterns of `a`, `b` and `*` apart. */
+/** Enough resources and actions to distinguish all patterns of `a`, `b` and `*`. */
 const RESOURCES = ['a', 'b', 'z'].flatMap((one) => [
   one,
   ...['a', 'b', 'z'].flatMap((two) => [
@@ -108,7 +108,7 @@ const fits = ({ resource, actions }: Permission, ask: (typeof QUESTIONS)[number]
   patternMatches(resource, ask.resource) && (actions.includes('*') || actions.includes(ask.action));
 
 describe('the draft of a permission', () => {
-  it('is the permission again, and of a form that the service takes', () => {
+  it('converts back to the same permission, which the service accepts', () => {
     fc.assert(
       fc.property(fc.array(permission), (given) => {
         const again = given.map((one) => permissionOf(draftOf(one)));
@@ -155,7 +155,7 @@ describe('the draft of a permission', () => {
     );
   });
 
-  it('means for real decisions what the marks say', async () => {
+  it('has marks that agree with real decisions', async () => {
     const t: TestService = await createTestService();
     const user = await t.user();
     const agent = await t.agent(user, { permissions: [] });
@@ -184,7 +184,7 @@ describe('the draft of a permission', () => {
 });
 
 describe('the comparison of arguments', () => {
-  it('has a path of its own for each value', () => {
+  it('has a different path for each value', () => {
     const name = fc.string({ unit: fc.constantFrom('a', '.', '[', '0', ']', '"'), maxLength: 3 });
     const { tree } = fc.letrec((tie) => ({
       tree: fc.oneof(
@@ -203,7 +203,7 @@ describe('the comparison of arguments', () => {
     );
   });
 
-  it('says something about every value of a call, and calls none the same that no earlier call had', () => {
+  it('classifies every value of a call, and calls a value known only if an earlier call had it', () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     fc.assert(
       fc.property(json, fc.array(json, { maxLength: 4 }), (call, earlier) => {

@@ -4,8 +4,8 @@ import { chromiumPath, openContext } from '../support/chromium.ts';
 import { scratchFolder, serve } from '../support/cli.ts';
 import { settled, WIDE } from '../support/console-scene.ts';
 
-describe.skipIf(chromiumPath === undefined)('the console over a crash of the service', () => {
-  it('shows the break, and afterwards every decision once; a draft stays', async () => {
+describe.skipIf(chromiumPath === undefined)('the console during a crash of the service', () => {
+  it('shows the broken connection, and afterwards every decision once; a draft is kept', async () => {
     const cwd = scratchFolder();
     const first = await serve({ cwd });
     const { url } = first;
@@ -62,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)('the console over a crash of the ser
     for (const page of [list, tail, editor]) await page.locator('.pill.live').waitFor();
     await decide(++n);
     await expect.poll(shown, { timeout: 30_000 }).toContain(`db:${n}`);
-    // Everything since the first row of the tail, newest first, and nothing twice.
+    // The screen shows every entry since the first one, newest first and without duplicates.
     const rows = await shown();
     const recorded = (await send('GET', `/audit?order=desc&limit=${rows.length}`)) as { resource: string }[];
     expect(rows).toEqual(recorded.map(({ resource }) => resource));

@@ -6,7 +6,7 @@ import { DECEPTIVE } from '../support/accessible.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { addressesOf, consoleScene, ROLES, type Role, settled, visit, WIDE } from '../support/console-scene.ts';
 
-/** The kind of caller of the permission matrix that a role is on the screens of its own scene. */
+/** For each role, the kind of caller in the permission matrix that it has on the screens of its own scene. */
 const CALLER = { admin: 'admin', auditor: 'auditor', user: 'ownerByCookie' } as const satisfies Record<
   Role,
   keyof Statuses
@@ -19,7 +19,7 @@ const VIEW =
 /** Requests that change nothing, which auditors may make too. */
 const ASKING = /\/replay$|^\/authorize/;
 
-/** What people do elsewhere than in the console, or programs do. */
+/** Endpoints that people use outside the console, or that programs use. */
 const ELSEWHERE: readonly (readonly [why: string, endpoints: RegExp])[] = [
   [
     'it takes a secret or gives authority, on a page without scripts',
@@ -44,9 +44,9 @@ const ELSEWHERE: readonly (readonly [why: string, endpoints: RegExp])[] = [
 describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => {
   const scene = consoleScene();
 
-  it.each(ROLES)('are for %s what the permission matrix allows, no more and no less', async (role) => {
+  it.each(ROLES)('send for %s exactly the requests that the permission matrix allows', async (role) => {
     const { page, context, complaints } = await scene.openAs(role);
-    /** The first button of each endpoint, and all that sent something. */
+    /** The first button for each endpoint, including buttons that sent anything else. */
     const sent = new Map<string, string>();
     const alive = new Set<string>();
     const refused: string[] = [];
@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
       const endpoint = endpointOf(`${request.method()} ${url.pathname}`);
       if (!sent.has(endpoint)) sent.set(endpoint, here);
       if (url.searchParams.has('preview')) return route.continue();
-      // The service does not hear of it, so that the next button finds the same scene.
+      // The request does not reach the service, so that the next button finds the same scene.
       return route.fulfill({ status: 400, json: { error: { code: 'VALIDATION_FAILED', message: 'held' } } });
     });
     const dead: string[] = [];
@@ -85,7 +85,7 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
         if (!(await press(page, button, () => alive.has(here), look))) dead.push(here);
       }
     }
-    // A reason for endpoints that no longer exist.
+    // Every reason must match an existing endpoint.
     expect(
       ELSEWHERE.filter(([, endpoints]) => !Object.keys(matrix).some((endpoint) => endpoints.test(endpoint))),
     ).toEqual([]);
@@ -95,7 +95,7 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
         (matrix[endpoint] as (typeof matrix)[string]).want,
         CALLER[role],
       );
-      // The gateway's servers of the matrix do not exist, which only those learn who may see all of them.
+      // The gateway servers of the matrix do not exist. Only callers who may see all servers get 404 for them.
       return ![401, 403, ...(role === 'user' ? [404] : [])].includes(status);
     };
     const missing = Object.keys(matrix).filter(
@@ -116,7 +116,7 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
     await context.close();
   });
 
-  /** An auditor sees everything; a user only their own, and nothing of the areas of administrators. */
+  /** An auditor sees everything; a user sees only their own objects, and no areas for administrators. */
   const addresses = (role: Role): string[] =>
     Object.entries(addressesOf(scene.of[role], scene.common))
       .flatMap(([route, paths]) => paths.map((path) => [route, path] as const))
@@ -124,7 +124,7 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
       .concat([['/people/users/$id', `/people/users/${scene.of.user.user}`]])
       .filter(
         ([route, path]) =>
-          // Without a question there is nothing to ask.
+          // Without a question, the button to ask is disabled.
           path !== '/playground' &&
           (role !== 'user' ||
             !/^\/(people|system)|servers|clients|gateway/.test(route === '/connections/$tab' ? path : route)),
@@ -143,7 +143,7 @@ const namesOf = async (page: Page): Promise<string[]> => [
   ),
 ];
 
-/** Everything has hostile names: each dialog shows them as text, isolated and whole, in the width of a phone too. */
+/** All names are hostile. Each dialog shows them as text, isolated and complete, in the width of a phone too. */
 const problemsOfDialog = async (page: Page): Promise<string[]> => {
   const problems: string[] = [];
   for (const width of [320, WIDE.width]) {
@@ -171,7 +171,7 @@ const problemsOfDialog = async (page: Page): Promise<string[]> => {
   return problems;
 };
 
-/** Presses a button, then in the dialog that it opens the one that confirms. Returns whether a request was sent. */
+/** Presses a button, then the confirming button of the dialog that it opens. Returns whether a request was sent. */
 async function press(page: Page, button: Locator, sent: () => boolean, look: () => Promise<void>): Promise<boolean> {
   await expect.poll(() => button.isEnabled(), { timeout: 20_000 }).toBe(true);
   await button.click();
@@ -180,7 +180,7 @@ async function press(page: Page, button: Locator, sent: () => boolean, look: () 
   try {
     await expect.poll(async () => sent() || (await dialog.count()) > 0, { timeout: 5000 }).toBe(true);
     if ((await dialog.count()) === 0) return true;
-    // Consequences may ask for a name to be typed.
+    // A dialog with consequences may require typing a name.
     await expect.poll(() => dialog.locator('.skeleton').count(), { timeout: 20_000 }).toBe(0);
     await look();
     for (const field of await dialog.locator('input:visible').all()) {
@@ -214,7 +214,7 @@ async function press(page: Page, button: Locator, sent: () => boolean, look: () 
 const PATTERNS = Object.keys(matrix).map(
   (endpoint) => [endpoint, new RegExp(`^${endpoint.replaceAll(/:\w+/g, '[^/]+')}$`)] as const,
 );
-/** Returns the endpoint of the matrix that a request is for: the one with the fewest parameters. */
+/** Returns the endpoint of the matrix that matches a request, preferring the one with the fewest parameters. */
 function endpointOf(request: string): string {
   const fitting = PATTERNS.filter(([, pattern]) => pattern.test(request)).map(([endpoint]) => endpoint);
   return fitting.sort((a, b) => a.split(':').length - b.split(':').length)[0] ?? request;

@@ -8,7 +8,7 @@ describe.skipIf(chromiumPath === undefined)('each screen of the console in Chrom
   const { openAs, go } = scene;
 
   it.each(['en', 'de'])(
-    'in the language %s is accessible in both colour schemes at each width, and keeps to its policy',
+    'in the language %s is accessible in both colour schemes at each width, and obeys its content security policy',
     async (language) => {
       const { page, context, complaints } = await openAs('admin');
       const addresses = addressesOf(scene.of.admin, scene.common);
@@ -21,18 +21,18 @@ describe.skipIf(chromiumPath === undefined)('each screen of the console in Chrom
       expect(Object.keys(addresses).sort()).toEqual((await routesOf(page)).sort());
       for (const path of Object.values(addresses).flat()) {
         visited.add(`/console${path}`.replace(/\?.*/, ''));
-        // One language loads each address, the other navigates within the page, as links do.
+        // In one language each address is loaded; in the other the test navigates within the page, as links do.
         await (language === 'en' ? go : visit)(page, path);
         problems.push(...(await checker.check(`console${path}`, language)));
         for (const tab of await page.locator('nav a').all())
           tabs.add(((await tab.getAttribute('href')) as string).replace(/\?.*/, '').replace(/(.)\/$/, '$1'));
       }
       expect([...problems, ...complaints]).toEqual([]);
-      // A tab or a place of the navigation that this test does not know.
+      // No tab or navigation link leads to a screen that this test does not visit.
       expect([...tabs].filter((path) => path.startsWith('/console') && !visited.has(path))).toEqual([]);
       await context.close();
     },
-    // 500 combinations of a screen, a width and a colour scheme, maybe on a busy machine.
+    // There are 500 combinations of screen, width and colour scheme, and the machine may be busy.
     600_000,
   );
 });

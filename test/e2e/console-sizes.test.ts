@@ -14,7 +14,7 @@ describe('the built console', () => {
     return seen;
   };
 
-  it('keeps to its sizes: the shell, its style sheet and each further screen', () => {
+  it('stays within the limits of size for the shell, its style sheet and each further screen', () => {
     const entry = Object.keys(chunks).find((key) => chunks[key]?.isEntry) as string;
     const shell = withImports(entry);
     const size = (keys: Iterable<string>): number =>
@@ -23,7 +23,7 @@ describe('the built console', () => {
     for (const [key, chunk] of Object.entries(chunks))
       if (chunk.isDynamicEntry)
         expect(size([...withImports(key)].filter((k) => !shell.has(k))), key).toBeLessThan(
-          // The schema of the service, which the editor of permissions loads at its first check.
+          // This file contains the schema of the service, which the editor of permissions loads for its first check.
           key.endsWith('/permission-check.ts') ? 45 : 30,
         );
     const files = readdirSync(join(folder, 'assets'));

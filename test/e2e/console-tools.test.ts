@@ -9,7 +9,7 @@ import { pagesService } from '../support/pages-service.ts';
 
 const WIDE = { width: 1440, height: 900 } as const;
 
-describe.skipIf(chromiumPath === undefined)('tools of the console, and agents with much of everything', () => {
+describe.skipIf(chromiumPath === undefined)('tools of the console, and agents with large amounts of data', () => {
   const service = pagesService({ users: { requireSecondFactor: 'none' }, agents: { maxPerOwner: 1000 } });
   let token = '';
   let ownerId = '';
@@ -80,7 +80,7 @@ tests:
     const saved = await saving;
     expect(saved.suggestedFilename()).toBe('mine.json');
 
-    // Permissions of the file stand in place of the agent's own, as legate test has them.
+    // Permissions in the file replace those of the agent, as in legate test.
     const agents = '{"triage":{"permissions":[{"resource":"mcp:github:*","actions":["delete"]}]}}';
     const question = '"agent":"triage","action":"delete","resource":"mcp:github:pulls"';
     await choose('policy.json', `{"agents":${agents},"tests":[{${question},"expect":"allowed"}]}`);
@@ -96,7 +96,7 @@ tests:
     await context.close();
   });
 
-  it('shows anomalies by agent and episode, with the ways to look closer and to stop the agent', async () => {
+  it('shows anomalies by agent and episode, with links to look closer and to stop the agent', async () => {
     const agent = await newAgent('prober');
     for (let n = 0; n < 40; n++)
       await service.legate.authorize({ agentId: agent.id, action: 'write', resource: `bank:${n}` });
@@ -128,7 +128,7 @@ tests:
     await context.close();
   });
 
-  it('sends its files packed as the client accepts them, and plain to one that takes neither', async () => {
+  it('sends its files compressed as the client accepts them, and uncompressed otherwise', async () => {
     const { page, context } = await open('/playground');
     const address = await page.locator('script[src]').first().getAttribute('src');
     const file = new URL(address ?? '', service.url).href;
@@ -144,7 +144,7 @@ tests:
     await context.close();
   });
 
-  it('edits one of a thousand permissions, of which it draws a page', async () => {
+  it('edits one of a thousand permissions, of which it renders one page', async () => {
     const permissions = Array.from({ length: 1000 }, (_, i) => ({
       resource: `mcp:server${i % 40}:tool${i}:*`,
       actions: ['read', 'write'],
@@ -180,7 +180,7 @@ tests:
     await context.close();
   });
 
-  it('folds the graph of more than 300 nodes, and opens what follows by a press', async () => {
+  it('collapses a graph of more than 300 nodes, and expands a node by a click', async () => {
     const permissions = [{ resource: 'mcp:hub:*', actions: ['read'] }];
     const hub = await newAgent('hub', permissions);
     const wide = await newAgent('wide', permissions);

@@ -52,7 +52,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await expect.poll(() => page.locator('.skeleton').count(), { timeout: 20_000 }).toBe(0);
   }
 
-  it('allows a refused call from now on, with the narrowest permission and the keyboard alone', async () => {
+  it('allows a refused call from now on, with the narrowest permission, by keyboard', async () => {
     const agent = await newAgent('narrow', [{ resource: 'db:*', actions: ['read'] }]);
     const ask = () => send('POST', '/authorize', { action: 'write', resource: 'db:orders:7' }, agent.token);
     const { auditId } = await ask();
@@ -107,7 +107,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     const { approvalId } = await send('POST', '/authorize', { action: 'pay', resource: 'bank:1' }, agent.token);
     const approval = await send('GET', `/approvals/${approvalId}`);
     const { page, context } = await openAs('admin', { viewport: PHONE });
-    // The clock of the phone is a day ahead: by it, the approval would have expired.
+    // The clock of the phone is a day ahead, so by its time the approval has expired.
     await page.clock.install({ time: Date.now() + 86_400_000 });
     await go(page, `/approvals/${approvalId}`);
     const left = (Date.parse(approval.expiresAt) - Date.now()) / 60_000;
@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     const approve = page.getByRole('button', { name: 'Approve' });
     await approve.scrollIntoViewIfNeeded();
     await expect.poll(() => approve.isEnabled()).toBe(true);
-    // The page does not hear of it before the click: its event stream is cut.
+    // The event stream of the page is broken, so it does not learn of the decision before the click.
     await page.route('**/events/**', (route) => route.abort());
     await send('POST', `/approvals/${approvalId}/deny`, { note: 'too much' });
     await approve.click();
@@ -179,7 +179,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await page.getByText('2 selected').waitFor();
     await page.getByRole('button', { name: 'Revoke selected' }).click();
     const dialog = page.getByRole('dialog');
-    // Each of them alone would leave the heir its permission.
+    // Revoking only one of them would leave the heir its permission.
     await dialog.getByText('joint heir: loses 2 permissions, keeps 0').waitFor();
     await expectGoodPage(page, 'console-revoke-several');
     expect(await dialog.getByRole('button', { name: 'Revoke selected' }).isEnabled()).toBe(false);
@@ -193,7 +193,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
-  it('edits permissions in typed fields and as JSON, which follow each other', async () => {
+  it('edits permissions in typed fields and as JSON, which stay in sync', async () => {
     const agent = await newAgent('edited', [{ resource: 'db:*', actions: ['read'] }]);
     await send('POST', '/authorize', { action: 'export', resource: 'db:orders:7' }, agent.token);
     const { page, context, bad } = await openAs('admin', { viewport: PHONE });
@@ -240,7 +240,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await expectGoodPage(page, 'console-editor-phone');
     await page.setViewportSize(WIDE);
     await expectGoodPage(page, 'console-editor-wide');
-    // A text that the service would refuse is not taken over; a correction is.
+    // A text that the service would refuse is not applied; a correction is.
     const second = { ...wanted, constraints: { maxCalls: 3 } };
     await json.fill(JSON.stringify([wanted, second]));
     await page.getByText('Unrecognized key: "maxCalls"').waitFor();
@@ -255,7 +255,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
-  it('chooses a period with sliders or by dragging, and exports what the screen shows', async () => {
+  it('selects a period with sliders or by dragging, and exports what the screen shows', async () => {
     const agent = await newAgent('busy', [{ resource: 'db:*', actions: ['read'] }]);
     for (let n = 0; n < 3; n++) await send('POST', '/authorize', { action: 'read', resource: `db:${n}` }, agent.token);
     const { page, context } = await openAs('admin');
@@ -288,12 +288,12 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
-  it('follows new decisions by the filter of the screen, and holds them while it is paused', async () => {
+  it('follows new decisions by the filter of the screen, and keeps them back while it is paused', async () => {
     const agent = await newAgent('followed', [{ resource: 'db:*', actions: ['read'] }]);
     const ask = (resource: string) => send('POST', '/authorize', { action: 'read', resource }, agent.token);
     const { page, context } = await openAs('admin');
     await go(page, `/audit?follow=on&q=agent:${agent.id}`);
-    // A stream that has just been opened may miss earlier entries.
+    // A stream that was just opened may miss earlier entries.
     await expect
       .poll(
         async () => {

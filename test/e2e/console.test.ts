@@ -6,7 +6,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
   const scene = consoleScene();
   const { service, send, openAs, go } = scene;
 
-  it('sends strangers to the sign-in page and back', async () => {
+  it('redirects visitors without a session to the sign-in page and back', async () => {
     const { page, context } = await service.open({ javaScriptEnabled: true });
     await page.goto(`${service.url}/console/audit?q=result%3Adenied`);
     expect(new URL(page.url()).pathname).toBe('/account/sign-in');
@@ -17,7 +17,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
-  it('hides nothing of an approval, and arms its buttons late', async () => {
+  it('hides nothing of an approval, and enables its buttons after a delay', async () => {
     const { page, context } = await openAs('admin', { viewport: PHONE });
     await go(page, `/approvals/${scene.of.admin.approval}`);
     const deny = page.getByRole('button', { name: 'Deny' });
@@ -33,12 +33,12 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
-  it('changes permissions after a preview, and refuses to overwrite the change of another', async () => {
+  it('changes permissions after a preview, and does not overwrite the change of another administrator', async () => {
     const { page, context } = await openAs('admin');
     await go(page, `/agents/${scene.of.admin.agent}`);
     await page.getByRole('button', { name: 'Remove write' }).click();
     await send('admin', 'PATCH', `/agents/${scene.of.admin.agent}`, { metadata: { changed: true } });
-    // The screen is notified, and keeps unsaved input.
+    // The screen is notified, and keeps the unsaved input.
     await page.getByRole('main').getByText('Someone else has changed this agent').waitFor();
     expect(await page.getByRole('button', { name: 'Remove write' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Review changes' }).click();
@@ -84,7 +84,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
-  it('registers and revokes an agent with the keyboard alone', async () => {
+  it('registers and revokes an agent by keyboard', async () => {
     const { page, context } = await openAs('admin');
     await go(page, '/agents');
     await tabTo(page, 'Register agent');
@@ -109,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
-  it('opens a screen, an agent or an id with the keyboard', async () => {
+  it('opens a screen, an agent or an id by keyboard', async () => {
     const { page, context } = await openAs('admin');
     await go(page, '');
     await page.keyboard.press('g');
@@ -151,7 +151,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
-  it('asks at most eight times for the overview', async () => {
+  it('sends at most eight requests for the overview', async () => {
     const { page, context } = await openAs('admin');
     const asked: string[] = [];
     page.on('request', (request) => {
@@ -173,7 +173,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
-  it('follows decisions live', async () => {
+  it('shows live decisions', async () => {
     const { page, context } = await openAs('admin');
     await go(page, '/audit');
     await page.locator('.pill.live').waitFor();
@@ -183,14 +183,14 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await context.close();
   });
 
-  it('leads to the sign-in page when the session ends elsewhere, and comes back to the draft', async () => {
+  it('redirects to the sign-in page when the session ends elsewhere, and back to the draft', async () => {
     const { page, context } = await openAs('user');
     await go(page, `/agents/${scene.of.user.agent}`);
     await page.locator('.pill.live').waitFor();
     await page.getByRole('button', { name: 'Add permission' }).click();
     await page.getByLabel('Segment 1').last().fill('kept');
     await send('admin', 'DELETE', `/users/${scene.of.user.user}/sessions`);
-    // Without any input, the screen must not keep its old content.
+    // The screen must not keep its old content, even without any input.
     await page.waitForURL('**/account/sign-in?*');
     await page.fill('#email', 'user@example.com');
     await page.fill('#password', 'correct horse battery');

@@ -7,7 +7,7 @@ import { legate, scratchFolder, serve } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 
-/** Rounds of kill -9: 20 here, any number by `npm run test:crash -- --rounds 200`. */
+/** Rounds of kill -9: 20 here, any number with `npm run test:crash -- --rounds 200`. */
 const ROUNDS = Number(process.env['LEGATE_TEST_CRASH_ROUNDS'] ?? 20);
 const CLIENTS = 16;
 const CAP = 50;
@@ -88,7 +88,7 @@ async function crew(running: Running, cwd: string, env: Record<string, string>):
   return made;
 }
 
-/** Loads the service, kills it some time after its first answer, and collects the answers. */
+/** Loads the service, kills it some time after its first response, and collects the responses. */
 async function loadUntilKilled(
   running: Running,
   { plain, capped }: Crew,
@@ -115,7 +115,7 @@ async function loadUntilKilled(
         if (!armed) setTimeout(() => running.process.kill('SIGKILL'), killAfterMs);
         armed = true;
       } catch {
-        // Without an answer, nothing was promised.
+        // A request without a response is not checked.
       }
     }
   });
@@ -126,8 +126,8 @@ async function loadUntilKilled(
 }
 
 /**
- * Checks that every answered id is stored exactly once with its result, the sequence has no gap, and no cap was
- * exceeded.
+ * Checks that every answered id is stored exactly once with its result, that the sequence has no gap, and that no limit
+ * was exceeded.
  */
 async function verify(database: Database, answered: readonly Answered[]): Promise<number> {
   const rows = await database.read
@@ -149,7 +149,7 @@ async function verify(database: Database, answered: readonly Answered[]): Promis
   const head = await database.read.selectFrom('head').selectAll().executeTakeFirstOrThrow();
   expect(head.seq).toBe(rows.length);
   const counters = new Map((await database.read.selectFrom('counters').selectAll().execute()).map((c) => [c.key, c]));
-  // The allowed calls of one capped entry in each clock hour.
+  // The number of allowed calls of one limited entry, by clock hour.
   const hours = new Map<number, number>();
   let holder: string | null = null;
   for (const r of rows) {
@@ -205,7 +205,7 @@ describe('kill -9 under load', () => {
     expect(listed.length).toBe(new Set(listed).size);
     const known = new Set(listed);
     expect(answered.filter((a) => !known.has(a.id))).toEqual([]);
-    // The cap was reached, so it was tested.
+    // The limit was reached, so the run has tested it.
     expect(answered.filter((a) => a.capped && !a.allowed).length).toBeGreaterThan(0);
     expect(await running.stop()).toBe(0);
     console.log(`${ROUNDS} rounds, ${answered.length} answered decisions, none lost`);
@@ -213,7 +213,7 @@ describe('kill -9 under load', () => {
 
   it('on PostgreSQL, 5 times, with two instances of which one is killed', { timeout: 120_000 }, async () => {
     const postgres = await startPostgres();
-    // Instances with data folders of their own share one root secret.
+    // Instances with separate data folders share one root secret.
     const env = { LEGATE_DATABASE_URL: postgres.url, LEGATE_SECRET: randomBytes(32).toString('base64url') };
     const cwd = scratchFolder();
     const answered: Answered[] = [];

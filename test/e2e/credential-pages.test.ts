@@ -7,7 +7,7 @@ import { pagesService } from '../support/pages-service.ts';
 
 const password = 'correct horse battery';
 const WIDE = { width: 1280, height: 800 } as const;
-/** A code of the app; the step of the service's clock that follows the current one is accepted too. */
+/** A code of the app. The service also accepts the code of the next step of its clock. */
 const codeOf = (secret: string, stepsAhead = 0): Promise<string> =>
   generate({ secret, epoch: Math.floor(Date.now() / 1000) + stepsAhead * 30 });
 
@@ -18,7 +18,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
   async function newPerson(): Promise<string> {
     const email = `person${++people}@example.com`;
     const { id } = await service.legate.users.create({ email, password });
-    // The first proof of an address would remove the password.
+    // The address is verified already, because its first proof would remove the password.
     const { write } = service.legate.platform.database;
     await write.updateTable('users').set({ email_verified: 1 }).where('id', '=', asId('user', id)).execute();
     return email;
@@ -31,7 +31,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
     await page.press('#password', 'Enter');
   }
 
-  it('a second factor that is required is set up without scripts and with the keyboard alone', async () => {
+  it('a required second factor is set up without scripts and by keyboard', async () => {
     const email = await newPerson();
     const { page, context, complaints } = await open();
     await page.goto(`${service.url}/account/devices`);
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
     await context.close();
   });
 
-  it('the pages of the second factor are readable for everybody, in both languages', async () => {
+  it('the pages of the second factor are accessible, in both languages', async () => {
     const email = await newPerson();
     const { page, context, complaints } = await open({ javaScriptEnabled: true });
     await signIn(page, email);
@@ -128,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
     await context.close();
   });
 
-  it('the pages of password, tokens and e-mail code are readable for everybody, in both languages', async () => {
+  it('the pages of password, tokens and e-mail code are accessible, in both languages', async () => {
     const email = await newPerson();
     const { page, context, complaints } = await open({ javaScriptEnabled: true });
     const at = (path: string): Promise<unknown> => page.goto(service.url + path);
@@ -185,7 +185,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of credentials in Chromiu
     await context.close();
   });
 
-  it('a token is created and revoked without scripts and with the keyboard alone', async () => {
+  it('a token is created and revoked without scripts and by keyboard', async () => {
     const email = await newPerson();
     const { page, context, complaints } = await open();
     await signIn(page, email, '/account/tokens');

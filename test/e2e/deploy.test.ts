@@ -55,7 +55,7 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
         await expect.poll(() => clients.answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
         expect(await pair.restart(i)).toBe(0);
         if (i > 0) break;
-        // nginx sends requests to an instance again two seconds after a failure.
+        // After a failure, nginx sends no requests to an instance for two seconds.
         const restarted = performance.now();
         await expect.poll(() => performance.now() - restarted, { timeout: 15_000 }).toBeGreaterThan(2500);
       }
@@ -81,12 +81,12 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
 });
 
 describe.skipIf(!hasCaddy())('two instances in production and Caddy with deploy/caddy/Caddyfile', () => {
-  it('lose no request in a rolling restart, because Caddy asks for readiness', async () => {
+  it('lose no request in a rolling restart, because Caddy checks readiness', async () => {
     const cwd = scratchFolder();
     const postgres = await startPostgres();
     const port = await freePort();
     const url = `https://localhost:${port}`;
-    // Longer than two of the intervals at which Caddy asks.
+    // Longer than two of the intervals at which Caddy checks.
     const pair = await productionPair(cwd, { url, databaseUrl: postgres.url, drainSeconds: 3 });
     await pair.start();
     const text = textOf('caddy/Caddyfile')
@@ -105,7 +105,7 @@ describe.skipIf(!hasCaddy())('two instances in production and Caddy with deploy/
         await expect.poll(() => clients.answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
         expect(await pair.restart(i)).toBe(0);
         if (i > 0) break;
-        // Caddy asks every second whether an instance is ready again.
+        // Caddy checks every second whether an instance is ready again.
         const restarted = performance.now();
         await expect.poll(() => performance.now() - restarted, { timeout: 15_000 }).toBeGreaterThan(2500);
       }
@@ -125,7 +125,8 @@ describe('legate check --url', () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd, env: { LEGATE_HTTP_TRUSTED_PROXIES: '127.0.0.1' } });
     const { port } = new URL(running.url);
-    // Passes X-Forwarded-For of clients on, removes credentials and answers errors and unusual methods itself.
+    // A proxy that forwards X-Forwarded-For of clients, removes credentials, and answers errors and unusual methods
+    // itself.
     const proxy = createServer((req, res) => {
       const { authorization: _, ...headers } = req.headers;
       const forwarded = { port, host: '127.0.0.1', path: req.url, method: req.method, headers };
@@ -156,7 +157,7 @@ describe('legate check --url', () => {
         expect(stdout).toMatch(new RegExp(`^problem .*${problem}`, 'm'));
       expect(stdout).toMatch(/^warning .*names the version of the server: proxy\/1\.2\.3/m);
 
-      // This command connects from the address that the service trusts as a proxy's.
+      // This command connects from the address that the service trusts as a proxy.
       const direct = await legate(['check', '--url', running.url.replace('127.0.0.1', 'localhost')], { cwd });
       expect([direct.code, direct.stdout.match(/^problem.*/gm)]).toEqual([
         1,
@@ -176,7 +177,7 @@ describe('legate check --url', () => {
 });
 
 describe('deploy/', () => {
-  it('the image copies what exists and is needed, and its command serves', async () => {
+  it('the image copies everything that is needed, and only files that exist, and its command serves', async () => {
     const dockerfile = textOf('Dockerfile');
     const copied = [...dockerfile.matchAll(/^COPY --from=build \/src\/(\S+) \S+$/gm)].map((m) => m[1] as string);
     expect(copied).toEqual(['package.json', 'node_modules', 'dist']);
@@ -222,7 +223,7 @@ describe('deploy/', () => {
       .replaceAll('%%', '%')
       .replace('/opt/legate/node_modules/legate/dist/cli.js', join(root, 'dist/cli.js'))
       .replace('/var/lib/legate-backups', join(cwd, 'backups'));
-    // As StateDirectory does.
+    // StateDirectory creates the folder in this way.
     mkdirSync(join(cwd, 'backups'));
     const env = { ...process.env, LEGATE_DATA_DIR: join(cwd, '.legate') };
     const { status, stderr } = spawnSync('/bin/sh', ['-c', command], { cwd, env, encoding: 'utf8' });

@@ -17,8 +17,8 @@ import { freePort, type Running, startProcess } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
 
 /**
- * The reference server with every feature of MCP, unmodified, over each of its transports, to clients of both
- * generations: what servers ask, progress, resources and their changes, prompts, completion, tasks.
+ * The unmodified reference server with every feature of MCP, over each of its transports, with clients of both
+ * generations: requests of servers, progress, resources and their changes, prompts, completion, tasks.
  */
 
 const EVERYTHING = join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
@@ -35,7 +35,7 @@ const upstreams: (() => void)[] = [];
 let service: Running;
 let token: string;
 
-/** Starts the server as an HTTP server of its own, and returns its port. */
+/** Starts the server as a separate HTTP server, and returns its port. */
 async function listening(transport: 'sse' | 'streamableHttp', announced: RegExp): Promise<number> {
   const port = await freePort();
   const { PATH = '' } = process.env as { PATH?: string };
@@ -183,7 +183,7 @@ it.each(['stdio', 'sse', 'http'])(
   async (server) => {
     const { client, close } = await (CLIENTS['2025-11-25'] as (server: string) => Promise<Connected>)(server);
     const asked = { name: 'simulate-research-query', arguments: { topic: 'python', ambiguous: true } };
-    // The SDK learns from the list which tools make tasks.
+    // The SDK learns from the list which tools create tasks.
     await client.listTools();
     const seen: Json[] = [];
     for await (const message of (client as Client).experimental.tasks.callToolStream(asked, CallToolResultSchema))
@@ -198,7 +198,7 @@ it.each(['stdio', 'sse', 'http'])(
   60_000,
 );
 
-it('a call that its client cancels ends at the server, and the process has the short list of variables', async () => {
+it('a call that its client cancels ends at the server, and the process gets only a short list of variables', async () => {
   const { call, client, close } = await (CLIENTS['2025-11-25'] as (server: string) => Promise<Connected>)('stdio');
   const cancelling = new AbortController();
   const args = { duration: 600, steps: 600 };

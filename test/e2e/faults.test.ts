@@ -62,7 +62,7 @@ afterEach(() => {
   for (const folder of mounted.splice(0)) execFileSync('umount', ['-l', folder]);
 });
 
-/** Mounts a small file system at `folder`. Returns false if this user may not mount. */
+/** Mounts a small file system at `folder`. Returns false if this user may not mount file systems. */
 function mountSmall(folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'legate-test', folder], { stdio: 'pipe' });
@@ -78,8 +78,8 @@ describe('a service whose disk fails', () => {
     const folder = scratchFolder();
     if (!mountSmall(folder)) {
       console.log(
-        'not run: a file system of its own may not be mounted here; a full and a read-only database are tested by ' +
-          'pragma in test/contract/faults.test.ts',
+        'not run: this user may not mount a file system here; test/contract/faults.test.ts tests a full and a read-only database ' +
+          'by pragma',
       );
       return;
     }
@@ -138,7 +138,7 @@ describe('a service whose disk fails', () => {
 
     await verify(env.LEGATE_DATABASE_URL, answered);
     console.log(
-      `full disk: a file system of its own; read-only: ${readOnly ? 'the same, remounted' : 'by pragma only, for files that are open cannot be remounted here'}`,
+      `full disk: a separate file system; read-only: ${readOnly ? 'the same, remounted' : 'by pragma only, because it cannot be remounted while files are open'}`,
     );
   });
 });
@@ -155,7 +155,7 @@ function fill(file: string): void {
 }
 
 describe('a service whose PostgreSQL is stopped under load', () => {
-  it('refuses with 503, stays alive, is not ready, and recovers by itself without being started again', async () => {
+  it('refuses with 503, stays alive, is not ready, and recovers by itself without a restart', async () => {
     const postgres = await startPostgres();
     try {
       const cwd = scratchFolder();
@@ -179,7 +179,7 @@ describe('a service whose PostgreSQL is stopped under load', () => {
         const refused = others.length;
         const during = answered.length;
         await expect.poll(() => others.length, { timeout: 15_000 }).toBeGreaterThan(refused + 20);
-        // Answers sent before the stop may still have arrived.
+        // Responses sent before the stop may still have arrived.
         expect(answered.length).toBeLessThanOrEqual(during + 8);
         expect((await call(running, 'GET', '/health/ready')).status).toBe(503);
         expect((await call(running, 'GET', '/health/live')).status).toBe(200);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { legate, scratchFolder } from '../support/cli.ts';
 
-/** An MCP server over stdio, whose description is its second argument. */
+/** An MCP server over stdio. Its second argument is the description of its tool. */
 const SERVER = `
 const results = {
   initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
@@ -16,7 +16,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 `;
 
 describe('legate gateway check', () => {
-  it('writes a missing lock file, reports drift with exit code 1, and leaves the file as it is', async () => {
+  it('writes a missing lock file, reports drift with exit code 1, and does not change the file', async () => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, 'server.cjs'), SERVER);
     const configure = (description: string, more: object = {}): void =>

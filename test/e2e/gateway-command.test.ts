@@ -6,7 +6,7 @@ import { connectV1, connectV2, provider } from '../support/mcp-clients.ts';
 import type { Json } from '../support/service.ts';
 import { WebPerson } from '../support/web-person.ts';
 
-/** An MCP server over stdio. The description of its first tool is in a file. */
+/** An MCP server over stdio. The description of its first tool is read from a file. */
 const SERVER = `
 const { readFileSync } = require('node:fs');
 const tool = (name, description) => ({ name, description, inputSchema: { type: 'object' } });

@@ -7,7 +7,9 @@ import { PROGRAM, root, scratchFolder, serve } from '../support/cli.ts';
 import { connectV2, provider, REDIRECT } from '../support/mcp-clients.ts';
 import type { WebPerson } from '../support/web-person.ts';
 
-/** From the command of the guide to a decided, a refused and an approved call, by the printed text alone. */
+/**
+ * The path from the command in the guide to an allowed, a refused and an approved call, using only the printed text.
+ */
 
 const EMAIL = 'me@example.com';
 const PASSWORD = 'correct horse battery staple';
@@ -80,7 +82,8 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
     const read = { path: join(cwd, 'notes/todo.md') };
     expect(await client.call('read_text_file', read)).toEqual([{ type: 'text', text: NOTE }]);
 
-    // Console, as it is printed: "Agents: the tools that a client may call, and the calls that need your approval."
+    // The printed text names the console: "Agents: the tools that a client may call, and the calls that need your
+    // approval."
     const console = printed(/^ *Console +(\S+)$/m);
     const screen = async (name: string): Promise<void> => {
       await page.getByRole('navigation').first().getByRole('link', { name, exact: true }).click();
@@ -124,7 +127,7 @@ describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a referenc
     expect((await client.result('write_file', write)) as object).not.toMatchObject({ isError: true });
     expect(readFileSync(written, 'utf8')).toBe('Rest');
 
-    // "Audit: each call and its decision."
+    // The printed text goes on: "Audit: each call and its decision."
     expect(printed(/^ *(Audit: .*)$/m)).toContain('each call and its decision');
     await screen('Audit');
     const rows = async (): Promise<string[]> =>

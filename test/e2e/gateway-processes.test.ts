@@ -10,7 +10,7 @@ import '../support/cleanup.ts';
 import { gateway } from '../../src/mcp/gateway/index.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../support/service.ts';
 
-/** A server in a shell, which starts in a few milliseconds. */
+/** A server as a shell script, because that starts in a few milliseconds. */
 const SERVER = String.raw`
 tool() { printf '{"name":"%s","inputSchema":{"type":"object"}}' "$1"; }
 text() { printf '{"content":[{"type":"text","text":"%s"}]}' "$1"; }
@@ -36,7 +36,7 @@ const USERS = 200;
 const DISCONNECTS = 1000;
 const REVISION = '2026-07-28';
 
-// These do not depend on the database, so they run once and not for each.
+// These tests do not depend on the database, so they run in this suite and not once per database.
 const folder = mkdtempSync(join(tmpdir(), 'legate-processes-'));
 const ran = join(folder, 'ran');
 let t: TestService;
@@ -94,7 +94,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('a process is in its own group, and ends together with all processes that it started, also in other groups', async () => {
+it('a process has its own group, and ends together with all processes that it started, even in other groups', async () => {
   const agent = await newAgent();
   const pids = await processesOf(agent, 'family');
   expect(pids.map(isAlive)).toEqual([true, true, true]);
@@ -103,7 +103,7 @@ it('a process is in its own group, and ends together with all processes that it 
   await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]);
 });
 
-it('a call that ran when the process crashed is not sent again', async () => {
+it('a call that was running when the process crashed is not sent again', async () => {
   const agent = await newAgent();
   expect((await callTool(agent, 'crash'))._meta.reason).toBe('OUTCOME_UNKNOWN');
   await expect.poll(async () => (await callTool(agent, 'pid')).isError, { timeout: 10_000 }).toBeUndefined();
@@ -133,7 +133,8 @@ it(`${DISCONNECTS} broken connections leave no socket, timer or process, and eac
   const opened = await t.call('POST', '/gateway/sh/mcp', { as: agent, body: begin });
   const common = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${agent.token}\r\nAccept: application/json, text/event-stream\r\n`;
   const listen = `GET /gateway/sh/mcp HTTP/1.1\r\n${common}Mcp-Session-Id: ${opened.headers.get('mcp-session-id')}\r\n\r\n`;
-  // Only since 2026-07-28 does a closed answer cancel the call. Before, the limit of its time ends it.
+  // Only since 2026-07-28 does closing the response cancel the call. In earlier revisions, the call ends at its time
+  // limit.
   const modern = {
     'io.modelcontextprotocol/protocolVersion': REVISION,
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -142,7 +143,7 @@ it(`${DISCONNECTS} broken connections leave no socket, timer or process, and eac
   const mirrored = `MCP-Protocol-Version: ${REVISION}\r\nMcp-Method: tools/call\r\nMcp-Name: hang\r\n`;
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
   const hang = `POST /gateway/sh/mcp HTTP/1.1\r\n${common}${mirrored}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  /** Sends a request, and breaks the connection when the answer has begun. */
+  /** Sends a request, and breaks the connection when the response has begun. */
   const disconnect = (request: string): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => socket.write(request));
@@ -163,7 +164,7 @@ it(`${DISCONNECTS} broken connections leave no socket, timer or process, and eac
     .poll(() => new Promise((resolve) => http.getConnections((_error, count) => resolve(count))), { timeout: 20_000 })
     .toBe(0);
   await expect.poll(async () => [await upkeep(), isAlive(pid)][1], { timeout: 20_000 }).toBe(false);
-  // A few belong to the test and to the service.
+  // A few timers belong to the test and to the service.
   await expect.poll(() => timers.size, { timeout: 20_000 }).toBeLessThan(20);
   hook.disable();
   const cancelled = 'legate_gateway_calls_total{server="sh",outcome="cancelled"}';

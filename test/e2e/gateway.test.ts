@@ -5,8 +5,8 @@ import { scratchFolder, serve } from '../support/cli.ts';
 import type { Json } from '../support/service.ts';
 
 /**
- * An MCP server that goes on after its input ended, ignores TERM, and has started a process in another group. One tool
- * returns the ids of both processes, one nothing.
+ * An MCP server that continues after the end of its input, ignores TERM, and starts a process in another group. One
+ * tool returns the ids of both processes; another never returns.
  */
 const SERVER = `
 const results = {

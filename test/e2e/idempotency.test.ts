@@ -5,14 +5,14 @@ import { legate, scratchFolder, serve } from '../support/cli.ts';
 import type { Running } from '../support/process.ts';
 
 const CLIENTS = 16;
-/** Rounds until a process has died between a commit and its answer. */
+/** The maximum number of rounds until a process dies between a commit and its response. */
 const MAX_ROUNDS = 20;
 
 interface Sent {
   readonly key: string;
   readonly path: string;
   readonly body: Record<string, unknown>;
-  /** The answer, if it arrived. */
+  /** The response, if one arrived. */
   answer?: string;
 }
 
@@ -23,7 +23,7 @@ const send = async (running: Running, token: string, { key, path, body }: Sent):
     body: JSON.stringify(body),
   });
 
-/** Sends decisions and changes until the process is dead. */
+/** Sends decisions and changes until the process ends. */
 async function loadUntilKilled(running: Running, token: string, agentId: string, sent: Sent[]): Promise<void> {
   let dead = false;
   const clients = Array.from({ length: CLIENTS }, async (_, i) => {
@@ -40,7 +40,7 @@ async function loadUntilKilled(running: Running, token: string, agentId: string,
         const r = await send(running, token, request);
         if (r.status < 300) request.answer = await r.text();
       } catch {
-        // The process died, before the commit or after it.
+        // The process ended, before the commit or after it.
       }
     }
   });
@@ -58,7 +58,7 @@ const ask = (agentId: string, n: number, more = 'a'): Record<string, unknown> =>
 });
 
 describe('Idempotency-Key', () => {
-  it('has one effect when the process dies between commit and answer, and the repetition gets the answer', {
+  it('has one effect when the process dies between commit and response, and the repetition gets the response', {
     timeout: 120_000,
   }, async () => {
     const cwd = scratchFolder();
@@ -115,7 +115,7 @@ async function newAgent(
   return { token, agentId: ((await r.json()) as { id: string }).id };
 }
 
-/** How often each decision and each tenant is on record. */
+/** How often each decision and each tenant was recorded. */
 async function effects(cwd: string): Promise<Map<string, number>> {
   const database = await openDatabase(`sqlite:${join(cwd, '.legate/legate.db')}`, { serviceName: 'legate' });
   const decisions = await database.read

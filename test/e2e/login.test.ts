@@ -43,7 +43,7 @@ it('legate login keeps a token that other commands use and refresh', async () =>
   expect(statSync(join(cwd, 'config/legate')).mode & 0o777).toBe(0o700);
   expect(await seed()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 agent to create') });
 
-  // An access token about to expire is refreshed once, also by several commands at the same time.
+  // An access token that is about to expire is refreshed once, even by several concurrent commands.
   const stored = JSON.parse(readFileSync(path, 'utf8'));
   const before = stored.services[url];
   writeFileSync(path, JSON.stringify({ services: { [url]: { ...before, expiresAt: 0 } } }), { mode: 0o600 });

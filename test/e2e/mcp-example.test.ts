@@ -21,7 +21,7 @@ const startExample = async (): Promise<{ running: Running; base: string; url: st
   return { running, base, url: `${base}/notes/mcp` };
 };
 
-/** Runs a program that prints a URL. `person` opens it, and the redirect is followed. */
+/** Runs a program that prints a URL. `person` opens the URL, and the test follows the redirect. */
 async function withLogin(
   command: readonly [string, ...string[]],
   person: (address: string) => Promise<void>,
@@ -157,7 +157,7 @@ describe('examples/mcp-server, by its README', () => {
 });
 
 describe('legate doctor', () => {
-  it('names the broken step and ends with 1', async () => {
+  it('names the broken step and exits with 1', async () => {
     const open = createServer((_req, res) => res.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
     await new Promise<void>((resolve) => open.listen(0, '127.0.0.1', resolve));
     try {
@@ -184,7 +184,7 @@ describe('legate doctor', () => {
     [['mcp.example.com']],
     [['https://a.example/mcp', 'https://b.example/mcp']],
     [['https://a.example/mcp', '--wait', 'x']],
-  ])('64 for %j', async (args) => {
+  ])('exits with 64 for %j', async (args) => {
     expect((await legate(['doctor', ...args])).code).toBe(64);
   });
 });

@@ -8,8 +8,8 @@ describe.skipIf(chromiumPath === undefined)('pages that need no account, in Chro
   const service = pagesService();
   const { open } = service;
 
-  it('the API documentation is accessible at both widths in both schemes, from this host alone', async () => {
-    // Swagger UI renders visible operations only.
+  it('the API documentation is accessible at both widths in both schemes, and loads from this host only', async () => {
+    // Swagger UI renders only visible operations.
     const sizes = [1280, 320].map((width) => ({ width, height: 3500 }));
     const viewport = sizes[0] ?? null;
     const { page, context, complaints } = await open({ javaScriptEnabled: true, viewport, colorScheme: 'dark' });
@@ -27,7 +27,7 @@ describe.skipIf(chromiumPath === undefined)('pages that need no account, in Chro
         await page.setViewportSize(size);
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
-          // Swagger UI fades some colors from one scheme into the other.
+          // Swagger UI animates some colours from one scheme to the other.
           await page.waitForFunction(() => document.getAnimations().length === 0);
           const rules = colorScheme === 'light' ? (['tag', WCAG] as const) : (['rule', RULES_OF_COLOURS] as const);
           const found = await violationsOn(page, { type: rules[0], values: rules[1] }, part);

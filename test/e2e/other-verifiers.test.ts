@@ -11,12 +11,12 @@ import { buildSumdbVerifier, hasGo } from '../support/sumdb.ts';
 const ignore = (): void => {};
 const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const TILE = 256;
-/** The rows fill a tile and begin the next. */
+/** More rows than one tile has. */
 const DECISIONS = 290;
 
 interface Proof {
   readonly Index: number;
-  /** In base64, like the hashes. */
+  /** Base64 is the format of the hashes in proofs. */
   readonly Leaf: string;
   readonly Proof: readonly string[];
   readonly Note: string;
@@ -36,7 +36,7 @@ function readProof(text: string): Proof {
 
 const sizeOf = (note: string): number => Number(note.split('\n')[1]);
 
-/** A ledger with an earlier checkpoint, the newest one, and proofs of entries all over it. */
+/** A ledger with an earlier checkpoint, the newest one, and proofs of entries from all parts of it. */
 async function createLedger() {
   const legate = await createLegate({ dataDir: join(scratchFolder(), '.legate') }, { env: {}, log });
   const server = await listen(legate, { port: 0, host: '127.0.0.1' });
@@ -85,7 +85,7 @@ async function createLedger() {
 let made: ReturnType<typeof createLedger> | undefined;
 const ledger = () => (made ??= createLedger());
 
-describe('verifiers of others accept the ledger', () => {
+describe('independent verifiers accept the ledger', () => {
   it('openssl checks the signature of a checkpoint, as docs/sealed-ledger.md shows', async () => {
     const { key, note } = await ledger();
     const commands = /^```sh\n([\s\S]*?openssl[\s\S]*?)^```$/m.exec(

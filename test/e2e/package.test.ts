@@ -25,7 +25,7 @@ const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 
 let tarball: string;
 let files: string[];
-/** The folder in which the package is installed like a user would. */
+/** The folder in which the package is installed as a user would install it. */
 const home = join(scratch, 'home');
 
 beforeAll(() => {
@@ -122,7 +122,7 @@ describe('the packed package', () => {
     run(bin('tsc'), ['-p', join(home, 'tsconfig.json')], home);
   });
 
-  it('carries the sources that its source maps name', () => {
+  it('contains the sources that its source maps name', () => {
     const map = JSON.parse(readFileSync(join(home, 'node_modules/legate/dist/service.js.map'), 'utf8'));
     expect(map.sourcesContent?.[0]).toContain('export async function createLegate');
   });

@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     const box = await target.boundingBox();
     return box !== null && box.y >= 0 && box.y + box.height <= (page.viewportSize()?.height ?? 0);
   };
-  it('with the keyboard alone: an account, a second device, one ended, signed out, signed in again', async () => {
+  it('by keyboard: a person signs up, adds a second device, ends one, signs out, and signs in again', async () => {
     const email = newEmail();
     const { page, context, complaints } = await open();
     await page.goto(`${url}/account/devices`);
@@ -52,7 +52,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await page.keyboard.type('short');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.summary');
-    // The summary has focus, its line links to the field, and the input is kept.
+    // The summary has the focus, its line links to the field, and the input is kept.
     await focusOn(page, 'summary');
     expect(await page.title()).toMatch(/^Error: /);
     expect(await page.inputValue('#email')).toBe(email);
@@ -86,7 +86,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await context.close();
   });
 
-  it('each page is readable for everybody, in both colour schemes and languages', async () => {
+  it('each page is accessible, in both colour schemes and languages', async () => {
     const email = newEmail();
     const { token } = await api('/sign-up', { email, password });
     const { page, context, complaints } = await open({ javaScriptEnabled: true });
@@ -148,7 +148,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await context.close();
   });
 
-  it('the pages that links in mails open', async () => {
+  it('the pages that links in mails open are accessible', async () => {
     const email = newEmail();
     await api('/sign-up', { email, password });
     const { page, context, complaints } = await open({ javaScriptEnabled: true });
@@ -186,7 +186,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await context.close();
   });
 
-  it('from an application over sign-in and consent back to it, although the policy of the page holds redirects as well', async () => {
+  it('an application can lead over sign-in and consent back to itself, although the policy of the page restricts redirects', async () => {
     const email = newEmail();
     await api('/sign-up', { email, password });
     const callback = `http://127.0.0.1:${service.port}/callback`;
@@ -211,7 +211,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await expectGoodPage(page, 'consent');
     await page.setViewportSize({ width: 1280, height: 800 });
     await expectGoodPage(page, 'consent-wide');
-    // Denying is as prominent as allowing, and comes first.
+    // The button to deny is as prominent as the one to allow, and comes first.
     const buttons = await page
       .getByRole('button')
       .evaluateAll((all) =>
@@ -245,7 +245,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await context.close();
   });
 
-  it('what people meet on the way to a consent, in both languages and three widths', async () => {
+  it('every page before a consent is accessible, in both languages and three widths', async () => {
     const email = newEmail();
     const { token } = await api('/sign-up', { email, password });
     const client = await api('/oauth/register', {
@@ -269,7 +269,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
         await page.setViewportSize(viewport);
         await page.goto(`${request()}&lang=${lang}`);
         await expectGoodPage(page, `consent-${lang}-${viewport.width}`);
-        // Both buttons are visible without scrolling, and far-reaching scopes are unticked.
+        // Both buttons are visible without scrolling, and scopes with wide rights are not ticked.
         for (const button of await page.getByRole('button').all())
           await expect.poll(() => inSight(page, button)).toBe(true);
         expect(await page.isChecked('[id="scope:mcp:read"]')).toBe(true);
@@ -297,7 +297,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await context.close();
   });
 
-  it('the page of an approval: waiting, approved, and decided meanwhile', async () => {
+  it('the page of an approval is accessible while it waits, when it is approved, and when it was decided elsewhere', async () => {
     const email = newEmail();
     const { token, user } = await api('/sign-up', { email, password });
     const agent = await api(

@@ -6,7 +6,7 @@ import { pagesService } from '../support/pages-service.ts';
 const password = 'correct horse battery';
 const NARROW = { ...PHONE, width: 360 } as const;
 
-/** An authenticator of the browser itself, which confirms everything without asking. */
+/** Adds a virtual authenticator of the browser, which confirms everything without asking. */
 async function addAuthenticator(page: Page): Promise<{ cdp: CDPSession; authenticatorId: string }> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('passkeys in Chromium', () => {
     expect(await page.locator('.card h2').innerText()).toBe('Laptop');
     const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId });
     expect(credentials).toMatchObject([{ isResidentCredential: true, rpId: 'localhost' }]);
-    // The authenticator has one already.
+    // The authenticator already has a passkey for this account.
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByText('This passkey is already registered.').waitFor();
     await page.goto(`${service.url}/account/passkeys?lang=de`);
@@ -77,7 +77,8 @@ describe.skipIf(chromiumPath === undefined)('passkeys in Chromium', () => {
 });
 
 /**
- * Adds, uses and removes a passkey like docs/guides/passkeys.md, with the JSON forms of the browser. Runs in the page.
+ * Adds, uses and removes a passkey as docs/guides/passkeys.md does, with the JSON methods of the browser. Runs in the
+ * page.
  */
 async function ownPage(): Promise<number[]> {
   const send = (method: string, path: string, body?: unknown): Promise<Response> =>

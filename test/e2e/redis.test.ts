@@ -50,7 +50,7 @@ describe.skipIf(!redis)('a service whose Redis is frozen (SIGSTOP) under load', 
       };
       await more();
       redis.signal('SIGSTOP');
-      // Each request waits for Redis in vain, and is then counted in this process.
+      // Each request waits for Redis until the timeout, and is then counted in this process.
       const tries = await Promise.all(Array.from({ length: 14 }, (_, i) => signIn(`nobody${i}@example.com`)));
       const statuses = tries.map(({ status }) => status).sort();
       expect(statuses).toEqual([...Array(10).fill(401), ...Array(4).fill(429)]);

@@ -8,7 +8,7 @@ import { type Running, startProcess } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
 import { WebPerson } from '../support/web-person.ts';
 
-/** The reference servers and the common clients, unmodified, with `legate gateway` between them. */
+/** The unmodified reference servers and common clients, with `legate gateway` between them. */
 
 type Call = readonly [tool: string, args: Record<string, unknown>, answer: string];
 interface Server {

@@ -5,7 +5,7 @@ import { parseKey, policyOfKeys, verifyConsistency } from '../../src/verify/inde
 import { legate, PROGRAM, root, scratchFolder, serve } from '../support/cli.ts';
 import type { Json } from '../support/service.ts';
 
-/** Between any two of them the process is killed, and before the first one. */
+/** The process is killed before each of these steps. */
 const STEPS = [
   'tiles: insert into seal_tiles',
   'tiles: update seal',
@@ -20,10 +20,10 @@ const STEPS = [
   'anchor: fsync folder',
 ];
 
-/** Far more than any step needs. */
+/** Many more calls than any step needs. */
 const MAX_CALLS = 200;
 
-it('kill -9 between any two steps of sealing loses no row, and never causes two trees of one size', async () => {
+it('kill -9 between any two steps of sealing loses no row, and never causes two trees of the same size', async () => {
   const cwd = scratchFolder();
   const dataDir = join(cwd, '.legate');
   const env = {
@@ -53,7 +53,7 @@ it('kill -9 between any two steps of sealing loses no row, and never causes two 
   let agentId: string | undefined;
   const answered: string[] = [];
 
-  // On a busy machine a step may be over before the counting begins; then the next rounds meet it.
+  // On a busy machine a step may be over before the counting begins. Later rounds then try it again.
   for (let round = 0; killedBefore.size < STEPS.length; round++) {
     expect(round).toBeLessThan(6 * STEPS.length);
     const service = await start(1 + (round % STEPS.length));
@@ -73,7 +73,7 @@ it('kill -9 between any two steps of sealing loses no row, and never causes two 
     let isAlive = true;
     void exit.then(() => (isAlive = false));
     for (let calls = 0; isAlive && calls < MAX_CALLS; calls++) {
-      // Either call may meet the end of the process.
+      // The process may end during either call.
       const decided = await call(url, '/authorize', { agentId, action: 'read', resource: 'db:x' }).catch(
         () => undefined,
       );
@@ -97,7 +97,7 @@ it('kill -9 between any two steps of sealing loses no row, and never causes two 
   for (const note of notes) {
     const answer = await call(service.url, `/ledger/consistency?from=${note.split('\n')[1]}`);
     expect(answer.status, answer.text).toBe(200);
-    // Throws if the tree of today does not continue that one.
+    // Throws if the current tree does not continue the earlier one.
     verifyConsistency(note, answer.text, policy);
   }
   await service.stop();

@@ -6,13 +6,13 @@ import { createLegate } from '../../src/service.ts';
 import { PROGRAM, root, run, scratchFolder } from '../support/cli.ts';
 import type { Json } from '../support/service.ts';
 
-/** Nothing in these processes can connect to anything. */
+/** Makes every connection of these processes throw. */
 const OFFLINE = `--import=data:text/javascript,${encodeURIComponent(
   "import net from 'node:net'; import dgram from 'node:dgram';" +
     "net.Socket.prototype.connect = dgram.Socket.prototype.send = () => { throw new Error('no network'); };",
 )}`;
 
-/** Replaces what differs from run to run: names of logs, keys, ids, times and numbers. */
+/** Replaces everything that differs between runs: names of logs, keys, ids, times and numbers. */
 const normalized = (text: string): string =>
   text
     .replace(/[\w.:-]+\/ledger\/[0-9a-f]{8}/g, 'ORIGIN')
@@ -121,7 +121,7 @@ it('docs/guides/audit-for-auditors.md: the ledger is checked offline with one fi
   await stop();
 });
 
-it('docs/guides/erasure.md: entries and a person are erased, which is proven', async () => {
+it('docs/guides/erasure.md: entries and a person are erased, and the erasure is proven', async () => {
   const { env, sh, stop, decide, person, legate } = await createScene();
   for (let i = 0; i < 3; i++) await decide();
   env['BEFORE'] = new Date(Date.now() + 1).toISOString();

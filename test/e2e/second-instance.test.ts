@@ -7,7 +7,7 @@ import { startPostgres } from '../support/postgres-server.ts';
 const ready = async (url: string): Promise<number> => (await fetch(`${url}/health/ready`)).status;
 
 describe('a second process', () => {
-  it('on one PostgreSQL with its own data folder or LEGATE_SECRET does not start, and names the solutions', async () => {
+  it('on the same PostgreSQL with its own data folder or LEGATE_SECRET does not start, and names the solutions', async () => {
     const cwd = scratchFolder();
     const postgres = await startPostgres();
     const place = (folder: string, more: Record<string, string> = {}) => ({
@@ -27,7 +27,7 @@ describe('a second process', () => {
       expect(withSecret.stderr).toMatch(/Start one instance with that file and LEGATE_SECRET/);
       expect([await ready(running.url), await running.stop()]).toEqual([200, 0]);
 
-      // The way out: the first folder takes its keys over into the database.
+      // The solution: the first folder's keys are moved into the database.
       const keyed = await serve({ cwd, env: { ...first, ...secret } });
       const { PORT: __, ...fourth } = place('fourth', secret).env;
       const next = await serve({ cwd, env: fourth });
@@ -40,7 +40,7 @@ describe('a second process', () => {
     }
   });
 
-  it('on one SQLite file does not start, commands do, and a killed process leaves nothing in the way', async () => {
+  it('on the same SQLite file does not start, but commands do; a killed process blocks nothing', async () => {
     const cwd = scratchFolder();
     const elsewhere = { LEGATE_DATA_DIR: join(cwd, 'elsewhere') };
     mkdirSync(elsewhere.LEGATE_DATA_DIR);

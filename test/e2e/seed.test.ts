@@ -27,7 +27,7 @@ describe('legate seed', () => {
     ]);
     expect(statSync(join(cwd, 'tokens.json')).mode & 0o777).toBe(0o600);
     expect(output).not.toContain(tokens[0].token);
-    // Again: nothing to do, also by the same command. A file with tokens is never overwritten.
+    // A second run changes nothing, also with the same command. A file with tokens is never overwritten.
     const same = await seed('--tokens', 'tokens.json');
     expect(same).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/ 3 unchanged\.\nDone\.\n$/) });
     writeFileSync(join(cwd, 'more.yaml'), 'agents: {another: {owner: ada@example.com}}');
@@ -39,7 +39,7 @@ describe('legate seed', () => {
     expect(() => statSync(join(cwd, 'others.json'))).toThrow('ENOENT');
   });
 
-  it('seeds a running service from CSV, changes what differs, and takes everything back if a step fails', async () => {
+  it('seeds a running service from CSV, changes what differs, and undoes everything if a step fails', async () => {
     const cwd = scratchFolder();
     const { url } = await serve({ cwd, env });
     const password = env.LEGATE_ADMIN_PASSWORD;
@@ -66,7 +66,7 @@ describe('legate seed', () => {
     expect(await permissions()).toContain('triage mcp:github:*,mcp:slack:*');
     await seed('agents.csv', csv);
 
-    // The last delegation gives what its agent does not have.
+    // The last delegation gives a permission that its agent does not have.
     const tooMuch = {
       agents: {
         new: { permissions: [] },
@@ -106,7 +106,7 @@ describe('legate seed', () => {
     ['a.csv', 'name,type,owner,resource,actions\na,robot,,x,y\n', 2, /a\.csv:2: type: /],
     ['a.csv', 'name,type,owner,resource,actions\n"a,service,,x,y\n', 2, /a\.csv:2: a quotation mark is not closed/],
     ['a.csv', 'name,type,owner,resource,actions\na,service,,x\n', 2, /a\.csv:2: has 4 fields instead of 5/],
-  ])('refuses %s with its line: %#', async (name, text, code, message) => {
+  ])('refuses %s and names its line: %#', async (name, text, code, message) => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, name), text);
     const result = await legate(['seed', name], { cwd });

@@ -68,7 +68,7 @@ describe('the first start', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  it('makes the administrator from the environment, once', async () => {
+  it('creates the administrator from the environment, once', async () => {
     const cwd = scratchFolder();
     const password = 'correct horse battery';
     writeFileSync(join(cwd, 'password'), `${password}\n`);
@@ -89,7 +89,7 @@ describe('the first start', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  it('of two at the same moment: one serves, the other exits with 78, and there is one set of secrets', async () => {
+  it('two concurrent starts: one serves, the other exits with 78, and there is one set of secrets', async () => {
     const cwd = scratchFolder();
     const both = await Promise.allSettled([serve({ cwd }), serve({ cwd })]);
     const [serving] = both.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
@@ -130,7 +130,7 @@ describe('secrets.json', () => {
 
 it('a start that fails after it listens ends the process', async () => {
   const cwd = scratchFolder();
-  // A folder, where the start stores the address of the service.
+  // This is a folder at the path where the start stores the address of the service.
   mkdirSync(join(cwd, '.legate', 'address'), { recursive: true, mode: 0o700 });
   const { code, stdout, stderr } = await legate(['serve'], { cwd, env: { PORT: '0' } });
   expect([code, stdout]).toEqual([1, '']);
@@ -148,7 +148,7 @@ describe('npm start', () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it('serves from the folder it is called in, without building again', async () => {
+  it('serves from the folder in which it is called, without building again', async () => {
     const cwd = scratchFolder();
     const built = statSync(join(root, 'dist/cli.js')).mtimeMs;
     const running = await serve({ cwd, command: [process.execPath, join(root, 'scripts/start.mjs')] });
@@ -170,7 +170,7 @@ describe('npm start', () => {
   });
 });
 
-describe('a configuration that does not fit', () => {
+describe('an invalid configuration', () => {
   const wrong: [string, Record<string, string>, string[]][] = [
     ['an unknown name', { LEGATE_X: '1' }, ['LEGATE_X is not a known option']],
     [
@@ -200,7 +200,7 @@ describe('a configuration that does not fit', () => {
     ],
     ['a secret file that is not there', { LEGATE_METRICS_TOKEN_FILE: '/nowhere/token' }, ['LEGATE_METRICS_TOKEN_FILE']],
   ];
-  it.each(wrong)('ends with 78 and names %s', async (_, env, names) => {
+  it.each(wrong)('exits with 78 and names %s', async (_, env, names) => {
     const cwd = scratchFolder();
     const { code, stdout, stderr } = await legate(['serve'], { cwd, env });
     expect([code, stdout]).toEqual([78, '']);
@@ -213,7 +213,7 @@ describe('a configuration that does not fit', () => {
     ['{"http": {"prot": 1}}', 'http.prot'],
     ['{"http": 1}', 'http'],
     ['{', 'not valid JSON'],
-  ])('ends with 78 for legate.config.json with %s', async (content, named) => {
+  ])('exits with 78 for legate.config.json with %s', async (content, named) => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, 'legate.config.json'), content);
     const { code, stderr } = await legate(['serve'], { cwd });
@@ -222,7 +222,7 @@ describe('a configuration that does not fit', () => {
     expect(stderr).toContain(named);
   });
 
-  it('ends with 1 and a sentence when the port is taken', async () => {
+  it('exits with 1 and a sentence when the port is in use', async () => {
     const server = createServer();
     const port = await new Promise<number>((done) =>
       server.listen(0, '127.0.0.1', () => done((server.address() as { port: number }).port)),
@@ -237,12 +237,12 @@ describe('a configuration that does not fit', () => {
     ['203.0.113.7', '0'],
     ['999.1.1.1', '4000'],
     ['999.1.1.1', '0'],
-  ])('ends with 1 and a sentence when HOST %s is not an address of the machine, PORT %s', async (host, port) => {
+  ])('exits with 1 and a sentence when HOST %s is not an address of the machine, PORT %s', async (host, port) => {
     const { code, stderr } = await legate(['serve'], { env: { HOST: host, PORT: port } });
     expect([code, stderr]).toEqual([1, `HOST is ${host}, which is not an address of this machine.\n`]);
   });
 
-  it('refuses a database of a newer version, and names the way out', async () => {
+  it('refuses a database of a newer version, and names the solution', async () => {
     const cwd = scratchFolder();
     await (await serve({ cwd })).stop();
     const database = await openDatabase(`sqlite:${join(cwd, '.legate/legate.db')}`, { serviceName: 'legate' });
@@ -258,7 +258,7 @@ describe('a configuration that does not fit', () => {
     }
   });
 
-  it('refuses a database from before the first release, and names the way out', async () => {
+  it('refuses a database from before the first release, and names the solution', async () => {
     const cwd = scratchFolder();
     const database = await openDatabase(`sqlite:${join(cwd, '.legate/legate.db')}`, { serviceName: 'legate' });
     await sql`create table legate_migrations (name text primary key, timestamp text)`.execute(database.write);
@@ -272,7 +272,7 @@ describe('a configuration that does not fit', () => {
     }
   });
 
-  it('keeps the database file for its own user, also in a folder that was there before', async () => {
+  it('makes the database file accessible to its own user only, even in an existing folder', async () => {
     const cwd = scratchFolder();
     mkdirSync(join(cwd, 'data'), { mode: 0o755 });
     await (await serve({ cwd, env: { LEGATE_DATA_DIR: join(cwd, 'data') } })).stop();
@@ -315,14 +315,14 @@ describe('a configuration that does not fit', () => {
       'LEGATE_DATABASE_URL',
     ],
   ];
-  it.each(unusable)('ends with a sentence for %s', async (_, env, expected, named) => {
+  it.each(unusable)('exits with a sentence for %s', async (_, env, expected, named) => {
     const { code, stdout, stderr } = await legate(['serve'], { env });
     expect([code, stdout]).toEqual([expected, '']);
     expect(stderr).toContain(named);
     expect(stderr).not.toMatch(/\n\s+at |pa55word/);
   });
 
-  it('PORT=0 takes a free port and prints it', async () => {
+  it('PORT=0 uses a free port and prints it', async () => {
     const cwd = scratchFolder();
     const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
     const child = spawn(process.execPath, [PROGRAM, 'serve'], { cwd, env: { PATH, HOME, PORT: '0' } });
@@ -348,7 +348,7 @@ describe('NODE_ENV=production', () => {
     LEGATE_HTTP_TRUSTED_PROXIES: '0.0.0.0/0',
   };
 
-  it('does not start unsafely: 78, and all there is to mend', async () => {
+  it('does not start with unsafe settings: exits with 78 and names everything to correct', async () => {
     const cwd = scratchFolder();
     const { code, stderr } = await legate(['serve'], { cwd, env });
     expect(code).toBe(78);
@@ -373,7 +373,7 @@ describe('NODE_ENV=production', () => {
     expect([good.code, good.stdout]).toEqual([0, 'Production would start with this configuration.\n']);
   });
 
-  it('starts safely, and prints production', async () => {
+  it('starts with safe settings, and prints production', async () => {
     const cwd = scratchFolder();
     const env = {
       NODE_ENV: 'production',

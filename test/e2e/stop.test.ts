@@ -7,7 +7,7 @@ import type { Running } from '../support/process.ts';
 
 const json = { 'content-type': 'application/json' };
 
-/** Creates an agent that may read, over HTTP. */
+/** Creates an agent with a read permission, over HTTP. */
 async function newAgent(running: Running, cwd: string): Promise<string> {
   const { stdout } = await legate(['developer-token'], { cwd });
   const headers = { ...json, authorization: `Bearer ${stdout.trim()}` };
@@ -36,7 +36,7 @@ function halfARequest(running: Running): Promise<void> {
 }
 
 describe('SIGTERM', () => {
-  it('under load: exit code 0, no answer broken, every answered decision on record', async () => {
+  it('under load: exits with 0, breaks no response, and every answered decision is recorded', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     const token = await newAgent(running, cwd);
@@ -114,13 +114,13 @@ describe('SIGTERM with shutdown.drainSeconds', () => {
     expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1']);
     expect(((await ready.json()) as { checks: object }).checks).toMatchObject({ instance: 'draining' });
     const live = await fetch(`${running.url}/health/live`);
-    // A proxy that does not ask for readiness would open a connection for each request, also as the port closes.
+    // A proxy that does not check readiness would open a connection for each request, even while the port closes.
     expect([live.status, live.headers.get('connection')]).toEqual([200, 'keep-alive']);
     expect(running.process.exitCode).toBeNull();
     expect(await stopped).toBe(0);
   });
 
-  it('answers on open connections after its port has closed, and announces their end', async () => {
+  it('answers on open connections after its port has closed, and announces that it will close them', async () => {
     const running = await serve({ cwd: scratchFolder(), env: { LEGATE_SHUTDOWN_DRAIN_SECONDS: '1' } });
     const { hostname, port } = new URL(running.url);
     const connectionTo = (): Promise<Socket | undefined> =>
@@ -132,7 +132,7 @@ describe('SIGTERM with shutdown.drainSeconds', () => {
     const kept = [await connectionTo(), await connectionTo()];
     const answers = kept.map(async (socket) => (await socket?.toArray())?.join(''));
     const ask = (socket: Socket | undefined) => socket?.write('GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n');
-    // One of them has had a request before.
+    // One of the connections has had a request before.
     ask(kept[0]);
     const stopped = running.stop();
     for (let other = await connectionTo(); other; other = await connectionTo()) other.destroy();
@@ -160,7 +160,7 @@ describe('SIGTERM with shutdown.drainSeconds', () => {
 });
 
 describe('SIGINT', () => {
-  it('stops like SIGTERM, also when a terminal and npm both pass it on', async () => {
+  it('stops like SIGTERM, also when a terminal and npm both send it', async () => {
     const running = await serve({ cwd: scratchFolder() });
     const exit = new Promise((resolve) => running.process.once('exit', resolve));
     running.process.kill('SIGINT');
@@ -174,7 +174,7 @@ describe('an unhandled failure', () => {
     ['unhandled rejection', "Promise.reject(new Error('boom'))"],
     ['uncaught exception', "throw new Error('boom')"],
   ])('%s is logged and ends the process with 1', async (name, failure) => {
-    // Fails as soon as the process serves, however long it takes to start.
+    // The failure happens as soon as the process serves, however long the start takes.
     const serves = "process.getActiveResourcesInfo().includes('TCPServerWrap')";
     const once = `if(${serves}){clearInterval(timer);${failure}}`;
     const preload = `data:text/javascript,const timer=setInterval(()=>{${once}},20)`;

@@ -10,10 +10,10 @@ import { root, run, scratchFolder } from '../support/cli.ts';
 const ignore = (): void => {};
 const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const permissions = [{ resource: 'bank:*', actions: ['read'] }];
-/** When the witness saw the first checkpoint, and when the second, by its own clock. */
+/** The times at which the witness saw the first and the second checkpoint, by its own clock. */
 const [EARLIEST, LATEST] = ['2030-05-06T07:08:09.000Z', '2030-05-06T08:09:10.000Z'];
 
-/** Whatever could open a connection or ask for a name throws. */
+/** Makes every function throw that opens a connection or resolves a name. */
 const OFFLINE = `--import=data:text/javascript,${encodeURIComponent(`
   import net from 'node:net'; import dgram from 'node:dgram'; import dns from 'node:dns';
   import { syncBuiltinESMExports } from 'node:module';
@@ -22,10 +22,10 @@ const OFFLINE = `--import=data:text/javascript,${encodeURIComponent(`
   for (const name of Object.keys(dns)) if (typeof dns[name] === 'function') dns[name] = refuse;
   syncBuiltinESMExports();`)}`;
 
-/** A network namespace of its own has no network at all. Not every machine lets a test make one. */
+/** A separate network namespace has no network at all, but not every system lets a test create one. */
 const ISOLATED = spawnSync('unshare', ['-rn', 'true']).status === 0 ? ['unshare', '-rn'] : [];
 
-/** Runs the verifier in a folder with nothing but it and these files. */
+/** Runs the verifier in a folder that contains only it and these files. */
 async function askVerifier(files: Record<string, string>, keys: readonly string[]) {
   const cwd = scratchFolder();
   copyFileSync(join(root, 'dist/verify.js'), join(cwd, 'verify.js'));
@@ -51,14 +51,14 @@ const shortKey = (vkey: string): string => vkey.split('+').slice(0, 2).join('+')
 const rowOf = (proof: string): number => Number(/^index (\d+)$/m.exec(proof)?.[1]) + 1;
 const sizeOf = (proof: string): string => proof.slice(proof.indexOf('\n\n')).split('\n')[3] as string;
 
-it('the verifier is one file that needs the file system and hashes of Node, and nothing else', () => {
+it('the verifier is one file that needs only the file system and hashes of Node', () => {
   const source = readFileSync(join(root, 'dist/verify.js'), 'utf8');
   const imported = [...source.matchAll(/^import .* from ["'](.+)["'];$/gm)].map(([, name]) => name);
   expect(imported.sort()).toEqual(['node:crypto', 'node:fs', 'node:util']);
   expect(source).not.toMatch(/\b(import|require)\s*\(|^(import|export) \S*\s*["']|getBuiltinModule/m);
 });
 
-it('a stranger without network reads the decision, its time range and its keys from a proof', async () => {
+it('an auditor without network reads the decision, its time range and its keys from a proof', async () => {
   const dataDir = join(scratchFolder(), '.legate');
   const first = await start(dataDir, {});
   const [key = ''] = (await first.ledger.keys()).keys;
@@ -131,7 +131,7 @@ it('a stranger without network reads the decision, its time range and its keys f
     ],
   ]);
 
-  // Another key, the key of the witness alone, and another text.
+  // The proof is checked with another key, with the key of the witness only, and with a changed text.
   const stranger = openWitness({ name: 'witness.example/w2', logs: [key], folder: scratchFolder() });
   stranger.close();
   for (const [keys, said] of [
@@ -151,7 +151,7 @@ it('a stranger without network reads the decision, its time range and its keys f
   ]);
 });
 
-it('the verifier reports rows from before sealing began as sealed afterwards', async () => {
+it('the verifier reports rows from before sealing began as sealed later', async () => {
   const dataDir = join(scratchFolder(), '.legate');
   const unsealed = await start(dataDir, { seal: 'off' });
   const agent = await createAgent(unsealed);

@@ -6,7 +6,7 @@ import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
 
-/** Events that every reader must receive before the process is stopped or killed again. */
+/** The number of events that every reader must receive before the process is stopped or killed again. */
 const STEP = 80;
 
 interface Place {
@@ -110,7 +110,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
           const { auditId } = await call(place.url, as, '/authorize', { action: 'read', resource: 'db:x' });
           answered.push(`evt_${auditId.slice(4)}`);
         } catch {
-          // Without an answer, nothing was promised.
+          // A request without a response is not checked.
           await new Promise((resolve) => setTimeout(resolve, 10));
         }
       }
@@ -156,7 +156,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   const known = new Set(ids);
   expect(answered.filter((id) => !known.has(id))).toEqual([]);
   expect(readers.flatMap((reader) => reader.errors)).toEqual([]);
-  // Connections ended only with their process.
+  // Connections of the surviving instance never ended.
   if (survivor) for (const reader of [ofOwner[2], ofAgent[1]]) expect(reader?.ends).toEqual([]);
   for (const { ends } of atPlace) expect(ends.slice(1, 3)).toEqual(['broken', 'broken']);
   expect(await running.stop()).toBe(0);
@@ -165,9 +165,9 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
 it('a stream continues after restarts and kill -9: each committed event arrives once and in order (SQLite)', () =>
   survive({}));
 
-it('a stream survives restarts and kill -9, also on another instance than the one that ends (PostgreSQL)', async () => {
+it('a stream survives restarts and kill -9, even on another instance than the one that ended (PostgreSQL)', async () => {
   const postgres = await startPostgres();
-  // Instances with data folders of their own share one root secret.
+  // Instances with separate data folders share one root secret.
   const env = { LEGATE_DATABASE_URL: postgres.url, LEGATE_SECRET: randomBytes(32).toString('base64url') };
   const survivor = await serve({ cwd: scratchFolder(), env });
   await survive(env, survivor);

@@ -5,7 +5,7 @@ import { TOUR } from '../../src/cli/tour/steps.ts';
 import { legate, root, run, scratchFolder, serve } from '../support/cli.ts';
 
 describe('the tour', () => {
-  it('legate tour: every answer is as it should be, and explained', async () => {
+  it('legate tour: every response is as expected, and explained', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     const { code, stdout, stderr } = await legate(['tour', '--url', running.url], { cwd });
@@ -23,13 +23,13 @@ describe('the tour', () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it('legate tour: reports that nothing answers', async () => {
+  it('legate tour: reports that there is no response', async () => {
     const { code, stderr } = await legate(['tour', '--url', 'http://127.0.0.1:9']);
     expect(code).toBe(1);
     expect(stderr).toContain('npm start');
   });
 
-  it('legate tour: fails with the first answer that differs, when all others need it', async () => {
+  it('legate tour: fails at the first response that differs, if later steps need it', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
     const { code, stdout, stderr } = await legate(['tour', '--url', running.url, '--token', 'lgk_wrong'], { cwd });
@@ -40,19 +40,19 @@ describe('the tour', () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("the README's, by copy and paste: each command gives the expected answer", async () => {
+  it("the README's tour, by copy and paste: each command returns the expected response", async () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8');
     const block = readme.match(/<!-- tour:begin[^>]*-->\s*```bash\n([\s\S]*?)```\s*<!-- tour:end -->/)?.[1] ?? '';
     expect(block).toContain('curl');
     const cwd = scratchFolder();
     const running = await serve({ cwd });
-    // Only marks each step in the output.
+    // The added lines only mark each step in the output.
     const marked = block.replace(/^# (\d+)\. .*$/gm, (line, number) => `${line}\necho '@@${number}'`);
     const { code, stdout, stderr } = await run(['bash', '-c', marked], {
       cwd: root,
       env: { BASE: running.url, LEGATE_DATA_DIR: join(cwd, '.legate') },
     });
-    // npx may warn about the machine's own npm configuration.
+    // npx may print warnings about the local npm configuration.
     expect([code, stderr.replace(/^(npm warn|pyenv|rm): .*\n|^npm warn .*\n/gm, '')], stdout).toEqual([0, '']);
     const parts = stdout.split(/@@\d+\n/).slice(1);
     expect(parts).toHaveLength(TOUR.length);

@@ -19,7 +19,7 @@ import {
   signInSteadily,
 } from '../support/proxied.ts';
 
-/** Upgrade from this commit to this version; by default, from this version to one with a migration more. */
+/** The upgrade is from this commit to this version; by default, from this version to one with one more migration. */
 const PREVIOUS = process.env['LEGATE_TEST_PREVIOUS'];
 const BUILD_MS = 120_000;
 
@@ -60,7 +60,7 @@ describe.skipIf(!hasNginx())('a rolling upgrade on PostgreSQL', () => {
         };
         await more();
         expect(await pair.restart(0, newer)).toBe(0);
-        // Both versions answer on the new schema, for longer than nginx leaves an instance out.
+        // Both versions serve on the new schema, for longer than nginx excludes an instance after a failure.
         const upgraded = performance.now();
         await expect.poll(() => performance.now() - upgraded, { timeout: 60_000 }).toBeGreaterThan(2500);
         await more();

@@ -9,7 +9,7 @@ import type { Json } from '../support/service.ts';
 
 /** Fewer than the failures after which an endpoint is paused. */
 const AGENTS = 8;
-/** A delivery in progress when its process died is repeated after 6 s. */
+/** A delivery that was in progress when its process died is repeated after 6 s. */
 const TIMEOUT_MS = 1000;
 const PATIENCE_MS = 30_000;
 
@@ -34,7 +34,7 @@ afterEach(() => {
   }
 });
 
-/** Before it accepts, it alternately refuses a message and leaves one without an answer. */
+/** Until it accepts messages, the receiver alternately refuses a message and does not respond to one. */
 async function receive(): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer((req, res) => {
@@ -107,7 +107,7 @@ async function surviveKill(database: Record<string, string>): Promise<void> {
     .filter((r) => r.accepted)
     .map((r) => new Verifier(secret).verify(r.body, r.headers) as Json);
   expect(messages.map((m) => m.data.agentId).sort()).toEqual(made.map((agent) => agent.id).sort());
-  // Earlier attempts had the same id and body.
+  // All attempts for a message have the same id and body.
   const bodies = new Map(received.map((r) => [r.id, r.body]));
   expect(bodies.size).toBe(AGENTS);
   for (const r of received) expect(r.body).toBe(bodies.get(r.id));
@@ -115,7 +115,7 @@ async function surviveKill(database: Record<string, string>): Promise<void> {
 }
 
 it('webhooks survive kill -9, on SQLite and PostgreSQL', async () => {
-  // Concurrently, because most of the time is waiting.
+  // Both run concurrently, because most of the time is spent waiting.
   await Promise.all([
     surviveKill({}),
     (async () => {

@@ -32,11 +32,11 @@ async function startWitness(cwd: string, name: string, port: number, ledgerKey: 
   return { vkey, text, kill: (signal: NodeJS.Signals) => child.kill(signal), exit };
 }
 
-it('legate witness keeps its checkpoints over kill -9, and legate verify requires its cosignature', async () => {
+it('legate witness keeps its checkpoints after kill -9, and legate verify requires its cosignature', async () => {
   const [folder, cwd] = [scratchFolder(), scratchFolder()];
   const dataDir = join(folder, '.legate');
   const port = await freePort();
-  // The key of the ledger is needed first, because a witness is configured with it.
+  // The witness is configured with the key of the ledger, so the ledger starts first.
   const before = await createLegate({ dataDir }, { env: {}, log });
   const [key = ''] = (await before.ledger.keys()).keys;
   await before.close();
@@ -76,7 +76,7 @@ it('legate witness keeps its checkpoints over kill -9, and legate verify require
   expect(second.vkey).toBe(first.vkey);
   writeFileSync(file, await prove());
   expect((await legate(['verify', file, '--policy', policy])).code).toBe(0);
-  // One that has forgotten would begin again from 0.
+  // A witness without its earlier state would respond that its size is 0.
   expect((await service.ledger.status()).witnesses).toMatchObject([{ name: 'w1', failure: null }]);
 
   const other = join(folder, 'other');

@@ -1,4 +1,4 @@
-// Stands for the program of the Claude Agent SDK, whose protocol of JSON lines it speaks. Asks the hooks about each
+// Stands in for the program of the Claude Agent SDK, whose protocol of JSON lines it uses. Asks the hooks about each
 // call of a tool of the application, makes the calls that they allow, and ends with what the model would be shown.
 import { createInterface } from 'node:readline';
 

@@ -8,9 +8,9 @@ const BELOW_MODULES = ['kernel', 'storage', 'ledger', 'access', 'http', 'platfor
 const BELOW_FEATURES = [...BELOW_MODULES, 'operations', 'authorization', 'people'];
 
 /**
- * The imports that files of these places may have besides their own place; the most specific place counts. All imports
- * point from the wiring down to the kernel. Of the areas in OPEN, any file may be imported; of the others, only the
- * `index.ts` of a module.
+ * For each place, the imports that its files may have from elsewhere; the most specific place counts. All imports point
+ * from the wiring down to the kernel. Any file of an area in OPEN may be imported; of other areas, only the `index.ts`
+ * of a module.
  */
 const TABLE: readonly (readonly [places: readonly string[], allowed: readonly string[]])[] = [
   [['kernel'], []],
@@ -29,11 +29,11 @@ const TABLE: readonly (readonly [places: readonly string[], allowed: readonly st
   [['activity'], [...BELOW_FEATURES, 'platform', 'verify']],
   [['oauth'], [...BELOW_FEATURES, 'pages', 'platform', 'mcp']],
   [['console'], ['kernel', 'pages', 'platform.ts']],
-  // Parts that the service uses and that know nothing of it; the guard of MCP servers is published too.
+  // These parts are used by the service and know nothing of it. The guard of MCP servers is also published separately.
   [['operations/mail', 'operations/outbound', 'mcp/guard'], ['kernel']],
-  // The client runs anywhere, the verifier runs alone, and the doctor uses any server over HTTP.
+  // The client runs anywhere, the verifier runs alone, and the doctor tests any server over HTTP.
   [['client', 'verify', 'agents-sdk', 'cli/doctor'], []],
-  // A witness is a different party than the ledger, so it shares the code of the verifier but not of the seal.
+  // A witness is independent of the ledger, so it shares code with the verifier but not with the seal.
   [['witness'], ['storage', 'verify']],
   // The tour uses a service over HTTP, like any client.
   [['cli/tour', 'client.ts'], ['client']],
@@ -48,7 +48,7 @@ const TABLE: readonly (readonly [places: readonly string[], allowed: readonly st
   [['cli', 'index.ts', 'modules.ts', 'service.ts', 'api.ts', 'upkeep.ts'], ['*']],
 ];
 const OPEN = ['kernel', 'access', 'platform', 'http', 'cli'];
-/** Files that wire modules together, so they may import any file. */
+/** Files that wire modules together may import any file. */
 const WIRING = ['index.ts', 'mcp.ts', 'service.ts', 'api.ts'];
 
 interface Import {
@@ -91,8 +91,8 @@ function refusal({ from, to }: Import): string | undefined {
     : undefined;
 }
 
-describe('the state of modules', () => {
-  it('is declared by the module: no variable of the code stores it by platform', () => {
+describe('the state of a module', () => {
+  it('is declared by the module: no variable stores it by platform', () => {
     const hidden = files.filter((file) =>
       /new WeakMap<Platform\b[^(]*\(\)/.test(readFileSync(join(src, file), 'utf8')),
     );
@@ -107,7 +107,7 @@ describe('the borders of src/', () => {
     expect(imports.some((i) => i.to.startsWith('..'))).toBe(false);
   });
 
-  it('holds the code to the table', () => {
+  it('permits only the imports in the table', () => {
     expect(imports.flatMap((i) => (refusal(i) ? [`${i.from} ${refusal(i)}`] : []))).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ describe('the borders of src/', () => {
     for (const { from, to } of imports)
       if (areaOf(from) !== areaOf(to) && from !== 'config.ts')
         edges.set(areaOf(from), (edges.get(areaOf(from)) ?? new Set()).add(areaOf(to)));
-    // Takes away, again and again, what imports nothing that is left. A circle remains.
+    // Repeatedly removes areas that import no remaining area. Only cycles are left.
     for (let again = true; again; ) {
       again = false;
       for (const [area, targets] of edges) {
@@ -129,7 +129,7 @@ describe('the borders of src/', () => {
     expect(Object.fromEntries([...edges].map(([area, targets]) => [area, [...targets]]))).toEqual({});
   });
 
-  it('permits nothing that no file does', () => {
+  it('has no entry without an import', () => {
     const placed = imports.map(({ from, to }) => ({ from: rowOf(from)?.place ?? '', to }));
     const used = (places: readonly string[], place: string): boolean =>
       placed.some(({ from, to }) => places.includes(from) && isIn(to, place));
@@ -141,7 +141,7 @@ describe('the borders of src/', () => {
   });
 
   it.each(TABLE.filter(([, allowed]) => !allowed.includes('*')).flatMap(([places]) => places))(
-    'refuses what the row of %s does not name',
+    'refuses an import that the row of %s does not name',
     (place) => {
       const from = place.endsWith('.ts') ? place : `${place}/file.ts`;
       expect(['cli/serve.ts', 'upkeep.ts'].filter((to) => refusal({ from, to }) === undefined)).toEqual(

@@ -23,7 +23,7 @@ const withBlock = (text: string, name: string, block: string): string =>
   );
 
 /** `npm run docs` runs this file with `--update`, which writes the files that are compared here. */
-describe('the docs that are made from the code', () => {
+describe('generated docs', () => {
   it('docs/config.md has every option', async () => {
     await expect(renderConfig()).toMatchFileSnapshot(docs('config.md'));
   });

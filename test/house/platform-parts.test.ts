@@ -4,16 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { findSurplus } from './platform-parts.ts';
 
 const src = resolve(import.meta.dirname, '../../src');
-/** Up to so many parts are named; a function that needs more takes the whole platform. */
+/** The most parts that a parameter names; a function that needs more takes the whole platform. */
 const MOST = 6;
-/** They create the platform, or pass it to all modules. */
+/** These create the platform, or pass it to all modules. */
 const WIRING = ['platform.ts', 'service.ts', 'api.ts', 'upkeep.ts', 'module-states.ts'];
 
 const filesOf = (...texts: string[]): Map<string, string> =>
   new Map(texts.map((text, index) => [`${'abc'[index]}.ts`, text]));
 
-describe('what functions take of the platform', () => {
-  it('is what they and the functions that they call need', () => {
+describe('the parts of the platform that a function takes', () => {
+  it('are those that it and the functions that it calls need', () => {
     const files = (readdirSync(src, { recursive: true }) as string[]).filter(
       (file) => file.endsWith('.ts') && !/\.(test|cases)\.ts$/.test(file) && !WIRING.includes(file),
     );
@@ -35,11 +35,11 @@ describe('what functions take of the platform', () => {
       'class A { readonly #p: Platform; constructor(q: X) { this.#p = q; } log() { this.#p.log(); } }',
       'needs only log',
     ],
-  ])('is refused: %s', (_, text, problem) => {
+  ])('are refused: %s', (_, text, problem) => {
     expect(findSurplus(filesOf(text), MOST)).toEqual([`a.ts:1 ${problem}`]);
   });
 
-  it('follows a platform through functions, constructors, imports and files that export again', () => {
+  it('are followed through functions, constructors, imports and re-exporting files', () => {
     const a = "import { g as h } from './b.ts';\nexport function f(platform: Platform) { h(1, platform); }";
     const b = "export { g } from './c.ts';";
     const c =
@@ -53,7 +53,7 @@ describe('what functions take of the platform', () => {
     ]);
   });
 
-  it('leaves functions that call each other to what they need together', () => {
+  it('are the parts that functions which call each other need together', () => {
     const text = 'const f = (p: Platform) => g(p.log, p);\nconst g = (x: X, p: Platform) => x || f(p) || p.clock;';
     expect(findSurplus(filesOf(text), MOST)).toEqual(['a.ts:1 needs only clock, log', 'a.ts:2 needs only clock, log']);
   });
@@ -63,7 +63,7 @@ describe('what functions take of the platform', () => {
     ['functions of an object, which are given the whole', 'const f = (p: Platform, m: Module) => m.start(p);'],
     ['a platform that is copied', 'const f = (p: Platform, ledger: L) => run({ ...p, ledger });'],
     ['a named set of parts', "type Keys = Pick<Platform, 'a' | 'b'>;\nconst f = (p: Keys) => p.a;"],
-  ])('permits %s', (_, text) => {
+  ])('are permitted: %s', (_, text) => {
     expect(findSurplus(filesOf(text), MOST)).toEqual([]);
   });
 });

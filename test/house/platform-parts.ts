@@ -11,12 +11,12 @@ interface Node {
 /** A parameter or private field that is the platform, or parts of it. */
 interface Holder {
   readonly place: string;
-  /** undefined: the whole platform. */
+  /** undefined stands for the whole platform. */
   readonly declared: readonly string[] | undefined;
   readonly needs: Set<string>;
-  /** Holders that it is passed on to. */
+  /** Holders to which it is passed on. */
   readonly passedTo: Set<Holder>;
-  /** It is also passed on in a way that is not followed, such as to the function of an object. */
+  /** It is also passed on in a way that the analysis does not follow, such as to a method of an object. */
   isOpen: boolean;
 }
 
@@ -26,7 +26,7 @@ interface File {
   readonly program: Node;
   /** Functions and constructors by name. */
   readonly functions: Map<string, Node>;
-  /** Where a name of another file comes from: imported, or exported again. */
+  /** The origin of a name from another file: imported, or exported again. */
   readonly elsewhere: Map<string, { readonly path: string; readonly name: string }>;
   readonly aliases: Map<string, Node>;
 }
@@ -36,7 +36,7 @@ const isNode = (value: unknown): value is Node => typeof value === 'object' && v
 const nodes = (value: unknown): readonly Node[] => (Array.isArray(value) ? value : [value]).filter(isNode);
 const nameOf = (value: unknown): string => (isNode(value) ? String(value['name'] ?? value['value'] ?? '') : '');
 
-/** Calls `visit` for a node and all nodes below it, with their parents, as long as it returns true. */
+/** Calls `visit` for a node and, as long as `visit` returns true, for all nodes below it, with their parents. */
 function walk(
   node: Node,
   visit: (node: Node, parents: readonly Node[]) => boolean,
@@ -69,7 +69,7 @@ function read(path: string, text: string): File {
   return file;
 }
 
-/** Returns the parts that a type consists of, 'all' for the platform, and undefined for any other type. */
+/** Returns the parts in a type, 'all' for the platform, and undefined for any other type. */
 function partsOf(file: File, type: Node | undefined): readonly string[] | 'all' | undefined {
   if (type?.type === 'TSTypeAnnotation') return partsOf(file, type['typeAnnotation'] as Node);
   if (type?.type !== 'TSTypeReference') return undefined;
@@ -84,8 +84,8 @@ function partsOf(file: File, type: Node | undefined): readonly string[] | 'all' 
 }
 
 /**
- * Returns what each function and class takes of the platform without need: more than `most` parts are worth a whole
- * platform, a part that nothing uses is surplus. Files are given by their path.
+ * Returns the unnecessary parts of the platform in each function and class: a part that nothing uses, and more than
+ * `most` parts instead of the whole platform. The keys of the files are their paths.
  */
 export function findSurplus(texts: ReadonlyMap<string, string>, most: number): string[] {
   const files = new Map([...texts].map(([path, text]) => [path, read(path, text)]));
@@ -100,7 +100,7 @@ export function findSurplus(texts: ReadonlyMap<string, string>, most: number): s
     const isNamed = declared && nameOf(((type?.['typeAnnotation'] ?? type) as Node)['typeName']) !== 'Pick';
     const place = isNamed ? '' : `${file.path}:${line}`;
     const holder: Holder = { place, declared, needs: new Set(), passedTo: new Set(), isOpen: false };
-    // A named type is not judged; its parts are what it needs.
+    // All parts in a named type count as needed.
     if (isNamed) for (const part of declared) holder.needs.add(part);
     holders.set(node, holder);
     return holder;
@@ -122,7 +122,10 @@ export function findSurplus(texts: ReadonlyMap<string, string>, most: number): s
       if (property.type === 'Property') holder.needs.add(nameOf(property['key']));
       else holder.isOpen = true;
   };
-  /** Returns the holder that a reference is passed to, as an argument or a field; undefined if it is not followed. */
+  /**
+   * Returns the holder to which a reference is passed as an argument or a field, or undefined if that cannot be
+   * followed.
+   */
   const targetOf = (file: File, ref: Node, [parent, ...above]: readonly Node[]): Holder | undefined => {
     if (parent?.type === 'CallExpression' || parent?.type === 'NewExpression') {
       const called = find(file, nameOf(parent['callee']));

@@ -40,7 +40,7 @@ describe('oxlint', () => {
     expect(output).toMatch(/floating\.ts:3:.*no-floating-promises/);
   });
 
-  it('finds a promise taken for its value', () => {
+  it('finds a promise that is used as its value', () => {
     expect(output).toMatch(/misused\.ts:4:.*no-misused-promises/);
   });
 

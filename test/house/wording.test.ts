@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const root = resolve(import.meta.dirname, '../..');
 const PLACES = ['README.md', 'SECURITY.md', 'docs', 'src', 'console/src', 'examples'];
 
-/** Wording that new users stumbled over. Texts that people read do not return to it. */
+/** Wording that confused new users. It must not return to texts that people read. */
 const UNCLEAR: readonly RegExp[] = [
   /\ban envoy acts\b/i,
   /\bto be read at\b/,
@@ -59,7 +59,7 @@ const COMMANDS = readdirSync(join(root, 'src/cli'))
   .join('|');
 /** `npx legate` works in a clone and next to an installed package; `legate` alone only where it is on the PATH. */
 const WITHOUT_NPX = new RegExp(`(?<!npx )(?<![\\w/.-])legate (?:${COMMANDS})\\b`);
-/** Names under which a command introduces itself to other services. */
+/** The names by which a command introduces itself to other services. */
 const NAME = /client_name: |'user-agent': /;
 
 it('every text that the program prints names its commands with npx', () => {

@@ -19,7 +19,7 @@ const OF_A_CONNECTION =
 const OF_A_GATEWAY_SERVER = 'leaves an event, which src/mcp/gateway/pins/pins.test.ts reads: it needs a server';
 const RESENDS = 'delivers again, or as a test, what happened before';
 
-/** Endpoints with a changing method that leave no event, each with its reason. Every other one has to leave one. */
+/** Endpoints with a changing method that emit no event, each with its reason. Every other one has to emit one. */
 const WITHOUT_EVENT: Readonly<Record<string, string>> = {
   'POST /gateway/:name/mcp': 'a call of a tool leaves its own event, which src/mcp/gateway/relay.test.ts reads',
   'PUT /gateway/connections/:name': OF_A_CONNECTION,
@@ -75,7 +75,7 @@ async function withTotp(): Promise<Person & { secret: string }> {
   p.t.clock.advance(30_000);
   return { ...p, secret };
 }
-/** A browser that is signed in with both factors. */
+/** A browser with a session that has proved both factors. */
 async function browserOf(p: Person & { secret: string }, more: Record<string, string> = {}): Promise<FormClient> {
   const browser = new FormClient(p.t);
   await browser.post('/account/sign-in', { email: p.email, password: PASSWORD });
@@ -90,7 +90,7 @@ const byMail =
     const token = await mailedToken(p, request);
     return () => p.t.call('POST', path, { body: { token, ...more } });
   };
-/** It works in a service without users alone. */
+/** This endpoint works only in a service without users. */
 const SETUP = 'POST /setup';
 const emptyService = async (): Promise<{ t: TestService; token: string }> => {
   const t = await createTestService();
@@ -98,8 +98,8 @@ const emptyService = async (): Promise<{ t: TestService; token: string }> => {
 };
 
 /**
- * Endpoints whose row of the matrix changes nothing, since it holds no right password, link or code. Each prepares,
- * then acts.
+ * Endpoints whose row of the matrix changes nothing, because it contains no correct password, link or code. Each entry
+ * prepares the service, then acts.
  */
 const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
   'POST /sign-in': async () => {
@@ -222,7 +222,7 @@ const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
   },
 };
 
-/** As the row of the matrix says, by the first of these callers that it lets through. */
+/** Sends the request in the row of the matrix, as the first of these callers that the row permits. */
 async function fromMatrix(endpoint: string): Promise<Act> {
   const { t } = await shared();
   const row = matrix[endpoint];
@@ -252,7 +252,7 @@ interface Left {
   readonly actor: Json;
 }
 
-/** The events after `mark` in the ledger. */
+/** Returns the events after `mark` in the ledger. */
 async function eventsAfter(t: TestService, mark: number): Promise<Left[]> {
   const rows = await t.legate.platform.database.read
     .selectFrom('stream_events')
@@ -278,7 +278,7 @@ const changing = distinctRoutes((await shared()).t.legate.platform.config)
   .map(({ route, path }) => `${route.method} ${path}`)
   .filter((endpoint) => !/^(GET|HEAD|OPTIONS) /.test(endpoint));
 
-describe('every endpoint that changes something leaves an event with the actor', () => {
+describe('every endpoint that changes something emits an event with the actor', () => {
   it('names only endpoints that exist, each once', () => {
     const named = [...Object.keys(WITHOUT_EVENT), ...Object.keys(PREPARED), SETUP];
     expect(named.filter((endpoint) => !changing.includes(endpoint))).toEqual([]);

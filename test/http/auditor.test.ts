@@ -10,7 +10,7 @@ const auditorOf = (t: TestService) => t.user({ role: 'auditor' });
 
 const question = { action: 'read', resource: 'db:x' };
 
-/** What an auditor may send besides GET. The permission matrix has the status of every endpoint. */
+/** The requests other than GET that an auditor may send. The permission matrix has the status of every endpoint. */
 const MAY_SEND: Readonly<Record<string, 'none' | 'ownAccount'>> = {
   'POST /authorize': 'none',
   'POST /authorize/batch': 'none',
@@ -40,7 +40,7 @@ const MAY_SEND: Readonly<Record<string, 'none' | 'ownAccount'>> = {
 };
 
 describe('the role auditor', () => {
-  it('is refused by every changing route that does not declare that it changes nothing or the own account', async () => {
+  it('is refused by every changing route, unless it declares that it changes nothing or the own account', async () => {
     const t = await shared();
     const declared = distinctRoutes(t.legate.platform.config).flatMap(({ route, path }) =>
       route.effect === undefined ? [] : [[`${route.method} ${path}`, route.effect]],
@@ -48,7 +48,7 @@ describe('the role auditor', () => {
     expect(Object.fromEntries(declared)).toEqual(MAY_SEND);
   });
 
-  it('reads what belongs to others', async () => {
+  it('can read what others own', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const auditor = await auditorOf(t);
@@ -68,7 +68,7 @@ describe('the role auditor', () => {
     expect((await t.call('GET', '/metrics', { as: auditor })).status).toBe(200);
   });
 
-  it('asks as a dry run only, and nothing is recorded', async () => {
+  it('can ask for decisions only as a dry run, and nothing is recorded', async () => {
     const t = await shared();
     const { agent } = await newScene(t);
     const auditor = await auditorOf(t);
@@ -86,7 +86,7 @@ describe('the role auditor', () => {
     expect((await t.call('GET', `/audit?agentId=${agent.id}`, { as: auditor })).body).toEqual([]);
   });
 
-  it('changes nothing of its own agents either', async () => {
+  it('cannot change its own agents either', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const admin = await t.admin();
@@ -114,7 +114,7 @@ describe('the role auditor', () => {
     expect((await t.call('GET', '/agents', { as: all.token })).status).toBe(401);
   });
 
-  it('is set by administrators, with the next request', async () => {
+  it('is set by administrators, and takes effect with the next request', async () => {
     const t = await shared();
     const admin = await t.admin();
     const person = await t.user();
@@ -158,7 +158,7 @@ describe('the role auditor', () => {
     expect(event.data).toMatchObject({ grantId, reason: 'role-changed' });
   });
 
-  it('gives no application access to its account', async () => {
+  it('cannot give an application access to its account', async () => {
     const t = await shared();
     const person = await signUp(t);
     await t.call('PATCH', `/users/${person.id}`, { as: await t.admin(), body: { role: 'auditor' } });
@@ -172,7 +172,7 @@ describe('the role auditor', () => {
     expect(allowed.status).toBe(403);
   });
 
-  it("is a role of the application's own sign-in too", async () => {
+  it("can be a role from the application's own sign-in too", async () => {
     const t = await createTestService({
       authenticate: (request) =>
         request.headers.get('x-user') === null ? null : { userId: 'theirs', role: 'auditor' as const },

@@ -12,7 +12,7 @@ const email = 'ada@example.com';
 const { values } = readConfig({ code: {}, env: {}, production: false, readFile: () => '' });
 const unsafe = distinctRoutes(values).filter(({ route }) => route.method !== 'GET');
 const name = ({ route, path }: (typeof unsafe)[number]): string => `${route.method} ${path}`;
-/** An address of the route, of nothing that is there. */
+/** A path of the route whose ids belong to no object. */
 const addressOf = (path: string): string => path.replace(/:\w+(\{[^}]*\})?/g, 'none_00000000000000000000000000');
 
 let t: TestService;
@@ -31,7 +31,7 @@ const byCookie = (method: string, path: string, headers: Record<string, string>,
   t.call(method, path, { headers: { cookie, ...headers }, ...(body === undefined ? {} : { body }) });
 const isCrossSite = (r: Answered): boolean => r.status === 403 && /allowed origin|another site/.test(r.text);
 
-/** What a browser says of where a request comes from, and whether it is believed to be a page of ours. */
+/** The headers by which a browser states the origin of a request, and whether the origin counts as trusted. */
 const places: [string, Record<string, string>, boolean][] = [
   ['our own origin', { origin: OWN }, true],
   ['our own origin, by fetch', { origin: OWN, 'sec-fetch-site': 'same-origin' }, true],
@@ -66,13 +66,13 @@ const places: [string, Record<string, string>, boolean][] = [
 ];
 
 describe('a change by cookie', () => {
-  it.each(places)('from %s', async (_, headers, allowed) => {
+  it.each(places)('is accepted only from trusted origins: %s', async (_, headers, allowed) => {
     const r = await byCookie('PATCH', '/agents/agt_00000000000000000000000000', headers, {});
     expect([isCrossSite(r), r.status]).toEqual(allowed ? [false, 404] : [true, 403]);
   });
 
   it.each(unsafe.filter(({ route }) => route.access !== 'public').map((m) => [name(m), m] as const))(
-    '%s is refused from another site, regardless of its headers',
+    'to %s is refused from another site, regardless of its headers',
     async (_, { route, path }) => {
       for (const headers of [{ origin: EVIL }, { origin: 'null' }, {}])
         expect(isCrossSite(await byCookie(route.method, addressOf(path), headers, {}))).toBe(true);
@@ -82,24 +82,24 @@ describe('a change by cookie', () => {
             route.method,
             addressOf(path),
             { origin: OWN, 'sec-fetch-site': 'same-origin' },
-            // Valid requests must take effect at the sign-out only.
+            // Only the valid request to sign out may have an effect.
             path.startsWith('/sign-out') ? {} : { none: 1 },
           ),
         ),
       ).toBe(false);
-      // The session is there still.
+      // The session still exists.
       expect((await byCookie('GET', '/auth/session', {})).status).toBe(path.startsWith('/sign-out') ? 401 : 200);
       if (path.startsWith('/sign-out'))
         cookie = `${t.database.name}_session=${(token = (await t.call('POST', '/sign-in', { body: { email, password } })).body.token)}`;
     },
   );
 
-  it('with a Bearer token needs no origin, also if a cookie is sent with it', async () => {
+  it('with a Bearer token is accepted from any origin, even if a cookie is sent with it', async () => {
     for (const headers of [{}, { cookie }, { cookie, origin: EVIL }])
       expect((await t.call('DELETE', '/agents/agt_x', { as: token, headers })).status).toBe(404);
   });
 
-  it('reading needs none, and no answer lets another site read it', async () => {
+  it('reading by cookie is accepted from any origin, but no response lets another site read it', async () => {
     for (const path of ['/auth/session', '/auth/sessions', '/agents', '/api-tokens']) {
       const r = await byCookie('GET', path, { origin: EVIL, 'sec-fetch-site': 'cross-site' });
       expect([
@@ -149,7 +149,7 @@ describe('a page of a trusted origin (CORS)', () => {
     }
   });
 
-  it('reads every answer, with the cookie: success, refusal and 404', async () => {
+  it('can read every response, with the cookie: success, refusal and 404', async () => {
     const headers = { origin: TRUSTED, 'sec-fetch-site': 'same-site' };
     const answers = [
       await byCookie('GET', '/auth/sessions', headers),
@@ -169,14 +169,14 @@ describe('a page of a trusted origin (CORS)', () => {
       expect(exposed).toContain(name);
   });
 
-  it('reads what pages of all origins may, by its own name, so that its browser lets it', async () => {
+  it('gets its own origin in the header even where all origins are allowed, because its browser requires that', async () => {
     const path = '/.well-known/oauth-authorization-server';
     expect(readable(await t.call('GET', path, { headers: { origin: TRUSTED } }))).toEqual([TRUSTED, 'true']);
     const other = await t.call('GET', path, { headers: { origin: EVIL } });
     expect([...readable(other), other.headers.get('vary')]).toEqual(['*', null, 'Origin']);
   });
 
-  it('does not read our own pages', async () => {
+  it('cannot read the pages of the service', async () => {
     for (const path of [
       '/account/devices',
       '/account/apps',
@@ -190,7 +190,7 @@ describe('a page of a trusted origin (CORS)', () => {
   });
 
   it.each(['*', `${TRUSTED}/`, `${TRUSTED}/page`, 'HTTPS://console.example', 'console.example', 'null'])(
-    'cannot be called %s',
+    'cannot be configured as %s',
     async (origin) => {
       await expect(createTestService({ config: { http: { trustedOrigins: [TRUSTED, origin] } } })).rejects.toThrow(
         /http\.trustedOrigins.*must be an origin such as/,
@@ -199,7 +199,7 @@ describe('a page of a trusted origin (CORS)', () => {
   );
 
   it.each(['foo', '10.0.0.0/99', '127.1', '10.0.0.0/8/8', '', '::1/129'])(
-    'a proxy is an address or a CIDR range, not %j',
+    'a proxy must be an address or a CIDR range, not %j',
     async (proxy) => {
       await expect(
         createTestService({ config: { http: { trustedProxies: ['10.0.0.1', '::1', 'fd00::/8', proxy] } } }),
@@ -208,7 +208,7 @@ describe('a page of a trusted origin (CORS)', () => {
   );
 
   it.each(['foo bar', 'javascript:alert(1)', '//evil.example', 'ftp://x.example', ''])(
-    'a login or consent page is a path or an address, not %j',
+    'a login or consent page must be a path or an address, not %j',
     async (page) => {
       for (const name of ['loginPage', 'consentPage'])
         await expect(createTestService({ config: { mcp: { [name]: page } } as never })).rejects.toThrow(
@@ -217,7 +217,7 @@ describe('a page of a trusted origin (CORS)', () => {
     },
   );
 
-  it('also over a socket, where the busiest addresses have a fast path', async () => {
+  it('is accepted over a socket too, where some routes have a fast path', async () => {
     const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
     const as = { authorization: `Bearer ${token}`, origin: TRUSTED };
     const question = {
@@ -239,7 +239,7 @@ describe('a page of a trusted origin (CORS)', () => {
 });
 
 describe('signing somebody in from another site (login CSRF)', () => {
-  /** All that a page of another site can send without asking first. */
+  /** Everything that a page of another site can send without a preflight request. */
   const forms: [string, string][] = [
     [
       'application/x-www-form-urlencoded',
@@ -264,8 +264,8 @@ describe('signing somebody in from another site (login CSRF)', () => {
   });
 });
 
-describe('a session cookie that was there before (session fixation)', () => {
-  it('is never the one that a sign-in creates, and gains nothing from it', async () => {
+describe('an earlier session cookie (session fixation)', () => {
+  it('is never the one that a sign-in creates, and does not become valid by it', async () => {
     const planted = (await t.call('POST', '/sign-up', { body: { email: 'mallory@example.com', password } })).body;
     const ways: [string, unknown][] = [
       ['/sign-in', { email, password }],
@@ -283,7 +283,7 @@ describe('a session cookie that was there before (session fixation)', () => {
     }
   });
 
-  it('an invented one has no effect, before and after sign-in', async () => {
+  it('has no effect if it is invented, before and after sign-in', async () => {
     const made = `lgs_${'A'.repeat(43)}000000`;
     await t.call('POST', '/sign-in', {
       body: { email, password },
@@ -294,7 +294,7 @@ describe('a session cookie that was there before (session fixation)', () => {
 });
 
 describe('the cookie on https', () => {
-  it('is __Host-, Secure, HttpOnly, SameSite=Lax, for the whole host and no other; one without the prefix counts for nothing', async () => {
+  it('is __Host-, Secure, HttpOnly, SameSite=Lax, for this host only; one without the prefix is ignored', async () => {
     const https = await createTestService({ config: { baseUrl: 'https://id.example' } });
     const r = await https.call('POST', '/sign-up', { body: { email, password } });
     expect(r.headers.getSetCookie()).toEqual([
@@ -314,7 +314,7 @@ describe('the cookie on https', () => {
         headers: { cookie: `__Host-${https.database.name}_session=${r.body.token}`, origin },
       });
     expect([(await from('http://id.example')).status, (await from('https://id.example')).status]).toEqual([403, 200]);
-    // The cookie lasts until the browser is closed if the person did not ask to be remembered.
+    // The cookie ends with the browser session if the person did not ask to be remembered.
     const brief = await https.call('POST', '/sign-in', { body: { email, password, rememberMe: false } });
     expect(brief.headers.getSetCookie()).toEqual([
       `__Host-${https.database.name}_session=${brief.body.token}; Path=/; HttpOnly; SameSite=Lax; Secure`,

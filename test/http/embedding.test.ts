@@ -18,7 +18,7 @@ import { nodeListener } from '../../src/http/node.ts';
 import { createLegate, type Legate } from '../../src/service.ts';
 import { createTestService, newTestDatabase } from '../support/service.ts';
 
-/** Closes what a test opened, last first. */
+/** Closes what a test opened, in reverse order. */
 const opened: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
@@ -31,7 +31,7 @@ interface Prepared {
   readonly token: string;
 }
 
-/** An agent in a fresh database, and the environment that leads an example to it. */
+/** An agent in an empty database, and the environment with which an example uses it. */
 async function prepare(): Promise<Prepared> {
   const { dir, url, name } = await newTestDatabase();
   const legate = await createLegate({
@@ -62,7 +62,7 @@ async function listening(handler: RequestListener): Promise<string> {
 }
 
 describe('the types of the package', () => {
-  it('have names for the arguments and results of the functions', async () => {
+  it('contain names for the arguments and results of the functions', async () => {
     const { dir, url, name } = await newTestDatabase();
     const input: LegateInput = { dataDir: dir, databaseUrl: url, service: { name } };
     const legate = await createLegate(input);
@@ -93,7 +93,7 @@ describe('the types of the package', () => {
 type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 const json = { 'content-type': 'application/json' };
 
-/** What must hold of Legate mounted under /legate, in whatever framework. */
+/** Checks Legate mounted under /legate, in any framework. */
 async function expectMounted(ask: Ask, { agentId, token }: Prepared): Promise<void> {
   const bearer = { authorization: `Bearer ${token}` };
   const question = JSON.stringify({ action: 'read', resource: 'mcp:github:list_issues' });
@@ -143,7 +143,7 @@ describe('createLegate and the environment', () => {
     expect(await signUp(await created(await place()))).toBe(403);
   });
 
-  it('reads none of it when env is {}', async () => {
+  it('reads no variable when env is {}', async () => {
     vi.stubEnv('LEGATE_USERS_SIGN_UP', 'closed');
     vi.stubEnv('NODE_ENV', 'production');
     expect(await signUp(await created({ ...(await place()), env: {} }))).toBe(200);
@@ -154,7 +154,7 @@ describe('createLegate and the environment', () => {
     await expect(created(await place())).rejects.toThrow('LEGATE_USERS_SIGNUP is not a known option');
   });
 
-  it('is in production if NODE_ENV is production: unsafe settings stop it, others cause warnings', async () => {
+  it('is in production if NODE_ENV is production: unsafe settings prevent the start, others cause warnings', async () => {
     vi.stubEnv('NODE_ENV', 'production');
     await expect(created(await place())).rejects.toThrow('LEGATE_BASE_URL is not set');
     const secret = randomBytes(32).toString('base64url');
@@ -173,7 +173,7 @@ describe('createLegate and the environment', () => {
     expect(warned.join()).toContain('LEGATE_MAIL_URL');
   });
 
-  it('prints mail that has nowhere to go, in development', async () => {
+  it('prints mail in development if no server is configured', async () => {
     const info = vi.spyOn(console, 'info').mockImplementation(() => {});
     opened.push(() => info.mockRestore());
     const legate = await created({ ...(await place()), users: { requireEmailVerification: true } });
@@ -184,7 +184,7 @@ describe('createLegate and the environment', () => {
 });
 
 describe('examples/hono', () => {
-  it('serves Legate under /legate and itself elsewhere', async () => {
+  it('serves Legate under /legate and the application elsewhere', async () => {
     const prepared = await prepare();
     const { app, legate } = await import('../../examples/hono/app.ts');
     opened.push(() => legate.close());
@@ -196,7 +196,7 @@ describe('examples/hono', () => {
 });
 
 describe('examples/express', () => {
-  it('serves Legate under /legate and itself elsewhere', async () => {
+  it('serves Legate under /legate and the application elsewhere', async () => {
     const prepared = await prepare();
     const { app, legate } = await import('../../examples/express/app.ts');
     opened.push(() => legate.close());
@@ -209,7 +209,7 @@ describe('examples/express', () => {
 });
 
 describe('examples/next', () => {
-  it('answers as a route handler of /legate', async () => {
+  it('serves Legate as a route handler of /legate', async () => {
     const prepared = await prepare();
     const { legate } = await import('../../examples/next/legate.ts');
     opened.push(() => legate.close());
@@ -229,7 +229,7 @@ describe('nodeListener', () => {
   const agentOf = (t: { legate: Awaited<ReturnType<typeof createLegate>> }) =>
     t.legate.agents.create({ ownerId: 'someone', name: 'agent', type: 'service' });
 
-  it('records the address of the connection, on the short path and on the long one', async () => {
+  it('records the address of the connection, on the fast path and on the usual one', async () => {
     const t = await createTestService({ config: { users: { allowExternalOwners: true } } });
     const { token } = await agentOf(t);
     const base = await listening(nodeListener(t.legate));
@@ -243,7 +243,7 @@ describe('nodeListener', () => {
     expect(rows).toEqual([{ ip: '127.0.0.1' }, { ip: '127.0.0.1' }]);
   });
 
-  it('answers 500 immediately, and logs the reason, when a body parser was faster', async () => {
+  it('answers 500 immediately, and logs the reason, when a body parser has read the body before', async () => {
     const said: unknown[] = [];
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (fields: object) => void said.push(fields) };
     const t = await createTestService({ config: { users: { allowExternalOwners: true } }, log });

@@ -6,7 +6,7 @@ import { createTestService, type TestService, type TestUser } from '../support/s
 import { matrix, type Row } from './matrix.cases.ts';
 import { newScene } from './matrix.scene.ts';
 
-/** Endpoints that do not wait for the ledger: they answer a question, or repeat a delivery. */
+/** Endpoints that do not wait for the ledger: they only evaluate a question, or repeat a delivery. */
 const WITHOUT_CHANGE: ReadonlySet<string> = new Set([
   'POST /api/legate/oauth/introspect',
   'POST /agents/:id/permissions/replay',
@@ -22,7 +22,7 @@ const isForOwner = ({ want }: Row): boolean => allows(want.owner) || allows(want
 const isChange = ([endpoint, row]: [string, Row]): boolean =>
   !/^(GET|HEAD) /.test(endpoint) && !WITHOUT_CHANGE.has(endpoint) && (isForOwner(row) || allows(row.want.admin));
 
-/** A session of the person whom a row lets in: the owner, or an administrator. */
+/** A session of the person whom a row permits: the owner, or an administrator. */
 async function callerOf(t: TestService, row: Row, owner: TestUser): Promise<{ id: string; token: string }> {
   const { id } = isForOwner(row) ? owner : await t.admin();
   const { token } = await t.legate.platform.ledger.change(SYSTEM, (change) =>

@@ -37,7 +37,7 @@ const OF_SOMETHING_ELSE = [
 ];
 
 describe('versions of resources', () => {
-  it('are declared by each resource, and by each request that changes one', async () => {
+  it('are declared by each resource, and by each request that changes a resource', async () => {
     const t = await shared();
     const routes = distinctRoutes(t.legate.platform.config).map(({ route }) => route);
     const resources = routes.filter((r) => r.versioned && r.method === 'GET').map((r) => r.path);
@@ -89,14 +89,14 @@ describe('versions of resources', () => {
     const refused = await send(admin, '"another"');
     expect([refused.status, refused.body.error.code]).toEqual([412, 'PRECONDITION_FAILED']);
     expect(await etagOf(t, resource, admin)).toBe(before);
-    // A caller who may not change it does not learn its version.
+    // A caller who may not change the resource does not learn its version.
     expect((await send(await t.user(), '"another"')).status).toBe(row?.want.anotherUser ?? 403);
     expect((await send(await t.user({ role: 'auditor' }), before)).status).toBe(403);
     const done = await send(admin, before);
     expect(done.status).toBe(row?.want.admin);
     const after = await t.call('GET', resource, { as: admin });
     if (done.status === 200) expect(done.headers.get('etag')).toBe(after.headers.get('etag'));
-    // A second factor that was not set up is switched off without a change.
+    // Switching off a second factor that was not set up changes nothing.
     if (!name.endsWith('second-factor'))
       expect((await send(admin, before)).status).toBe(after.status === 404 ? 404 : 412);
   });
@@ -107,7 +107,7 @@ describe('versions of resources', () => {
     ['budgets', budget, (i: number) => ({ limit: i + 1 })],
     ['users', async (s: Awaited<ReturnType<typeof newScene>>) => s.owner.id, (i: number) => ({ name: `name ${i}` })],
     ['mcp/servers', undefined, (i: number) => ({ tools: [`tool ${i}`] })],
-  ] as const)('of 50 parallel changes of one version of %s exactly one succeeds', async (kind, id, body) => {
+  ] as const)('exactly one of 50 parallel changes of one version of %s succeeds', async (kind, id, body) => {
     const t = await shared();
     const s = await newScene(t);
     const admin = await t.admin();
@@ -122,7 +122,7 @@ describe('versions of resources', () => {
     expect(await etagOf(t, path, admin)).toBe(won[0]?.headers.get('etag'));
   });
 
-  it('of 50 parallel rotations of one version exactly one succeeds', async () => {
+  it('exactly one of 50 parallel rotations of one version succeeds', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const tag = await etagOf(t, `/agents/${agent.id}`, owner);
@@ -178,7 +178,7 @@ describe('versions of resources', () => {
     expect(await tags()).toEqual(before);
   });
 
-  it('tell apart a change and its reversal within one millisecond only where something differs', async () => {
+  it('differ after each change within one millisecond', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const path = `/agents/${agent.id}`;
@@ -191,7 +191,7 @@ describe('versions of resources', () => {
     expect(await etagOf(t, path, owner)).not.toBe(rotated);
   });
 
-  it('are shown to pages of a trusted origin, which may send them', async () => {
+  it('are readable for pages of a trusted origin, which may send them', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const path = `/agents/${agent.id}`;

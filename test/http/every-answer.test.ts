@@ -21,7 +21,7 @@ const requests = (): Json[] => lines.filter((line) => line.message === 'request'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://legate.example' };
 
 /**
- * One of each kind: JSON, no body, errors, redirects, pages, preflight, streams, methods and paths that are not there.
+ * One response of each kind: JSON, no body, errors, redirects, pages, preflight, streams, unknown methods and paths.
  */
 const KINDS: readonly [string, string, Record<string, string>?][] = [
   ['GET', '/health/live'],
@@ -44,7 +44,7 @@ const KINDS: readonly [string, string, Record<string, string>?][] = [
   ['GET', '/auth/session', { authorization: 'Bearer x' }],
 ];
 
-describe('every answer', () => {
+describe('every response', () => {
   it.each(KINDS)('%s %s has the security headers and X-Request-ID (OWASP ASVS 3.4)', async (method, path, headers) => {
     const r = await t.call(method, path, { headers: { ...headers } });
     const { 'content-security-policy': policy, 'referrer-policy': referrer, ...rest } = Object.fromEntries(r.headers);
@@ -59,7 +59,7 @@ describe('every answer', () => {
     expect(referrer).toMatch(/^(no-referrer|same-origin)$/);
   });
 
-  it('has no HSTS where the base URL is http', async () => {
+  it('has no HSTS header where the base URL is http', async () => {
     const plain = await createTestService();
     const r = await plain.call('GET', '/health/live');
     expect(r.headers.get('strict-transport-security')).toBeNull();
@@ -78,7 +78,7 @@ describe('every answer', () => {
     ['POST', '/authorize', 401, '{}'],
     ['GET', '/health/live', 200, undefined],
     ['GET', '/nowhere', 404, undefined],
-  ])('over a socket too: %s %s', async (method, path, status, body) => {
+  ])('has them over a socket too: %s %s', async (method, path, status, body) => {
     const r = await send(
       server.port,
       method,
@@ -90,7 +90,7 @@ describe('every answer', () => {
     expect(requests()).toEqual([expect.objectContaining({ status, method, requestId: 'mine' })]);
   });
 
-  it('over a socket, a Host that is none is answered alike', async () => {
+  it('to an invalid Host is the same over a socket', async () => {
     const r = await send(server.port, 'GET', '/agents', { host: 'a b' });
     expect(r.status).toBe(400);
     expect(r.headers).toMatchObject({ 'strict-transport-security': 'max-age=31536000' });
@@ -98,7 +98,7 @@ describe('every answer', () => {
 });
 
 describe('the log of requests', () => {
-  it('has a line for each, at debug: who, what, from where, how long, and the id that the answer has', async () => {
+  it('has a line for each, at debug: caller, request, client address, duration, and the id in the response', async () => {
     const alice = await t.user();
     const agent = await t.agent(alice);
     lines.splice(0);
@@ -119,7 +119,7 @@ describe('the log of requests', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
-  it('names a person, an anonymous caller, and a request that no route answers', async () => {
+  it('names a person, an anonymous caller, and a request that matches no route', async () => {
     const alice = await t.user();
     await t.call('GET', '/agents', { as: alice });
     await t.call('GET', '/agents');
@@ -133,7 +133,7 @@ describe('the log of requests', () => {
     ]);
   });
 
-  it('is at level info with log.requests, and not created below the level', async () => {
+  it('is at level info with log.requests, and is not created below the level', async () => {
     const loud = await createTestService({ log, config: { log: { requests: true } } });
     await loud.call('GET', '/health/live');
     expect(requests().map((line) => line.level)).toEqual(['info']);
@@ -143,7 +143,7 @@ describe('the log of requests', () => {
     expect(requests()).toEqual([]);
   });
 
-  it('an unexpected error has the id of its request in the answer and in the log', async () => {
+  it('an unexpected error has the id of its request in the response and in the log', async () => {
     const broken = await createTestService({ log });
     const alice = await broken.user();
     Object.assign(broken.legate.platform, {

@@ -5,7 +5,7 @@ import { bodyOf, expectRefused, type HostileWorld, hostileScene, JSON_TYPE, pars
 
 const { refused } = hostileScene();
 
-describe('a body that is not of its schema', () => {
+describe('a body that does not match its schema', () => {
   it.each(parsed)('%s', async (endpoint, { route }) => {
     await refused(endpoint, async (w) => {
       for (const { what, value, names } of mutants(inputSchema(route.body as never), bodyOf(endpoint, route, w))) {
@@ -70,7 +70,7 @@ describe('a body that is not JSON', () => {
   });
 });
 
-describe('a body of another kind or size', () => {
+describe('a body of another media type or size', () => {
   it.each(parsed)('%s', async (endpoint, { route }) => {
     await refused(endpoint, async (w) => {
       const raw = JSON.stringify(bodyOf(endpoint, route, w));
@@ -109,7 +109,7 @@ describe('a body of another kind or size', () => {
   });
 });
 
-/** A body without an end: the reader has to stop by itself. */
+/** The body never ends, so the service has to stop reading by itself. */
 async function chunk(w: HostileWorld, limit: number): Promise<Answered> {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>({

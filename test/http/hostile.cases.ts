@@ -2,7 +2,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import { PAGE_SCOPES, scopeField } from '../../src/people/account-pages/tokens-page.ts';
 import type { Scene } from './matrix.scene.ts';
 
-/** A valid body or query with every field of the schema, from which the mutants are derived. */
+/** A valid body or query with every field of the schema, from which the invalid ones are derived. */
 type Sample = (scene: Scene) => unknown;
 
 const registration = {
@@ -73,7 +73,7 @@ const CREDENTIAL = {
   clientExtensionResults: {},
 };
 
-/** By endpoint. An endpoint with a body needs one; a field that is missing here fails the test. */
+/** The bodies by endpoint. Every endpoint with a body needs one, and a missing field fails the test. */
 const hostileSignIn = {
   clientId: 'legate',
   clientSecret: 'secret',
@@ -287,7 +287,7 @@ const page = { limit: '10', cursor: Buffer.from('tnt_x').toString('base64url') }
 
 const owned = ({ id }: { id: string }) => ({ ownerId: id, tenantId: 'tnt_x' });
 
-/** Filters of rows of the ledger. */
+/** The filters for rows of the ledger. */
 const rowFilters = ({ agent, owner }: { agent: { id: string }; owner: { id: string } }) => {
   const positive = {
     ...owned(owner),
@@ -421,7 +421,7 @@ export const queries: Readonly<Record<string, Sample>> = {
   'GET /dashboard/stats': ({ owner }) => ({ ...owned(owner), window: '7d' }),
 };
 
-/** What has broken queries, templates, paths and shells; literal text to us. */
+/** Texts that have broken queries, templates, paths and shells elsewhere. The service treats them as literal text. */
 export const injections: readonly string[] = [
   "'",
   "' OR '1'='1",
@@ -457,7 +457,7 @@ export const injections: readonly string[] = [
   '<script>alert(1)</script>',
 ];
 
-/** Texts that are right, in every script and with every trick, and come back as they went in. */
+/** Valid texts in many scripts, with unusual characters, that have to be returned unchanged. */
 export const texts: readonly string[] = [
   'Zoë',
   'e\u0301',

@@ -17,9 +17,9 @@ import { newScene, type Scene } from './matrix.scene.ts';
 export interface HostileWorld extends Scene {
   readonly admin: TestUser;
   readonly method: string;
-  /** Address of something that is there, without a query. */
+  /** The path of an existing object, without a query. */
   readonly path: string;
-  /** Body of the row of the matrix. */
+  /** The body in the row of the matrix. */
   readonly body: unknown;
 }
 
@@ -30,7 +30,7 @@ const endsByItself = ({ route }: Mounted): boolean =>
 export const endpoints = distinctRoutes(config)
   .filter(endsByItself)
   .map((m) => [`${m.route.method} ${m.path}`, m] as const);
-/** A body that has no field but `reason` is the same everywhere: two endpoints are enough. */
+/** Bodies whose only field is `reason` are handled by the same code, so two endpoints are enough. */
 export const isReasonOnly = (schema: unknown): boolean =>
   Object.keys((schema as { shape?: object } | undefined)?.shape ?? {}).join() === 'reason';
 const sameBody = new Set(
@@ -48,11 +48,11 @@ export const withBody = endpoints.filter(
     m.route.wrongMediaType === undefined,
 );
 /**
- * A body that does not parse is refused before the database is asked: on PostgreSQL a sample of the endpoints is
+ * A body that cannot be parsed is refused before the database is used, so on PostgreSQL a sample of the endpoints is
  * enough.
  */
 export const parsed = withBody.filter((_, i) => dialect === 'sqlite' || i % 8 === 0);
-/** A query that has no field but `reason` is tested where the reason is. */
+/** Queries whose only field is `reason` are tested together with the bodies. */
 export const withQuery = endpoints.filter(
   ([, m]) =>
     m.route.query !== undefined &&
@@ -62,7 +62,7 @@ export const withQuery = endpoints.filter(
 );
 const WHY = 'a ticket asked for it';
 const takesReason = (schema: unknown): boolean => 'reason' in ((schema as { shape?: object }).shape ?? {});
-/** The sample of an endpoint, with a reason where it takes one. */
+/** The sample of an endpoint, with a reason if the endpoint accepts one. */
 export const bodyOf = (endpoint: string, route: Mounted['route'], w: HostileWorld): unknown => {
   const sample = bodies[endpoint]?.(w);
   return takesReason(route.body) ? { ...(sample as object | undefined), reason: WHY } : sample;
@@ -71,7 +71,7 @@ export const queryOf = (endpoint: string, route: Mounted['route'], w: HostileWor
   ...(queries[endpoint]?.(w) as Record<string, string> | undefined),
   ...(takesReason(route.query) ? { reason: WHY } : {}),
 });
-/** As for bodies. */
+/** As with bodies, a sample is enough on PostgreSQL. */
 export const queried = withQuery.filter((_, i) => dialect === 'sqlite' || i % 4 === 0);
 export const withId = endpoints.filter(([, m]) => m.path.includes(':id'));
 
@@ -80,9 +80,9 @@ export const send = (w: HostileWorld, o: Sent = {}, path = w.path): Promise<Answ
   w.t.call(w.method, path, { as: w.admin, ...o });
 export const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Made from the ledger, now or a little later, and not by requests. */
+/** Tables that are derived from the ledger at any time, and not by requests. */
 const DERIVED: readonly string[] = [
-  // A service notes itself a little after its start.
+  // A service writes its own row shortly after its start.
   'instances',
   'anomaly_states',
   'webhook_deliveries',
@@ -98,7 +98,7 @@ const DERIVED: readonly string[] = [
   'seal_checkpoints',
 ];
 
-/** Everything that is stored. */
+/** Returns everything that is stored. */
 export async function stored({ t }: HostileWorld): Promise<unknown> {
   // The outcome of deliveries is recorded at any time.
   const plain = (key: string, v: unknown): unknown =>
@@ -106,7 +106,7 @@ export async function stored({ t }: HostileWorld): Promise<unknown> {
   const all: Record<string, unknown> = {};
   for (const table of TABLE_NAMES.filter((name) => !DERIVED.includes(name))) {
     const rows = await t.legate.platform.database.read.selectFrom(table).selectAll().execute();
-    // No database promises an order.
+    // Databases guarantee no order.
     all[table] = rows.map((row) => JSON.stringify(row, plain)).sort();
   }
   return all;
@@ -116,12 +116,12 @@ const LEAK =
   /\bat .+:\d+:\d+|node_modules|\/src\/|\/dist\/|\.ts:|SQLITE|sqlite|postgres|SELECT |INSERT |syntax error|constraint failed|ZodError|TypeError|RangeError/;
 
 /**
- * Expects a refusal that is not a fault of the service and says nothing about its inside. The shape of each answer is
- * checked in all tests.
+ * Expects a refusal that is not a fault of the service and contains no internal details. All tests check the shape of
+ * each response.
  */
 export function expectRefused(what: string, r: Answered, statuses: readonly number[], names?: string): void {
   expect.soft(statuses, `${what}: ${r.status} ${r.text.slice(0, 300)}`).toContain(r.status);
-  // Which routes answer in the form of SCIM is compared with their declaration for every answer of every test.
+  // All tests compare the format of SCIM in responses with the declaration of the route.
   const scim = r.headers.get('content-type') === 'application/scim+json';
   if (!scim) expect.soft(r.headers.get('content-type'), what).toBe('application/json; charset=utf-8');
   const message = scim ? r.body.detail : (r.body.error.message ?? r.body.error_description);
@@ -133,7 +133,7 @@ export function expectRefused(what: string, r: Answered, statuses: readonly numb
   }
 }
 
-/** Services for the tests of one file, and things for an endpoint to work on. */
+/** Services for the tests of one file, with objects for each endpoint. */
 export function hostileScene() {
   let service: Promise<TestService> | undefined;
   const shared = (): Promise<TestService> =>
@@ -147,7 +147,8 @@ export function hostileScene() {
     }));
 
   /**
-   * Each test compares everything that is stored: a service with the things of hundreds of tests would make that slow.
+   * Each test compares everything that is stored, which is slow in a service that contains the objects of hundreds of
+   * tests.
    */
   const WORLDS_PER_SERVICE = 20;
   let worlds = 0;
@@ -159,7 +160,10 @@ export function hostileScene() {
     return shared();
   }
 
-  /** Objects for the endpoints, and an admin with all rights, so that refusals are due to the format only. */
+  /**
+   * Creates objects for the endpoints, and an admin with all rights, so that only the format can be the cause of a
+   * refusal.
+   */
   async function world(endpoint: string): Promise<HostileWorld> {
     const t = await serviceWithRoom();
     const s = await newScene(t);
@@ -175,7 +179,7 @@ export function hostileScene() {
     };
   }
 
-  /** Runs what must be refused, and looks whether anything is stored differently for it. */
+  /** Runs requests that must be refused, and checks that they change nothing that is stored. */
   async function refused(endpoint: string, work: (w: HostileWorld) => Promise<void>): Promise<void> {
     const w = await world(endpoint);
     const before = await stored(w);

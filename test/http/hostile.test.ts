@@ -30,7 +30,7 @@ it('has a sample for each body and each query', () => {
 
 const BAD_TEXT = ['%00', 'a%00b', '%ED%A0%80', 'x'.repeat(5000)];
 
-/** What a list, a graph, counts or a series found. Buckets in which nothing was counted found nothing. */
+/** Returns the results in a list, a graph, counts or a series. A bucket with a count of 0 is no result. */
 function found(body: Json): unknown {
   if (Array.isArray(body)) return body;
   if (body.approvals) return Object.values(body).filter((kind) => (kind as { count: number }).count > 0);
@@ -52,7 +52,7 @@ describe('a query', () => {
       const isPage = route.page === true;
       const shape = route.query instanceof z.ZodObject ? route.query.shape : {};
       for (const [name, value] of Object.entries(sample)) {
-        // Any text is a reason, and the request is carried out.
+        // Any text is a valid reason, so the request is carried out.
         if (name === 'reason' && route.method === 'DELETE') continue;
         const twice = await ask({ ...base, [name]: value }, `&${name}=${encodeURIComponent(value)}`);
         if (isRepeated(shape[name])) expect(twice.status, `${name} twice`).toBe(200);
@@ -61,7 +61,7 @@ describe('a query', () => {
         expectRefused(`${name} as a list`, await ask(base, `&${name}[]=1`), [400]);
         if (name !== 'window' && !required.includes(name))
           expectRefused(`${name} empty`, await ask(base, `&${name}=`), [400], name);
-        // The graph around an agent that is not there.
+        // The graph is around an agent that does not exist.
         const refusals = name === 'agentId' && endpoint === 'GET /delegations/graph' ? [400, 404] : [400];
         for (const bad of BAD_TEXT) {
           const r = await send(
@@ -93,7 +93,7 @@ describe('a query', () => {
         expectRefused(`${name} unknown`, await ask(base, `&${name}=1`), [400], name);
       for (const limit of ['0', '-1', '1.5', '1e3', '1001', '99999999999', 'NaN', ' 1', '0x10', '١'])
         if ('limit' in sample) expectRefused(`limit=${limit}`, await ask({ ...base, limit }), [400], 'limit');
-      // A list has either a cursor or a row to begin around.
+      // A list accepts either a cursor or a row around which it begins.
       const { cursor, around, ...rest } = sample;
       const right = cursor === undefined && around !== undefined ? { ...rest, around } : rest;
       expect((await ask(right)).status).toBe(route.method === 'DELETE' ? 204 : 200);
@@ -141,7 +141,7 @@ describe('an id', () => {
           body === undefined || route.body === undefined ? {} : { body },
           path.replace(':id', id),
         );
-        // Two dots can result in another path, with other methods.
+        // Two dots can result in another path, which has other methods.
         expectRefused(id.slice(0, 50), r, id.toLowerCase() === '%2e%2e' ? [404, 400, 405] : [404, 400]);
       }
     });
@@ -196,7 +196,7 @@ describe('methods', () => {
   });
 });
 
-describe('a credential of an odd form is 401 with a challenge', () => {
+describe('a credential of an unusual form is 401 with a challenge', () => {
   it.each([
     '',
     'Bearer',
@@ -237,7 +237,7 @@ it.each([
   `/${'x'.repeat(8000)}`,
   '/__proto__',
   '/constructor',
-])('a path that is not there: %s', async (path) => {
+])('a path that does not exist: %s', async (path) => {
   const t = await shared();
   const admin = await t.admin();
   for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS'])

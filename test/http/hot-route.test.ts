@@ -4,7 +4,7 @@ import { BY_NATURE, type Raw, send } from '../support/over-socket.ts';
 import { createTestService } from '../support/service.ts';
 
 describe('POST /authorize over a socket and through fetch', () => {
-  it('are the same, answer for answer', async () => {
+  it('have the same responses', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const agent = await t.agent(owner, {
@@ -190,7 +190,7 @@ describe('POST /authorize over a socket and through fetch', () => {
     await server.stop(1000);
   });
 
-  it('answers the forms of a request that only a socket has', async () => {
+  it('responds to forms of requests that only a socket has', async () => {
     const t = await createTestService();
     const agent = await t.agent(await t.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] });
     const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
@@ -221,7 +221,7 @@ describe('POST /authorize over a socket and through fetch', () => {
       'two paths': 404,
       'a dot in the path': 200,
     });
-    // Which of two credentials counts would be anybody's guess.
+    // With two credentials it would be undefined which one counts.
     for (const path of ['/authorize', '/authorize?x=1']) {
       expect(await status(path, { ...json, authorization: [`Bearer ${agent.token}`, 'Bearer x'] })).toBe(401);
       expect(await status(path, { ...json, 'content-type': ['application/json', 'text/plain'] })).toBe(415);

@@ -86,7 +86,7 @@ describe('a version that a change depends on', () => {
     },
   };
 
-  it.each(Object.keys(kinds))('of %s: each change is refused if it is not the one that was read', async (kind) => {
+  it.each(Object.keys(kinds))('of %s: each change is refused if the version is not the current one', async (kind) => {
     const { path, get, changes } = await (kinds[kind] as () => Promise<Versioned>)();
     const admin = await t.admin();
     const first = await get();

@@ -63,7 +63,7 @@ describe('GET /auth/session over a socket and through fetch', () => {
   });
   afterAll(() => server.stop(1000));
 
-  it('are the same, answer for answer, at any form of the address', async () => {
+  it('have the same responses, for any form of the address', async () => {
     const statuses: Record<string, number> = {};
     for (const [name, headers] of Object.entries(headersOf)) {
       for (const path of [PATH, `${PATH}?`, `${PATH}?x=1`]) {
@@ -91,20 +91,20 @@ describe('GET /auth/session over a socket and through fetch', () => {
     expect(new Set(Object.values(statuses))).toEqual(new Set([200, 401, 403]));
   });
 
-  it('HEAD has the head of it and no body; other methods are 405', async () => {
+  it('HEAD has the same headers and no body; other methods are 405', async () => {
     const headers = headersOf['a session as Bearer'] ?? {};
     const head = await send(server.port, 'HEAD', PATH, headers);
     expect([head.status, head.text]).toEqual([200, '']);
     expect((await send(server.port, 'POST', PATH, headers)).status).toBe(405);
   });
 
-  it('of two credentials none counts, and a Host that is none is 400', async () => {
+  it('a request with two credentials is refused, and one with an invalid Host is 400', async () => {
     const { authorization = '' } = headersOf['a session as Bearer'] ?? {};
     expect((await send(server.port, 'GET', PATH, { authorization: [authorization, 'Bearer x'] })).status).toBe(401);
     expect((await send(server.port, 'GET', PATH, { authorization, host: 'a b' })).status).toBe(400);
   });
 
-  it('a session that ends is over with the very next request of the same connection', async () => {
+  it('a session that ends is refused in the next request of the same connection', async () => {
     const { token } = (await t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } })).body;
     const ask = async () =>
       (await fetch(`http://127.0.0.1:${server.port}${PATH}`, { headers: { authorization: `Bearer ${token}` } })).status;
@@ -113,7 +113,7 @@ describe('GET /auth/session over a socket and through fetch', () => {
     expect([await ask(), await ask()]).toEqual([401, 401]);
   });
 
-  it('immediately shows changes of the person', async () => {
+  it('changes of the person are shown immediately', async () => {
     const { token, user } = (await t.call('POST', '/sign-in', { body: { email: 'ada@example.com', password } })).body;
     const name = async () =>
       (

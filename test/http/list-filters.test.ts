@@ -3,7 +3,7 @@ import { createTestService, type Json, type TestAgent, type TestService, type Te
 
 let t: TestService;
 let tenant: string;
-/** Two of one tenant, one of none. */
+/** Two people of one tenant, and one without a tenant. */
 let people: Record<'ann' | 'bob' | 'eve', TestUser>;
 const agents = new Map<string, TestAgent>();
 let admin: TestUser;
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 
 const idOf = (userId: string): string => (agents.get(userId) as TestAgent).id;
-/** The owners of the listed objects. */
+/** Returns the owners of the listed objects. */
 const LISTS: Record<string, (row: Json) => string> = {
   '/agents': (a) => a.ownerId,
   '/delegations': (d) => ownerOf(d.fromAgent),
@@ -54,7 +54,7 @@ const ownerOf = (agentId: string): string => [...agents].find(([, a]) => a.id ==
 const asked = (path: string, query: Record<string, string>): string =>
   `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query)}`;
 
-describe('what every list can be asked for', () => {
+describe('the filters of every list', () => {
   it.each(Object.entries(LISTS))('ownerId and tenantId of %s', async (path, owner) => {
     const { ann, bob, eve } = people;
     const list = async (as: TestUser | TestAgent, query: Record<string, string>): Promise<string[]> => {
@@ -67,13 +67,13 @@ describe('what every list can be asked for', () => {
     expect(await list(admin, { tenantId: tenant, ownerId: bob.id })).toEqual([bob.id]);
     for (const none of [{ tenantId: tenant, ownerId: eve.id }, { tenantId: 'tnt_x' }, { ownerId: 'usr_x' }])
       expect(await list(admin, none)).toEqual([]);
-    // To everybody else it shows nothing that is not theirs.
+    // For other callers the filters never add objects that they may not see.
     expect(await list(ann, { ownerId: ann.id, tenantId: tenant })).toEqual([ann.id]);
     expect(await list(ann, { ownerId: bob.id })).toEqual([]);
     expect(await list(eve, { tenantId: tenant })).toEqual([]);
   });
 
-  it('costs are summed and decisions counted so, too', async () => {
+  it('ownerId and tenantId apply to sums of costs and counts of decisions too', async () => {
     const { ann, bob, eve } = people;
     const sum = async (as: TestUser, query: Record<string, string>): Promise<[number, string[]]> => {
       const { body } = await t.call('GET', asked('/costs/summary', query), { as });
@@ -97,7 +97,7 @@ describe('what every list can be asked for', () => {
   });
 
   it.each(['/audit', '/audit/export?format=json', '/events', '/costs', '/anomalies'])(
-    'since and until of %s may be dates, midnight in UTC',
+    'since and until of %s may be dates, which mean midnight in UTC',
     async (path) => {
       const count = async (query: Record<string, string>): Promise<number> =>
         (await t.call('GET', asked(path, query), { as: admin })).body.length;

@@ -41,13 +41,13 @@ export interface Target {
 }
 
 export interface Row {
-  /** Scope that the narrowed token has. */
+  /** The scope of the narrowed token. */
   readonly scope?: string;
   readonly target: (scene: Scene) => Promise<Target> | Target;
   readonly want: Statuses;
 }
 
-/** The status that a row has for a kind of caller, by the defaults that `Statuses` names. */
+/** Returns the status in a row for a kind of caller, with the defaults of `Statuses`. */
 export function statusFor(method: string, want: Statuses, field: keyof Statuses): number {
   if (want.everyone !== undefined) return want.everyone;
   const stated = want[field];
@@ -57,7 +57,7 @@ export function statusFor(method: string, want: Statuses, field: keyof Statuses)
   return field === 'ownerByCookie' ? (want.owner ?? 403) : 403;
 }
 
-/** A path of the sealed log by its id. */
+/** Returns a path below the id of the sealed log. */
 const ofLog =
   (path: string) =>
   async ({ t }: Scene): Promise<Target> => ({
@@ -66,8 +66,8 @@ const ofLog =
 const fixed = (path: string, body?: unknown) => (): Target => (body === undefined ? { path } : { path, body });
 
 /**
- * Every endpoint and every kind of caller (contract 4). An endpoint without a row fails the test, and so does a row
- * without an endpoint.
+ * Every endpoint and every kind of caller (contract 4). An endpoint without a row fails the test, as does a row without
+ * an endpoint.
  */
 export const matrix: Readonly<Record<string, Row>> = {
   'POST /authorize': {
@@ -84,7 +84,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
-  // An agent that the caller cannot see is an error in its place of the answer.
+  // For an agent that the caller cannot see, the list of responses contains an error.
   'POST /authorize/batch': {
     scope: 'authorize',
     target: ({ agent }) => ({ path: '/authorize/batch', body: { requests: [{ agentId: agent.id, ...question }] } }),
@@ -119,17 +119,17 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async ({ t }) => ({ path: `/tenants/${await t.tenant()}` }),
     want: { admin: 204 },
   },
-  // Public, so credentials are not looked at.
+  // A public endpoint does not check credentials.
   'POST /sign-up': {
     target: ({ owner }) => ({ path: '/sign-up', body: { email: `new-${owner.email}`, password: 'long enough' } }),
     want: { everyone: 200 },
   },
-  // An address of its own for each caller: guesses are bounded for each account, known or not.
+  // Each caller uses a different account, because guesses are limited for each account, whether it exists or not.
   'POST /sign-in': {
     target: ({ owner }) => ({ path: '/sign-in', body: { email: `nobody-${owner.email}`, password: 'long enough' } }),
     want: { everyone: 401 },
   },
-  // An API token is not a session that could end.
+  // An API token has no session that could end.
   'POST /sign-out': {
     target: fixed('/sign-out'),
     want: { ownerByCookie: 204 },
@@ -138,7 +138,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/auth/session'),
     want: { owner: 200, anotherUser: 200, admin: 200 },
   },
-  // Public; the same answer for every caller.
+  // A public endpoint has the same response for every caller.
   'POST /magic-link': {
     target: fixed('/magic-link', { email: 'nobody@example.com' }),
     want: { everyone: 200 },
@@ -228,7 +228,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/totp/disable', { password: 'long enough' }),
     want: { ownerByCookie: 401 },
   },
-  // Adding is for people with a session.
+  // Adding a passkey requires a session.
   'POST /passkeys/register/options': { target: fixed('/passkeys/register/options'), want: { ownerByCookie: 200 } },
   'POST /passkeys/register/verify': {
     target: fixed('/passkeys/register/verify', newPasskey),
@@ -283,7 +283,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: ({ owner }) => ({ path: `/users/${owner.id}` }),
     want: { admin: 204 },
   },
-  // Pages. A visitor who has to be signed in, and sends no credential of another kind, is led to the sign-in page.
+  // Pages. A visitor without a session and without a credential of another kind is redirected to the sign-in page.
   'GET /account/sign-in': {
     target: fixed('/account/sign-in'),
     want: { everyone: 200 },
@@ -306,7 +306,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     }),
     want: { everyone: 303 },
   },
-  // None of the callers is between the two steps of a sign-in.
+  // None of the callers has completed the first step of a sign-in.
   'GET /account/second-factor': {
     target: fixed('/account/second-factor'),
     want: { everyone: 400 },
@@ -359,7 +359,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/account/two-factor'),
     want: { nobody: 303, owner: 200, anotherUser: 200, admin: 200 },
   },
-  // The forms need a session. The password is missing.
+  // The forms require a session. The password is missing.
   'POST /account/two-factor': {
     target: fixed('/account/two-factor', { action: 'begin' }),
     want: { ownerByCookie: 401 },
@@ -427,7 +427,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/account/sign-out', {}),
     want: { ownerByCookie: 303 },
   },
-  // There are users, so no set-up link is valid.
+  // Users exist, so no set-up link is valid.
   'GET /setup': {
     target: fixed('/setup?token=lgu_x'),
     want: { everyone: 410 },
@@ -448,7 +448,8 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/api-tokens/${await apiToken(s)}` }),
     want: { owner: 204, anotherUser: 404, admin: 204, auditor: 404 },
   },
-  // No scope opens costs and budgets; an agent sees and records its own costs, and only its owner sets its limits.
+  // No scope gives access to costs and budgets. An agent sees and records its own costs, and only its owner sets its
+  // limits.
   'POST /costs': {
     target: ({ agent }) => ({ path: '/costs', body: { agentId: agent.id, amount: 1 } }),
     want: {
@@ -508,7 +509,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/budgets/${await budget(s)}` }),
     want: { owner: 204, anotherUser: 404, gatewayAgent: 204, admin: 204 },
   },
-  // SCIM: administrators, also with an API token that is narrowed to `scim`.
+  // SCIM is for administrators, also with an API token that is narrowed to `scim`.
   'GET /scim/v2/Users': {
     scope: 'scim',
     target: fixed('/scim/v2/Users'),
@@ -601,7 +602,8 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/scim/v2/Schemas/urn:ietf:params:scim:schemas:core:2.0:User'),
     want: { everyone: 200 },
   },
-  // The authorization server: public endpoints authenticate clients, not callers. The first path is tested for all.
+  // The authorization server: public endpoints authenticate clients, not callers. The first path is tested for all
+  // paths.
   'GET /.well-known/oauth-authorization-server': {
     target: fixed('/.well-known/oauth-authorization-server'),
     want: { everyone: 200 },
@@ -655,7 +657,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: fixed('/api/legate/oauth/jwks'),
     want: { everyone: 200 },
   },
-  // The request that is asked about names no client.
+  // The authorization request names no client.
   'GET /oauth/consent': {
     target: fixed('/oauth/consent'),
     want: { owner: 400, anotherUser: 400, admin: 400 },
@@ -840,8 +842,8 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
-  // Mistakes of the query are reported before the person is asked to sign in. The rows say who sees what:
-  // src/activity/stream/stream.test.ts.
+  // Errors of the query are reported before the credential is checked. src/activity/stream/stream.test.ts tests who
+  // sees what.
   'GET /api/legate/events/stream': {
     target: fixed('/api/legate/events/stream?types=nonsense'),
     want: { everyone: 400 },
@@ -875,7 +877,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
-  // No scope opens webhooks, and no agent has any without a permission for them.
+  // No scope gives access to webhooks, and an agent needs a permission for them.
   'POST /webhooks': {
     target: fixed('/webhooks', { url: 'http://127.0.0.1:9/in' }),
     want: { owner: 201, anotherUser: 201, gatewayAgent: 201, admin: 201 },
@@ -901,7 +903,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     want: { owner: 200, anotherUser: 404, gatewayAgent: 200, admin: 200 },
   },
   'POST /webhooks/:id/rotate': {
-    // An agent does not learn the secret of an address that a person has set.
+    // An agent cannot see the secret of a webhook that a person has created.
     target: async (s) => ({ path: `/webhooks/${await webhook(s)}/rotate` }),
     want: { owner: 200, anotherUser: 404, admin: 200 },
   },
@@ -1103,7 +1105,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 204,
     },
   },
-  // No scope opens approvals.
+  // No scope gives access to approvals.
   'GET /approvals': {
     target: fixed('/approvals'),
     want: {
@@ -1128,7 +1130,7 @@ export const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
-  // A person approves, never an agent.
+  // Only a person can approve, never an agent.
   'POST /approvals/:id/approve': {
     target: async (s) => ({ path: `/approvals/${await approval(s)}/approve` }),
     want: { owner: 200, anotherUser: 404, admin: 200 },
@@ -1408,7 +1410,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/mcp/servers/${await registered(s)}` }),
     want: { admin: 204 },
   },
-  // No server is configured. src/mcp/gateway/relay.test.ts and pins/pins.test.ts have some.
+  // No server is configured here. src/mcp/gateway/relay.test.ts and pins/pins.test.ts configure some.
   'GET /gateway/servers': { target: fixed('/gateway/servers'), want: { admin: 200 } },
   'GET /gateway/servers/:name/tools': { target: fixed('/gateway/servers/pinned/tools'), want: { admin: 404 } },
   'POST /gateway/servers/:name/tools/:tool/approve': {
@@ -1463,7 +1465,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     target: async (s) => ({ path: `/.well-known/oauth-protected-resource${await registeredPath(s)}` }),
     want: { everyone: 200 },
   },
-  // The answer leaves out what the caller may not see.
+  // The response omits everything that the caller may not see.
   'GET /names': {
     scope: 'agents:read',
     target: ({ agent }) => ({ path: `/names?ids=${agent.id}` }),

@@ -8,20 +8,20 @@ import type { World } from '../support/world.ts';
 
 /** The status that each kind of caller gets. */
 export interface Statuses {
-  /** Every caller gets this, whatever the credential: public endpoints. */
+  /** The status for every caller, whatever the credential, of a public endpoint. */
   readonly everyone?: number;
-  /** Without a credential. 401 when left out. */
+  /** Without a credential. The default is 401. */
   readonly nobody?: number;
-  /** With a credential that is unknown, in another scheme, expired or revoked. 401 when left out. */
+  /** With a credential that is unknown, in another scheme, expired or revoked. The default is 401. */
   readonly endedCredential?: number;
-  /** 403 when left out, like every field below. */
+  /** The default of this field and of all below is 403. */
   readonly owner?: number;
-  /** As `owner` when left out. */
+  /** The default is the status of `owner`. */
   readonly ownerByCookie?: number;
   readonly anotherUser?: number;
   /** The owner's API token, narrowed to `scope`. */
   readonly narrowed?: number;
-  /** The owner's API token, narrowed to a scope that this endpoint does not take. */
+  /** The owner's API token, narrowed to a scope that this endpoint does not accept. */
   readonly narrowedToOther?: number;
   readonly agentItself?: number;
   readonly otherAgent?: number;
@@ -29,11 +29,11 @@ export interface Statuses {
   readonly gatewayAgent?: number;
   readonly strangersAgent?: number;
   readonly admin?: number;
-  /** When left out: as `admin` for GET, 403 for every other method. */
+  /** The default is the status of `admin` for GET, and 403 for every other method. */
   readonly auditor?: number;
 }
 
-/** Every kind of caller, with the field of a row that has its status. */
+/** Every kind of caller, with the field of a row that contains its status. */
 export const CALLERS = {
   nobody: 'nobody',
   'a credential that proves nothing': 'endedCredential',
@@ -101,7 +101,7 @@ export const newIssuer = (): Record<string, unknown> => ({
   issuer: `https://issuer-${issuers}.example`,
   uses: ['workload'],
 });
-/** Only a few are allowed, so the one before is deleted. */
+/** Only a few issuers are allowed, so the previous one is deleted. */
 let lastIssuer: { t: TestService; id: string } | undefined;
 export const issuer = async ({ t }: Scene): Promise<string> => {
   const as = await t.admin();
@@ -111,7 +111,7 @@ export const issuer = async ({ t }: Scene): Promise<string> => {
   return id;
 };
 const workloadIssuers = new WeakMap<TestService, Promise<string>>();
-/** The issuer of workloads, one for the service. */
+/** The issuer of workloads, one per service. */
 export const workload = async ({ t }: Scene): Promise<{ issuer: string }> => {
   const made =
     workloadIssuers.get(t) ??
@@ -126,13 +126,13 @@ export const trust = async (s: Scene): Promise<string> => {
   return (await s.t.call('POST', `/agents/${s.agent.id}/trust`, { as: s.owner, body })).body.id;
 };
 export const AGENT_KEYS = { jwksUri: 'https://keys.example/jwks' };
-/** Path of the keys of an agent that has some. */
+/** The path of the keys of an agent that has keys. */
 export const keysPath = async (s: Scene): Promise<string> => {
   const path = `/agents/${s.agent.id}/keys`;
   await s.t.call('PUT', path, { as: s.owner, body: AGENT_KEYS });
   return path;
 };
-/** Path of the endpoint of one that was registered. */
+/** The path of a server that was registered. */
 export const registeredPath = async (s: Scene): Promise<string> => {
   await registered(s);
   return `/servers/${servers}`;
@@ -142,7 +142,7 @@ export const session = async ({ t, owner }: Scene): Promise<string> =>
     const device = { ip: null, userAgent: null };
     return (await createSession(t.legate.platform, change, owner.id, device, 'test')).session.id;
   });
-/** Answers of an authenticator that no challenge asked for. */
+/** Responses of an authenticator to no challenge. */
 const strayAnswer = { id: 'AA', rawId: 'AA', type: 'public-key' };
 export const newPasskey = { ...strayAnswer, response: { clientDataJSON: 'e30', attestationObject: 'oA' } };
 export const usedPasskey = {
@@ -158,7 +158,7 @@ export const client = async ({ t }: Scene): Promise<string> =>
 export const scimGroup = async ({ t }: Scene): Promise<string> =>
   (await t.call('POST', '/scim/v2/Groups', { as: await t.admin(), body: { displayName: newId('request', 0) } })).body
     .id;
-/** Of the owner, to an agent of its own: put straight into the database. */
+/** A grant of the owner to one of the owner's agents, inserted into the database. */
 export const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
   const now = t.clock.now();
   const row = {
@@ -188,10 +188,10 @@ export const grant = async ({ t, owner, agent }: Scene): Promise<string> => {
     .execute();
   return id;
 };
-/** Nothing listens there. */
+/** A webhook whose address has no listener. */
 export const webhook = async ({ t, owner }: Scene): Promise<string> =>
   (await t.call('POST', '/webhooks', { as: owner, body: { url: 'http://127.0.0.1:9/in' } })).body.id;
-/** One that was dropped. */
+/** A delivery that was dropped. */
 export const delivery = async (s: Scene): Promise<string> => {
   const webhookId = await webhook(s);
   const now = s.t.clock.now();
@@ -202,7 +202,7 @@ export const delivery = async (s: Scene): Promise<string> => {
     .execute();
   return row.id;
 };
-/** Something unusual that the agent has done. */
+/** An anomaly of the agent. */
 export const anomaly = async ({ t, owner, agent }: Scene): Promise<string> => {
   const now = t.clock.now();
   const id = newId('anomaly', now);

@@ -31,7 +31,7 @@ const shared = (): Promise<TestService> =>
 
 type Send = (method: string, path: string, body: unknown) => Promise<{ status: number }>;
 
-/** A token that ends at `expiresAt`, of a session in which both factors were proved. */
+/** A token that expires at `expiresAt`, of a session that has proved both factors. */
 async function session(t: TestService, userId: Id<'user'>, expiresAt: number): Promise<string> {
   const now = t.clock.now();
   const token = newSecret('sessionToken');
@@ -54,7 +54,7 @@ async function session(t: TestService, userId: Id<'user'>, expiresAt: number): P
   return token;
 }
 
-/** Tokens of callers that have nothing to do with a scene. They are used until a request changed something. */
+/** Tokens of callers that have no objects in a scene. They are reused until a request has changed something. */
 const strangers = new Map<keyof typeof CALLERS, string>();
 async function stranger(
   name: keyof typeof CALLERS,
@@ -65,7 +65,7 @@ async function stranger(
   return token;
 }
 
-/** How a caller of the table sends a request. */
+/** How each kind of caller sends a request. */
 function caller(name: keyof typeof CALLERS, s: Scene, scope: string | undefined): Promise<Send> | Send {
   const { t, owner, agent } = s;
   const now = t.clock.now();
@@ -129,8 +129,8 @@ function caller(name: keyof typeof CALLERS, s: Scene, scope: string | undefined)
 }
 
 /**
- * Every kind of caller on SQLite. The same code decides who may do what on PostgreSQL, so there it is one caller for
- * each status of the row, and an admin, for whom the statements that read have no filter by owner.
+ * Every kind of caller on SQLite. PostgreSQL runs the same code for rights, so there the test uses one caller for each
+ * status of the row, and an admin, for whom queries have no filter by owner.
  */
 function callersOf(method: string, { want }: Row): (keyof typeof CALLERS)[] {
   const all = Object.keys(CALLERS) as (keyof typeof CALLERS)[];
@@ -157,8 +157,8 @@ describe('the permission matrix', () => {
     let s: Scene | undefined;
     let target: Target | undefined;
     for (const name of callersOf(method, row)) {
-      // A refusal for want of a right changes nothing, nor does a GET: the next caller finds the same scene. Another
-      // answer may have used the target up, and a public endpoint counts failed attempts.
+      // A refusal for lack of a right changes nothing, and neither does a GET, so the next caller uses the same scene.
+      // Another response may have used up the target, and a public endpoint counts failed attempts.
       s ??= await newScene(t);
       const send = await caller(name, s, row.scope);
       target ??= await row.target(s);

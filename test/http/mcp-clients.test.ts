@@ -15,7 +15,7 @@ let t: TestService;
 let http: Server;
 let base: string;
 let endpoint: string;
-/** Streams that clients have opened. */
+/** The streams that clients have opened. */
 let streams = 0;
 
 beforeAll(async () => {
@@ -100,7 +100,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     await client.close();
   });
 
-  it('is 401 immediately when the grant, the agent or the account ends', async () => {
+  it('gets 401 immediately when the grant, the agent or the account ends', async () => {
     const admin = await t.admin();
     const ends: Record<string, (o: { session: string; agentId: string; userId: string }) => Promise<unknown>> = {
       grant: async ({ session }) => {
@@ -133,8 +133,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
     const auth = provider();
     const before = streams;
     const client = await connect(endpoint, auth, person);
-    // The stream that a client opens after it connects would otherwise refresh at the same time, and end the grant by
-    // it.
+    // The stream that a client opens after it connects would otherwise refresh at the same time, which ends the grant.
     while (streams === before) await new Promise((resolve) => setImmediate(resolve));
     const first = auth.kept.tokens?.access_token as string;
     t.clock.advance(3601_000);
@@ -157,7 +156,7 @@ describe.each(Object.entries(clients))('%s, unmodified', (_name, connect) => {
 });
 
 describe('a token of one server', () => {
-  it('is none at another, and none at our own API', async () => {
+  it('is not valid for another, nor for the API of the service', async () => {
     const person = new WebPerson();
     await person.signUp(base);
     const auth = provider();

@@ -9,7 +9,7 @@ const ENDPOINT = 'https://notes.example.com/mcp';
 /** A remote guard that reaches the service only over HTTP, and an agent with a token for the guarded server. */
 async function scene(config: NonNullable<TestOptions['config']>, options: (admin: string) => Partial<RemoteOptions>) {
   const t = await createTestService({ config });
-  // The keys' verifier goes by the machine's clock.
+  // The verifier of the keys uses the clock of the system.
   t.clock.set(new Date().toISOString());
   const admin = await t.admin();
   await t.call('POST', '/mcp/servers', { as: admin, body: { name: 'notes', endpoint: ENDPOINT } });
@@ -45,8 +45,8 @@ async function scene(config: NonNullable<TestOptions['config']>, options: (admin
   return { t, admin, owner, agent, token, call };
 }
 
-describe('a guard elsewhere, by the published keys', () => {
-  it.each(['EdDSA', 'ES256'] as const)('%s: takes tokens for its resource, and no others', async (signing) => {
+describe('a remote guard with the published keys', () => {
+  it.each(['EdDSA', 'ES256'] as const)('%s: accepts tokens for its resource, and no others', async (signing) => {
     const { token, call, agent } = await scene({ mcp: { signing } }, () => ({}));
     const good = await token();
     const passed = await call(good);
@@ -61,7 +61,7 @@ describe('a guard elsewhere, by the published keys', () => {
   });
 });
 
-describe('a guard elsewhere, by introspection', () => {
+describe('a remote guard with introspection', () => {
   const options = (admin: string): Partial<RemoteOptions> => ({
     introspection: { token: admin },
     decisions: { url: ISSUER, token: admin },
@@ -84,7 +84,7 @@ describe('a guard elsewhere, by introspection', () => {
     expect((await call(good)).status).toBe(401);
   });
 
-  it('503, not 401, while it may not ask', async () => {
+  it('responds 503, not 401, while it may not introspect', async () => {
     const { t, owner, token, call } = await scene({}, () => ({ introspection: { token: 'lgk_x' } }));
     expect((await call(await token())).status).toBe(503);
     expect((await t.call('GET', '/agents', { as: owner })).status).toBe(200);

@@ -125,7 +125,7 @@ describe('the address of clients of an embedded service', () => {
     return { t, warnings, ask, ips };
   }
 
-  it('is missed once in the log if fetch is called without it', async () => {
+  it('is reported as missing once in the log if fetch is called without it', async () => {
     const { warnings, ask, ips } = await embedded();
     await ask({}, { remoteAddress: '192.0.2.7' });
     expect(warnings).toEqual([]);
@@ -135,7 +135,7 @@ describe('the address of clients of an embedded service', () => {
     expect(await ips()).toEqual(['192.0.2.7', null, null, null]);
   });
 
-  it('is taken from the configured header, only if the connection has none', async () => {
+  it('is read from the configured header, only if the connection has none', async () => {
     const { warnings, ask, ips } = await embedded({ clientAddressHeader: 'X-Real-IP', trustedProxies: ['10.0.0.0/8'] });
     await ask({ 'x-real-ip': '192.0.2.8' });
     await ask({ 'x-real-ip': '192.0.2.66' }, { remoteAddress: '192.0.2.7' });
@@ -146,7 +146,7 @@ describe('the address of clients of an embedded service', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is the last entry of a list, past trusted proxies', async () => {
+  it('is the last entry of a list that is not a trusted proxy', async () => {
     const { ask, ips } = await embedded({ clientAddressHeader: 'x-forwarded-for', trustedProxies: ['10.0.0.0/8'] });
     await ask({ 'x-forwarded-for': '198.51.100.1, 192.0.2.11' });
     await ask({ 'x-forwarded-for': '198.51.100.1, 192.0.2.12, 10.0.0.1' });

@@ -11,7 +11,7 @@ const pay = (constraints?: object) => ({
   ...(constraints ? { constraints } : {}),
 });
 
-/** Credentials that are less than a person, each able to write agents and delegations. */
+/** Credentials with fewer rights than a person. Each can write agents and delegations. */
 const CREDENTIALS = ['an API token with scopes', 'an access token', 'a gateway agent'] as const;
 type Name = (typeof CREDENTIALS)[number];
 
@@ -46,7 +46,7 @@ describe.each(CREDENTIALS)('%s', (name) => {
   const credential = () => tokens.get(name) as { token: string; acts?: string };
   const agentWith = (...permissions: object[]): Promise<TestAgent> => t.agent(person, { permissions });
 
-  it('registers agents, but none with power over the service or without bounds that it lacks itself', async () => {
+  it('can register agents, but none with rights on the service or without constraints that it has itself', async () => {
     const { token } = credential();
     expect(outcome(await create(token, { resource: 'mcp:github:*', actions: ['*'] }))).toBe(201);
     expect(outcome(await create(token, own('agents', 'write')))).toBe(201);
@@ -65,7 +65,7 @@ describe.each(CREDENTIALS)('%s', (name) => {
     }
   });
 
-  it('changes and rotates agents, but none that may do more than it', async () => {
+  it('can change and rotate agents, but none with more rights than it has', async () => {
     const { token } = credential();
     const plain = await agentWith({ resource: 'db:x', actions: ['read'] });
     const powerful = await agentWith(own('audit', 'read'));
@@ -84,7 +84,7 @@ describe.each(CREDENTIALS)('%s', (name) => {
       expect(outcome(await patch(token, id, { permissions: [] }))).toBe(INSUFFICIENT);
       expect(outcome(await rotate(id))).toBe(INSUFFICIENT);
       expect((await patch(person.token, id, { name: 'x' })).status).toBe(200);
-      // To end something takes no power.
+      // Ending an agent requires no further rights.
       expect(outcome(await t.call('DELETE', `/agents/${id}`, { as: token }))).toBe(204);
     }
   });
@@ -107,7 +107,7 @@ describe.each(CREDENTIALS)('%s', (name) => {
     expect(outcome(await patch(person.token, id, { permissions: [pay()] }))).toBe(200);
   });
 
-  it('delegates what has bounds between agents of the person', async () => {
+  it('can delegate constrained permissions between agents of the person', async () => {
     const { token } = credential();
     const from = await agentWith({ resource: '*', actions: ['*'] });
     const to = await t.agent(person);
@@ -123,7 +123,7 @@ describe.each(CREDENTIALS)('%s', (name) => {
     expect(await delegate(to.id, own('audit', 'read'))).toBe(INSUFFICIENT);
   });
 
-  it('does nothing to the agent that it acts as, and approves nothing', async () => {
+  it('cannot change the agent as which it acts, and approves nothing', async () => {
     const { token, acts } = credential();
     if (acts !== undefined) {
       expect(outcome(await patch(token, acts, { name: 'x' }))).toBe('FORBIDDEN');
@@ -140,8 +140,8 @@ describe.each(CREDENTIALS)('%s', (name) => {
   });
 });
 
-describe('agents of a narrowed credential', () => {
-  it('name it, and end with its grant, those that they registered as well; those of an API token stay', async () => {
+describe('agents that a narrowed credential registers', () => {
+  it('record it, and end with its grant, as do those that they registered; those of an API token remain', async () => {
     const scopes = 'agents:read agents:write';
     const client = await register(t);
     const asked = ask(client, { scope: scopes });
@@ -194,8 +194,8 @@ describe('agents of a narrowed credential', () => {
   });
 });
 
-describe('an agent that manages what concerns itself', () => {
-  it('makes and changes webhooks only while it may read events', async () => {
+describe('an agent that manages its own objects', () => {
+  it('can create and change webhooks only while it may read events', async () => {
     const webhooks = own('webhooks', 'read', 'write');
     const agent = await t.agent(person, { permissions: [webhooks] });
     const hook = (as: string) =>
@@ -217,7 +217,7 @@ describe('an agent that manages what concerns itself', () => {
     expect((await t.call('DELETE', `/webhooks/${made.body.id}`, { as: person })).status).toBe(204);
   });
 
-  it("neither raises nor removes its own budgets, but those of its owner's other agents", async () => {
+  it("cannot raise or remove its own budgets, but those of its owner's other agents", async () => {
     const budgets = own('budgets', 'read', 'write');
     const [agent, other] = [await t.agent(person, { permissions: [budgets] }), await t.agent(person)];
     const budget = async (agentId: string) => {

@@ -46,7 +46,7 @@ it.each([
     new Response('x', { headers: { 'content-type': 'text/plain' } }),
     'not declared',
   ],
-])('tells of %s', async (_, method, path, answer, problem) => {
+])('reports %s', async (_, method, path, answer, problem) => {
   service ??= createTestService({ lasting: true });
   const t = await service;
   const told: string[] = [];

@@ -5,7 +5,7 @@ import { createTestService, type Json, type TestService, type TestUser } from '.
 import { matrix } from './matrix.cases.ts';
 import { newScene, session } from './matrix.scene.ts';
 
-/** Derived from the ledger in the background. */
+/** Tables that are derived from the ledger in the background. */
 const DERIVED: readonly string[] = [
   'event_segments',
   'event_columns',
@@ -39,7 +39,7 @@ async function dump(): Promise<Record<string, string[]>> {
 
 const eventsOf = async (): Promise<Json[]> => (await t.call('GET', '/events?limit=1000', { as: admin })).body;
 
-/** Without ids and times, which a preview cannot predict. */
+/** An event without ids and times, which a preview cannot predict. */
 const comparable = (event: Json): Json =>
   JSON.parse(
     JSON.stringify({ ...event, id: undefined, timestamp: undefined }, (name, value) =>
@@ -48,7 +48,7 @@ const comparable = (event: Json): Json =>
   );
 
 describe('every endpoint with a preview', () => {
-  it('is one that revokes, ends, deletes or narrows', () => {
+  it('revokes, ends, deletes or narrows something', () => {
     expect(endpoints.length).toBe(16);
     expect(endpoints.filter((endpoint) => !/^(DELETE|PATCH) |\/(erasures|revoke)$/.test(endpoint))).toEqual([]);
   });

@@ -10,7 +10,7 @@ import { redisUrl } from '../support/redis-server.ts';
 import { type Wire, wireTo } from '../support/redis-wire.ts';
 import { type Answered, createTestService, type TestOptions, type TestService } from '../support/service.ts';
 
-/** Specification 8.1, to the letter. */
+/** The limits in specification 8.1. */
 const SPECIFIED: Record<string, number> = {
   '/sign-in': 10,
   '/sign-up': 5,
@@ -22,7 +22,7 @@ const SPECIFIED: Record<string, number> = {
   '/mcp/token': 20,
 };
 
-/** An address that no other test uses: a Redis may outlive its tests. */
+/** An address that no other test uses, because a Redis may outlive its tests. */
 const anyAddress = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
 
 interface From {
@@ -30,7 +30,7 @@ interface From {
   readonly headers?: Record<string, string>;
 }
 
-/** A request whose body no schema fits. */
+/** Sends a request whose body matches no schema. */
 const knock = (t: TestService, path: string, { ip = '192.0.2.1', headers }: From = {}): Promise<Answered> =>
   t.call('POST', path, { raw: '{', headers: { 'content-type': 'application/json', ...headers }, ip });
 async function knocks(t: TestService, path: string, n: number, from?: From): Promise<Answered[]> {
@@ -53,14 +53,14 @@ describe('every endpoint with a limit', () => {
   beforeAll(async () => {
     t = await createTestService({ lasting: true, config: { rateLimit: {} } });
   });
-  // The base path has the name of the service in it, which differs from run to run.
+  // The base path contains the name of the service, which differs from run to run.
   const config = { http: { restPath: '/', basePath: '/{base}' } } as Parameters<typeof mountRoutes>[1];
   const at = (path: string): string => path.replace('/{base}', t.legate.platform.config.http.basePath);
   const routes = mountRoutes(modules, config).flatMap(({ route, path }) =>
     route.rateLimit && route.method === 'POST' ? [{ path, name: route.rateLimit }] : [],
   );
 
-  it('is one of the specification, or one of our own', () => {
+  it('is one of the specification, or an additional one', () => {
     expect(routes.map((r) => r.path)).toEqual(expect.arrayContaining(['/sign-in', '/sign-up', '/totp/verify']));
     expect(Object.keys(t.legate.platform.config.rateLimit.endpoints)).toEqual(
       expect.arrayContaining(['signIn', 'signUp', 'magicLink', 'emailOtp', 'totpVerify', 'token']),
@@ -97,9 +97,9 @@ describe('every endpoint with a limit', () => {
         ratelimit: `"${name}";r=0;t=${window - 20}`,
         'cache-control': 'no-store',
       });
-      // Another client has a limit of its own.
+      // Another client has its own limit.
       expect(refused([await knock(t, path, { ip: anyAddress() })])).toEqual([false]);
-      // Open again at the instant at which the first request is a window old, and not a millisecond before.
+      // The limit opens exactly when the first request is as old as the window, and not a millisecond earlier.
       t.clock.advance(window * 1000 - 20_501);
       expect(refused([await knock(t, path, { ip })])).toEqual([true]);
       t.clock.advance(1);
@@ -108,9 +108,9 @@ describe('every endpoint with a limit', () => {
   );
 
   const many = routes.filter((r) => !exact.includes(r));
-  // The other paths with the same counter are in the test of sharing.
+  // The test of shared counters covers the other paths with the same counter.
   it.each(many.filter((r, i) => many.findIndex((other) => other.name === r.name) === i))(
-    'POST $path: $name, of which many are allowed, has its end too',
+    'POST $path: $name, with a high limit, refuses requests beyond it too',
     async ({ path, name }) => {
       const ip = anyAddress();
       const { limit, window } = LIMITED_ENDPOINTS[name];
@@ -123,7 +123,7 @@ describe('every endpoint with a limit', () => {
     },
   );
 
-  it('shares its counter with those of the same name, and with no other', async () => {
+  it('shares its counter with endpoints of the same name, and with no others', async () => {
     for (const name of new Set(routes.map((r) => r.name))) {
       const same = routes.filter((r) => r.name === name);
       const ip = anyAddress();
@@ -138,7 +138,7 @@ describe('every endpoint with a limit', () => {
       }
       const other = routes.find((r) => r.name !== name);
       if (other) expect((await knock(t, at(other.path), { ip })).status).not.toBe(429);
-      // A limit above 64 counts in steps: the last of them ends later than a window.
+      // A limit above 64 counts in steps, and the last step ends later than the window.
       t.clock.advance(2 * window * 1000);
       for (const { path } of same.slice(0, limit))
         expect((await knock(t, at(path), { ip })).status, path).not.toBe(429);
@@ -178,7 +178,7 @@ describe('every endpoint with a limit', () => {
   });
 });
 
-describe('the client that is counted', () => {
+describe('the address that is counted', () => {
   const spent = async (t: TestService, from: From): Promise<void> =>
     expect(refused(await knocks(t, '/sign-up', 6, from))).toEqual(times(5, 1));
 
@@ -194,11 +194,11 @@ describe('the client that is counted', () => {
       expect((await knock(t, '/sign-up', { headers })).status).toBe(429);
   });
 
-  it('is named by a trusted proxy, from the right', async () => {
+  it('is named by a trusted proxy, counted from the right', async () => {
     const t = await limited({}, { http: { trustedProxies: ['10.0.0.0/8'] } });
     const by = (forwarded: string): From => ({ ip: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } });
     await spent(t, by('203.0.113.7'));
-    // Addresses that the client itself put before its own have no effect.
+    // Addresses that the client itself put at the front have no effect.
     for (const forwarded of [
       '1.2.3.4, 203.0.113.7',
       '203.0.113.7, 10.0.0.2',
@@ -207,12 +207,12 @@ describe('the client that is counted', () => {
     ])
       expect((await knock(t, '/sign-up', by(forwarded))).status).toBe(429);
     expect((await knock(t, '/sign-up', by('203.0.113.8'))).status).toBe(400);
-    // Garbage counts for the proxy.
+    // A request with an invalid header counts for the proxy.
     await spent(t, by('what is this'));
     expect((await knock(t, '/sign-up', by('something else'))).status).toBe(429);
   });
 
-  it('by IPv6 is a /64, by IPv4-mapped IPv6 the IPv4 address', async () => {
+  it('is a /64 for IPv6, and the IPv4 address for IPv4-mapped IPv6', async () => {
     const t = await limited();
     await spent(t, { ip: '2001:db8:1:2::1' });
     expect((await knock(t, '/sign-up', { ip: '2001:db8:1:2:ffff:ffff:ffff:ffff' })).status).toBe(429);
@@ -223,7 +223,7 @@ describe('the client that is counted', () => {
 });
 
 describe('the configuration of limits', () => {
-  it('a limit and a window of one endpoint; the others keep theirs', async () => {
+  it('sets limit and window of one endpoint; the others keep theirs', async () => {
     const t = await limited({ endpoints: { signIn: { limit: 2, window: 5 } } });
     expect(refused(await knocks(t, '/sign-in', 3))).toEqual(times(2, 1));
     expect((await knock(t, '/sign-in')).body.error.details).toEqual({ limit: 2, window: 5, retryAfter: 5 });
@@ -232,7 +232,7 @@ describe('the configuration of limits', () => {
     expect(refused(await knocks(t, '/sign-up', 6))).toEqual(times(5, 1));
   });
 
-  it('a limit above 64 holds for 200 concurrent requests', async () => {
+  it('a limit above 64 is exact under 200 concurrent requests', async () => {
     const t = await limited({ endpoints: { signIn: { limit: 100 } } });
     expect(
       refused(await Promise.all(Array.from({ length: 200 }, () => knock(t, '/sign-in')))).filter(Boolean),
@@ -246,7 +246,7 @@ describe('the configuration of limits', () => {
     [{ endpoints: { signIn: { limit: 0 } } }, /rateLimit\.endpoints\.signIn\.limit/],
     [{ endpoints: { signIn: { window: 0.5 } } }, /rateLimit\.endpoints\.signIn\.window/],
     [{ endpoints: { signin: { limit: 1 } } }, /rateLimit\.endpoints\.signin is not a known option/],
-  ])('%j is an error at start that names it', async (rateLimit, message) => {
+  ])('%j is an error at start that names the option', async (rateLimit, message) => {
     await expect(limited(rateLimit as never)).rejects.toThrow(message);
   });
 });
@@ -264,7 +264,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
   };
   const inRedis = (redisUrl = url as string, o: TestOptions = {}) => limited({ store: 'redis', redisUrl }, o);
 
-  it('body and headers are the same, and top-level redisUrl does', async () => {
+  it('body and headers are the same, and a top-level redisUrl is used too', async () => {
     const t = await createTestService({ config: { rateLimit: { store: 'redis' }, redisUrl: url } });
     const ip = anyAddress();
     const answers = await knocks(t, '/sign-up', 6, { ip });
@@ -296,7 +296,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     expect(refused([await knock(one, '/sign-in', { ip }), await knock(two, '/sign-in', { ip })])).toEqual([true, true]);
   });
 
-  it('one request to a limited endpoint is one command; other requests need none', async () => {
+  it('a request to a limited endpoint sends one command; other requests send none', async () => {
     const redis = await wire();
     const t = await inRedis(redis.url);
     await knock(t, '/sign-in', { ip: anyAddress() });
@@ -308,8 +308,8 @@ describe.skipIf(!url)('with the counters in Redis', () => {
   });
 
   it.each(['cut', 'freeze'] as const)(
-    'when Redis is lost (%s) the limit holds in this process, says so, and costs no waiting; when it is back, it is ' +
-      'shared again',
+    'when Redis is lost (%s), the limit applies in this process, is reported, and causes no delay; when Redis is back, the ' +
+      'limit is shared again',
     async (how) => {
       const said: string[] = [];
       const note = (_: object, message: string): void => void said.push(message);
@@ -319,7 +319,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       const ip = anyAddress();
       const ready = async () => (await t.call('GET', '/health/ready')).body;
       expect(await ready()).toMatchObject({ status: 'ready', checks: { redis: 'ok' } });
-      // Seven are counted in Redis, and remembered here.
+      // Redis counts seven requests, which this process remembers.
       expect(refused(await knocks(t, '/sign-in', 7, { ip }))).toEqual(times(7, 0));
 
       await redis[how]();
@@ -328,7 +328,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       const started = performance.now();
       const stranger = anyAddress();
       expect(refused(await knocks(t, '/sign-in', 30, { ip: stranger }))).toEqual(times(10, 20));
-      // To wait for Redis would take 250 ms each time.
+      // Waiting for Redis would take 250 ms each time.
       expect((performance.now() - started) / 30).toBeLessThan(100);
       expect(said).toEqual([expect.stringContaining('counted in this process alone')]);
       const { status, body } = await t.call('GET', '/health/ready');
@@ -340,15 +340,15 @@ describe.skipIf(!url)('with the counters in Redis', () => {
       await redis.mend();
       await expect.poll(() => t.legate.platform.limits.store?.up, { timeout: 10_000 }).toBe(true);
       expect(said.at(-1)).toContain('Redis answers again');
-      // Redis has counted seven, and nothing of the stranger. Counts made in this process apply for the rest of their
-      // window.
+      // Redis has counted seven requests of the first client, and none of the second. Counts of this process apply
+      // until the end of their window.
       expect(refused([await knock(t, '/sign-in', { ip }), await knock(t, '/sign-in', { ip: stranger })])).toEqual([
         true,
         true,
       ]);
       expect((await ready()).status).toBe('ready');
       const other = await inRedis(undefined, { sameDatabaseAs: t });
-      // On a busy machine an answer of Redis may be late again, and then this process counts alone for a while.
+      // On a busy machine a response of Redis may be late again, and then this process counts alone for a while.
       const together = async (): Promise<boolean[]> => {
         const fresh = anyAddress();
         await knocks(t, '/sign-in', 4, { ip: fresh });
@@ -358,7 +358,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     },
   );
 
-  it('a Redis that answers but does not count is treated like none, and is used again only when it counts', async () => {
+  it('a Redis that responds but does not count is treated as lost, and is used again only when it counts', async () => {
     const redis = new Redis(url as string);
     const user = `limiter-${randomInt(1e9)}`;
     const rights = (...rules: string[]) => redis.acl('SETUSER', user, ...rules);
@@ -388,7 +388,7 @@ describe.skipIf(!url)('with the counters in Redis', () => {
     redis.disconnect();
   });
 
-  it('a service starts without Redis, and counts for itself', async () => {
+  it('a service starts without Redis, and counts by itself', async () => {
     const redis = await wire();
     await redis.cut();
     const t = await inRedis(redis.url);

@@ -11,9 +11,9 @@ interface Parsed {
 
 interface Wire {
   readonly socket: Socket;
-  /** Resolves when `count` answers have come. Rejects when the connection ends before. */
+  /** Resolves when `count` responses have arrived. Rejects if the connection ends before. */
   answers(count: number): Promise<Parsed[]>;
-  /** Everything until the server has ended the connection. */
+  /** Resolves to everything that arrives until the server ends the connection. */
   readonly ended: Promise<string>;
 }
 
@@ -24,7 +24,7 @@ interface Sockets extends World {
   rows(): Promise<{ resource: string | null; id: string }[]>;
 }
 
-/** Answers in a row: of stated length, or in one chunk. */
+/** Parses consecutive responses that have a content-length or one chunk. */
 function parse(text: string): Parsed[] {
   const out: Parsed[] = [];
   let rest = text;
@@ -115,7 +115,7 @@ const connections = (server: Listening): Promise<number> =>
   new Promise((resolve, reject) => server.server.getConnections((error, n) => (error ? reject(error) : resolve(n))));
 
 describe('POST /authorize on a bare socket', () => {
-  it('answers pipelined requests each with its own decision, in order, bad ones between them too', async () => {
+  it('answers each pipelined request with its own decision, in order, even between invalid ones', async () => {
     const w = await world();
     const wire = await w.open();
     const bodies = Array.from({ length: 60 }, (_, i) =>
@@ -157,7 +157,7 @@ describe('POST /authorize on a bare socket', () => {
   it('decides nothing if the client closes or resets the connection before its body is complete', async () => {
     const w = await world();
     const body = question('db:half');
-    // The received part may be valid by itself, but the request is incomplete until the stated length has arrived.
+    // The received part may be a valid body, but the request is incomplete until the stated length has arrived.
     const whole = w.request(body, `content-length: ${body.length + 1}\r\n`);
     for (let i = 0; i < 40; i++) {
       const { socket } = await w.open();
@@ -175,7 +175,7 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('records questions of clients that do not wait for the answer, and releases their connections', async () => {
+  it('records questions of clients that do not wait for the response, and releases their connections', async () => {
     const w = await world();
     for (let i = 0; i < 40; i++) {
       const { socket } = await w.open();
@@ -194,7 +194,7 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
-  it('sends a complete response to a client that has closed its side, or none', async () => {
+  it('sends a client that has closed its side a complete response, or none', async () => {
     const w = await world();
     for (let i = 0; i < 20; i++) {
       const wire = await w.open();

@@ -11,7 +11,7 @@ import { createTestService } from '../support/service.ts';
 import { WebPerson } from '../support/web-person.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-/** The text between the two marks of a name, as a reader would copy it. */
+/** Returns the text between the two marks of a name, as a reader would copy it. */
 const block = (name: string): string =>
   new RegExp(`<!-- ${name}:begin -->\\s*\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(
     readFileSync(join(root, 'README.md'), 'utf8'),
@@ -43,7 +43,7 @@ it("the README's four requests, by copy and paste: two devices are listed, and o
   expect(stderr).toBe('');
   const [signedUp, signedIn, listed, ended] = stdout.trim().split('\n') as [string, string, string, string];
   expect(JSON.parse(signedUp).user.email).toBe('ada@example.com');
-  // The clock is stopped, so the order of the two is undefined.
+  // The clock is stopped, so the order of the two sessions is undefined.
   const byCurrent = (a: { current: boolean }, b: { current: boolean }): number => Number(a.current) - Number(b.current);
   expect(JSON.parse(listed).sessions.sort(byCurrent)).toEqual([
     expect.objectContaining({
@@ -63,7 +63,7 @@ it("the README's four requests, by copy and paste: two devices are listed, and o
 
 it("the README's stream and its webhook: a decision arrives at both, and an unsigned message is refused", async () => {
   const t = await createTestService({ config: { webhooks: { allowPrivateNetworks: true } } });
-  // A signature that is years old would be refused.
+  // The fake clock is years behind, and a signature with its time would be refused.
   t.clock.set(new Date().toISOString());
   const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
   const owner = await t.user();
@@ -95,7 +95,7 @@ it("the README's stream and its webhook: a decision arrives at both, and an unsi
   await server.stop(100);
 });
 
-/** Runs a program of the README in this process, at a port of its own. */
+/** Runs a program of the README in this process, on a free port. */
 async function runBlock(name: string): Promise<string> {
   const port = await freePort();
   const file = join(import.meta.dirname, `readme-${name}-${port}.mjs`);

@@ -11,7 +11,7 @@ import { createTestService, type Json, type TestService } from '../support/servi
 let t: TestService;
 let receiver: Server;
 let base = '';
-/** What arrived, by path. A receiver at /gone answers 410. */
+/** The messages that arrived, by path. The receiver at /gone answers 410. */
 const received = new Map<string, Json[]>();
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ async function eventsOf(type: string, about: (data: Json) => boolean): Promise<R
 const SYSTEM = { kind: 'system', id: 'system' };
 const external = (userId: string) => ({ headers: { 'x-user': userId } });
 
-describe('the record of a user of the embedding application', () => {
+describe('the user record of a person of the embedding application', () => {
   const created = (id: string) => eventsOf('user.created', ({ userId }) => userId === id);
   const after = { email: null, name: null, role: 'user', tenantId: null };
 
@@ -74,7 +74,7 @@ describe('the record of a user of the embedding application', () => {
     ['an API token', 'POST', '/api-tokens', { name: 'ci' }],
     ['an agent', 'POST', '/agents', { name: 'a', type: 'service' }],
     ['a webhook', 'POST', '/webhooks', { url: 'https://example.com/' }],
-  ])('is recorded once when it is made by %s', async (_, method, path, body) => {
+  ])('is recorded once when it is created by %s', async (_, method, path, body) => {
     const id = `ext|${path}`;
     const request = {
       ...external(id),
@@ -90,7 +90,7 @@ describe('the record of a user of the embedding application', () => {
     ]);
   });
 
-  it('names the administrator who names an unknown owner', async () => {
+  it('has as actor the administrator who names an unknown owner', async () => {
     const admin = await t.admin();
     const body = { ownerId: 'ext|named', name: 'a', type: 'service' };
     expect((await t.call('POST', '/agents', { as: admin, body })).status).toBe(201);
@@ -151,7 +151,7 @@ describe('a webhook', () => {
 describe('clients that were never used', () => {
   const deleted = (id: string) => eventsOf('client.deleted', ({ clientId }) => clientId === id);
 
-  it('are recorded as deleted by the system, for their number and for their age', async () => {
+  it('are recorded as deleted by the system, whether for their number or their age', async () => {
     const [oldest, second, third] = [await register(t), await register(t), await register(t)];
     const event = (client: Json) => [
       {
@@ -161,7 +161,7 @@ describe('clients that were never used', () => {
       },
     ];
     expect(await deleted(oldest.client_id)).toEqual(event(oldest));
-    // The registration itself is still that of its sender.
+    // The actor of the registration itself is its sender.
     const [made] = await eventsOf('client.created', ({ clientId }) => clientId === third.client_id);
     expect(made?.actor.kind).not.toBe('system');
     t.clock.advance(24 * 3_600_000 + 1);
@@ -174,7 +174,7 @@ describe('an agent', () => {
   const metadata = { team: 'ops', password: 'hunter2', ticketOffice: 'north' };
   const redacted = { team: 'ops', password: '[REDACTED]', ticketOffice: '[REDACTED]' };
 
-  it('is recorded whole when it is created and when it is changed, with redacted metadata', async () => {
+  it('is recorded completely when it is created and when it is changed, with redacted metadata', async () => {
     const owner = await t.user();
     const permissions = [{ resource: 'db:*', actions: ['read'], constraints: { maxCallsPerHour: 5 } }];
     const body = { ownerId: owner.id, name: 'a', type: 'service', permissions, metadata };
@@ -200,7 +200,7 @@ describe('an agent', () => {
 });
 
 describe('session.ended', () => {
-  it('names the first hundred sessions of one change each, and the rest in lists', async () => {
+  it('names the first hundred sessions of one change in one event each, and the rest in lists', async () => {
     const owner = await t.user();
     const { clock, database } = t.legate.platform;
     const now = clock.now();

@@ -7,7 +7,7 @@ const shared = (): Promise<TestService> => (service ??= createTestService({ last
 
 const all = [...texts, ...injections];
 
-/** The text of a JSON object, so that `__proto__` is a member like any other and numbers are written as they are. */
+/** A text of JSON instead of an object, so that `__proto__` is an ordinary member and numbers keep their notation. */
 const raw = (body: string) => ({ raw: body, headers: { 'content-type': 'application/json' } });
 
 const ODD = [
@@ -21,7 +21,7 @@ const ODD = [
   JSON.stringify(Object.fromEntries(texts.map((text) => [text, text]))),
 ];
 
-/** A text is the same wherever it is shown again. */
+/** Each text is compared wherever it is shown. */
 describe('a text is returned unchanged', () => {
   it.each(all)('%j', async (text) => {
     const t = await shared();
@@ -44,7 +44,7 @@ describe('a text is returned unchanged', () => {
     ).toContain(text);
     expect((await t.call('PATCH', `/users/${alice.id}`, { as: admin, body: { name: text } })).body.name).toBe(text);
 
-    // Values of keys that name tokens or passwords would be redacted.
+    // Values whose keys look like names of tokens or passwords would be redacted.
     const args = { path: text, [/token|passw/.test(text) ? 'k' : `k${text}`]: [text] };
     const asked = await t.authorize(alice, { agentId: agent.id, action: text, resource: text, arguments: args });
     expect(asked.status).toBe(200);
@@ -58,7 +58,7 @@ describe('a text is returned unchanged', () => {
   });
 });
 
-describe('an odd object is returned unchanged', () => {
+describe('an unusual object is returned unchanged', () => {
   const agentWith = async (t: TestService, json: string) => {
     const owner = await t.user();
     return {
@@ -99,7 +99,7 @@ describe('an odd object is returned unchanged', () => {
     ['1E400', undefined],
     ['-1e999', undefined],
     ['123456789012345678901234567890', '1.2345678901234568e+29'],
-  ])('the number %s is %s', async (number, kept) => {
+  ])('the number %s is returned as %s', async (number, kept) => {
     const t = await shared();
     const { owner, made } = await agentWith(t, `{"n":${number}}`);
     const asked = await t.call('POST', '/authorize', {
@@ -146,7 +146,10 @@ describe('an odd object is returned unchanged', () => {
   });
 });
 
-/** JSON with the members of each object in order. Written by hand, because `__proto__` has to stay a member. */
+/**
+ * Serialises JSON with the members of each object in order. JSON.parse cannot be used, because `__proto__` has to stay
+ * a member.
+ */
 function sorted(json: string): string {
   const write = (value: unknown): string => {
     if (Array.isArray(value)) return `[${value.map(write).join()}]`;

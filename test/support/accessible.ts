@@ -6,24 +6,26 @@ import { ALL_RULES, violationsOn } from './chromium.ts';
 export const WIDTHS = [1440, 768, 320] as const;
 const HEIGHT = 900;
 
-/** The only rules of axe whose outcome depends on the colour scheme. */
+/** The only rules of axe whose result depends on the colour scheme. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
-/** Further rules whose outcome depends on the width of the window, for elements that are at all of them. */
+/** Further rules whose result depends on the width of the window, for elements that are present at all widths. */
 const OF_LAYOUT = ['target-size', 'scrollable-region-focusable'];
 
-/** What may stand in no text that a person reads: it turns the direction of what follows, or is invisible. */
+/**
+ * Characters that must not be in texts for people: they change the direction of the following text, or are invisible.
+ */
 export const DECEPTIVE = /[\u202a-\u202e\u2066-\u2069\u200b]/.source;
 
 /**
- * Checks screens with axe in both colour schemes and at each width, at a fraction of the price of as many full checks:
+ * Checks screens with axe in both colour schemes and at each width, in a fraction of the time of as many full checks:
  *
  * - All rules run at the first width, and at the others on the elements that appear only there.
  * - The rules of the layout run at each width.
  * - The rules of colours run in both schemes on each element with a new combination of colours, background and fonts.
  *   Two elements that agree in all of these have the same contrast.
  *
- * Each check also finds elements wider than the window, targets that are too small, more or fewer than one h1, and
- * text with deceptive characters.
+ * Each check also finds elements wider than the window, targets that are too small, more or fewer than one h1, and text
+ * with deceptive characters.
  */
 export class ScreenChecker {
   readonly #page: Page;
@@ -87,7 +89,7 @@ export class ScreenChecker {
         for (const [rules, part] of checks)
           for (const { id, html } of await violationsOn(page, rules, part)) problems.push(`${id}: ${html.join(' ')}`);
       } catch (error) {
-        // An answer that arrived meanwhile has replaced the marked element.
+        // A response that arrived in the meantime has replaced the marked element.
         if (String(error).includes('No elements found')) continue;
         throw error;
       }
@@ -100,8 +102,7 @@ export class ScreenChecker {
 }
 
 /**
- * Runs in the page. Marks what axe has to look at, and returns the keys of these elements: where they stand, and what
- * they look like.
+ * Runs in the page. Marks the elements that axe has to check, and returns their keys: their position and appearance.
  */
 async function markNew(given: {
   prefix: string;
@@ -124,7 +125,7 @@ async function markNew(given: {
     if (text === undefined) {
       const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
       const own = `${backgroundColor} ${backgroundImage} ${opacity}`;
-      // Elements that do not change the ground are left out, so that the depth of an element does not count.
+      // Elements that do not change the background are left out, so that the depth of an element does not matter.
       const plain = own === 'rgba(0, 0, 0, 0) none 1';
       text = plain ? groundOf(element.parentElement) : `${groundOf(element.parentElement)}/${own}`;
       grounds.set(element, text);
@@ -152,7 +153,7 @@ async function markNew(given: {
     if (!seen.has(key)) {
       appeared.push(key);
       if (!element.closest('main')) framed.push(key);
-      // Its ancestor covers it.
+      // An ancestor covers the element.
       if (!given.first && !element.parentElement?.closest('[data-appeared]')) element.setAttribute('data-appeared', '');
     }
     const ownText = [...element.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent?.trim() !== '');

@@ -10,18 +10,18 @@ export interface Deviation {
   readonly origin?: string;
   readonly crossOrigin?: boolean;
   readonly type?: string;
-  /** Host for which the authenticator signs. */
+  /** The host for which the authenticator signs. */
   readonly rpId?: string;
-  /** false: the authenticator did not verify its user. */
+  /** false if the authenticator did not verify its user. */
   readonly uv?: boolean;
-  /** false: the authenticator was not touched. */
+  /** false if the authenticator was not touched. */
   readonly up?: boolean;
   readonly synced?: boolean;
   readonly counter?: number;
   readonly userHandle?: string;
   /** Used instead of the correct signature. */
   readonly signature?: string;
-  /** `packed`, signed by the new key itself or by {@link MANUFACTURER}, or an unknown format. Default: none. */
+  /** `packed`, signed by the new key itself or by {@link MANUFACTURER}, or an unknown format. The default is none. */
   readonly attestation?: 'self' | 'manufacturer' | 'unknown';
 }
 
@@ -33,7 +33,7 @@ interface Credential {
   counter: number;
 }
 
-/** An authenticator in software with discoverable ES256 credentials, and the browser in front of it. */
+/** An authenticator in software with discoverable ES256 credentials, and the browser that uses it. */
 export class Authenticator {
   readonly credentials: Credential[] = [];
   readonly #origin: string;
@@ -42,7 +42,7 @@ export class Authenticator {
     this.#origin = origin;
   }
 
-  /** The answer of navigator.credentials.create(), as JSON. */
+  /** The result of navigator.credentials.create(), as JSON. */
   create(options: Json, deviation: Deviation = {}): Json {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const id = randomBytes(32);
@@ -88,7 +88,7 @@ export class Authenticator {
     });
   }
 
-  /** The answer of navigator.credentials.get() with the newest credential, as JSON. */
+  /** The result of navigator.credentials.get() with the newest credential, as JSON. */
   get(options: Json, deviation: Deviation = {}, credential = this.credentials.at(-1) as Credential): Json {
     credential.counter = deviation.counter ?? credential.counter + 1;
     const authData = header(credential, deviation, 0);

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 export const hasCaddy = (): boolean => spawnSync('caddy', ['version']).status === 0;
 
 /**
- * Runs Caddy with the text of a Caddyfile, and with its own certificate for localhost. Resolves with the path of the
- * certificate when Caddy answers on `port`.
+ * Runs Caddy with the text of a Caddyfile and its own certificate for localhost. Resolves with the path of the
+ * certificate when Caddy accepts connections on `port`.
  */
 export async function runCaddy(
   folder: string,

@@ -22,7 +22,7 @@ export async function hash(password: string | Uint8Array, options: CostOptions):
   return hashed.replace(COST, `m=${options.memoryCost},t=${options.timeCost}`);
 }
 
-/** The cost of each verification so far, as named in its hash. */
+/** The cost of each verification so far, as its hash states it. */
 export const verifiedCosts: string[] = [];
 
 export function verify(hashed: string, password: string | Uint8Array): Promise<boolean> {

@@ -27,8 +27,8 @@ export const openChromium = (): Promise<Browser> =>
 let shared: Promise<Browser> | undefined;
 
 /**
- * Opens a context in the browser of this worker. Test files share it, because starting a browser takes longer than many
- * of them use it. The context is closed after the last test of the file.
+ * Opens a context in the browser of this worker. Test files share the browser, because starting one takes longer than
+ * many of them use it. The context is closed after the last test of the file.
  */
 export async function openContext(options: BrowserContextOptions): Promise<BrowserContext> {
   if (!(await shared)?.isConnected()) shared = openChromium();
@@ -38,7 +38,7 @@ export async function openContext(options: BrowserContextOptions): Promise<Brows
   return context;
 }
 
-/** Time that a page may take for one step. It is long, because the machine may be busy. */
+/** The time limit of one step on a page. It is long, because the machine may be busy. */
 export const BUSY_MS = 100_000;
 
 /** Window size of a phone. */
@@ -58,7 +58,7 @@ export function complaintsOf(context: BrowserContext): string[] {
 export const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 const TAGS = [...WCAG, 'best-practice'];
 export const ALL_RULES = { type: 'tag', values: TAGS } as const;
-/** All other rules give the same result in both colour schemes. */
+/** All other rules have the same result in both colour schemes. */
 export const RULES_OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 
 /**

@@ -4,14 +4,17 @@ import { beforeAll, expect, vi } from 'vitest';
 import { type PagesService, pagesService } from './pages-service.ts';
 
 export const WIDE = { width: 1440, height: 900 } as const;
-/** Turns the direction of what follows, is an element if it is taken as HTML, and ends invisibly. */
+/**
+ * A text that changes the direction of what follows, is an element if it is taken as HTML, and ends with an invisible
+ * character.
+ */
 export const HOSTILE = 'a\u202egpj.exe<img src=x onerror=alert(1)>\u200b';
-/** Without a place to break it. */
+/** A text in which no line can break. */
 const ENDLESS = 'endless'.repeat(25);
 
 export const ROLES = ['admin', 'auditor', 'user'] as const;
 export type Role = (typeof ROLES)[number];
-/** What the scene of one person has, by the parameter of the address that leads to it. */
+/** The objects of one person in the scene, by the parameter of the address that leads to them. */
 export type Ids = Readonly<
   Record<'agent' | 'entry' | 'approval' | 'webhook' | 'delivery' | 'anomaly' | 'user' | 'delegation' | 'grant', string>
 >;
@@ -43,7 +46,7 @@ export interface ConsoleScene {
 // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
 type Send = (as: Role, method: string, path: string, body?: unknown, token?: string) => Promise<any>;
 
-/** Waits until nothing on the screen is still on its way. */
+/** Waits until the screen has finished loading. */
 export async function settled(page: Page): Promise<void> {
   await page.waitForSelector('h1');
   await expect.poll(() => page.locator('.skeleton, .dim').count(), { timeout: 20_000 }).toBe(0);
@@ -55,7 +58,7 @@ export async function visit(page: Page, path: string): Promise<void> {
     history.pushState(null, '', to);
     dispatchEvent(new PopStateEvent('popstate'));
   }, `/console${path}`);
-  // The screen before stays until the next one is loaded.
+  // The previous screen stays until the next one is loaded.
   await page.waitForFunction((to) => {
     const { __TSR_ROUTER__: router } = window as never as {
       __TSR_ROUTER__: { state: { status: string; resolvedLocation?: { publicHref: string } } };
@@ -67,8 +70,8 @@ export async function visit(page: Page, path: string): Promise<void> {
 }
 
 /**
- * A service in which an admin and a user each have something on every screen, with hostile text in every field that
- * takes it. Starts before the tests of the calling `describe` and ends after them.
+ * A service in which an admin and a user each own something for every screen, with hostile text in every field that
+ * accepts it. Starts before the tests of the calling `describe` and ends after them.
  */
 export function consoleScene(): ConsoleScene {
   const service = pagesService({
@@ -127,7 +130,7 @@ export function consoleScene(): ConsoleScene {
       lines: Array.from({ length: 30 }, (_, i) => `line ${i}`),
       endless: `${'x'.repeat(10_000)}\u200b`,
     });
-    // No server listens there. After the last attempt it may be sent again by hand.
+    // No server listens on this port. After the last attempt the message can be sent again by hand.
     const webhook = await send(role, 'POST', '/webhooks', {
       url: 'http://127.0.0.1:9/hook',
       types: ['agent.revoked'],
@@ -195,7 +198,7 @@ export function consoleScene(): ConsoleScene {
       tools: ['read'],
     });
     const client = await send('admin', 'POST', '/oauth/clients', {
-      // The service refuses control characters in it.
+      // The service refuses control characters in this field.
       client_name: 'Desk <img src=x onerror=alert(1)>',
       redirect_uris: ['http://127.0.0.1:8123/callback'],
     });
@@ -256,7 +259,7 @@ export function consoleScene(): ConsoleScene {
   };
 }
 
-/** Addresses of the screens that show this person's things, by the route of the console that serves them. */
+/** The addresses of screens that show this person's objects, by the route of the console. */
 export function addressesOf(
   { agent, entry, approval, webhook, delivery, anomaly, user, delegation, grant }: Ids,
   { server, client, issuer }: CommonIds,
@@ -296,7 +299,7 @@ export function addressesOf(
   };
 }
 
-/** Routes that only lead to another. */
+/** Routes that only redirect to another one. */
 const LEADING = new Set(['/signals', '/connections', '/people']);
 
 /** Returns the routes of the console's router that have a screen. */

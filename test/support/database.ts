@@ -7,10 +7,10 @@ import { inject } from 'vitest';
 import { migrate, openDatabase } from '../../src/storage/index.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 
-/** The database of this run. Every suite runs on both. */
+/** The database of this run. Every suite runs on both databases. */
 export const dialect = (process.env['LEGATE_TEST_DATABASE'] ?? 'sqlite') as 'sqlite' | 'postgres';
 
-/** Data of a service: a folder, a database URL and a service name. */
+/** The storage of a service: a folder, a database URL and a service name. */
 export interface TestPlace {
   readonly dir: string;
   readonly url: string;
@@ -25,7 +25,7 @@ function newFolder(closers: Closers): string {
   return dir;
 }
 
-/** Creates storage without tables for one service. Deleted by `closers`. */
+/** Creates storage without tables for one service. `closers` deletes it. */
 export async function newPlace(
   closers: Closers,
   shared?: { url: string; name: string; dir?: string },
@@ -56,7 +56,7 @@ export async function newMigratedPlace(closers: Closers): Promise<TestPlace> {
   return { dir: newFolder(closers), url, name };
 }
 
-/** Migrated SQLite file of this worker. */
+/** The migrated SQLite file of this worker. */
 let template: Promise<string> | undefined;
 
 async function makeTemplate(): Promise<string> {
@@ -73,7 +73,7 @@ async function makeTemplate(): Promise<string> {
 
 const randomName = (): string => `t${Math.random().toString(36).slice(2, 12)}`;
 
-/** PostgreSQL database of this worker. The whole server is deleted after the run. */
+/** The PostgreSQL database of this worker. The whole server is deleted after the run. */
 let database: Promise<string> | undefined;
 
 function workerDatabase(): Promise<string> {
@@ -89,9 +89,9 @@ function workerDatabase(): Promise<string> {
   return database;
 }
 
-/** Service names of this worker whose tables are in their migrated state. */
+/** The service names of this worker whose tables are in their migrated state. */
 const emptied: string[] = [];
-/** Statements that restore the rows of the migrations, for a prefix. */
+/** For a prefix, the statements that restore the rows of the migrations. */
 let restore: ((prefix: string) => string) | undefined;
 
 async function makeTables(url: string): Promise<string> {
@@ -159,7 +159,7 @@ async function dropTables(url: string, name: string): Promise<void> {
 }
 
 /**
- * Connection of this worker, in addition to those of its services. It has cached the tables, which a new connection
+ * A connection of this worker, in addition to those of its services. It has cached the tables, which a new connection
  * would have to look up.
  */
 let connection: Promise<Client> | undefined;

@@ -8,7 +8,7 @@ export const MINUTE = 60_000;
 
 export interface HistoryWorld extends Pick<World, 't'> {
   readonly users: Readonly<Record<'alice' | 'bob' | 'carol' | 'admin', TestUser>>;
-  /** Counts of what happened over all histories, to check that they cover enough. */
+  /** Counts of what happened in all histories, to check that they cover enough. */
   readonly seen: Map<string, number>;
 }
 
@@ -63,7 +63,7 @@ export class Run {
     await this.#compareHoldings();
   }
 
-  /** Checks that listed permissions match decisions, constraints aside. */
+  /** Checks that listed permissions match decisions, except for their constraints. */
   async #compareHoldings(): Promise<void> {
     for (const agent of this.#model.agents) {
       const held = await this.#w.t.legate.agents.permissions(agent.id);

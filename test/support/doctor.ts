@@ -32,7 +32,7 @@ export interface Deployment {
   tools: Reply;
   takesForged: boolean;
   takesFromAddress: boolean;
-  /** Addresses that do not answer. */
+  /** Addresses that do not respond. */
   dead: string[];
 }
 

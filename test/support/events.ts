@@ -9,7 +9,7 @@ export interface RecordedEvent {
   readonly data: Json;
 }
 
-/** Returns events other than decisions in the order of the ledger, optionally about one agent only. */
+/** Returns all events except decisions in the order of the ledger, optionally only those about one agent. */
 export async function eventsOf(t: TestService, agentId?: string): Promise<RecordedEvent[]> {
   let query = t.legate.platform.database.read
     .selectFrom('stream_events')

@@ -13,14 +13,14 @@ export interface GitHubAccount {
   readonly emails: readonly { readonly email: string; readonly primary: boolean; readonly verified: boolean }[];
 }
 
-/** The parts of a GitHub Enterprise Server that sign-in needs, with the answers that GitHub documents. */
+/** The parts of a GitHub Enterprise Server that sign-in uses, with the responses that GitHub documents. */
 export interface TestGitHub {
   /** The address that the preset expects as the issuer. */
   readonly issuer: string;
   account: GitHubAccount;
   /** The scopes that the person grants. */
   granted: string;
-  /** Different answers of the API, by path. */
+  /** Responses of the API that replace the usual ones, by path. */
   readonly answers: Record<string, readonly [status: number, body: unknown]>;
   /** Headers of the requests to the API. */
   readonly asked: IncomingMessage['headers'][];

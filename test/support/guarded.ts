@@ -6,7 +6,7 @@ import { createTestService, type Json, type TestAgent, type TestService, type Te
 
 export const ENDPOINT = 'http://localhost:3000/notes';
 
-/** The guarded server: its answer to a message, and headers. */
+/** The response of the guarded server to a message, and its headers. */
 export type Upstream = (message: Json) => { body: unknown; headers?: Record<string, string> };
 
 export interface Guarded {

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import type { ModelPermission } from './model.ts';
 
-/** Agents of a history, by position: three of one owner, one of another owner of the same tenant, one of a stranger. */
+/**
+ * The agents of a history, by position: three of one owner, one of another owner of the same tenant, one of an
+ * unrelated owner.
+ */
 export const NAMES = ['a', 'b', 'c', 'd', 'e'] as const;
 export const OWNERS = ['alice', 'alice', 'alice', 'bob', 'carol'] as const;
 
@@ -86,12 +89,12 @@ const maxDepth = fc.oneof(
   { weight: 4, arbitrary: fc.constant(undefined) },
   { weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) },
 );
-/** Some are in the same minute as another command. */
+/** Some of these times are in the same minute as another command. */
 const minutes = fc.constantFrom(10, 20, 20, 50, 50, 60);
 
 /**
- * From one of the first agents to one of the last, or between any two. Chains are common; cycles and self-delegation
- * are possible.
+ * Chooses agents of a delegation: from one of the first to one of the last, or between any two. Chains are common;
+ * cycles and self-delegation are possible.
  */
 const ends = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom([0, 1], [0, 2], [1, 2], [1, 3], [2, 3], [0, 1], [1, 2]) },

@@ -84,7 +84,7 @@ export async function openRealProvider(
   return real;
 }
 
-/** Opens addresses like a browser until one is on the service. Returns the path of that address. */
+/** Opens addresses like a browser until one belongs to the service. Returns the path of that address. */
 export async function throughProvider(t: TestService, from: string): Promise<string> {
   const cookies = new Map<string, string>();
   for (let at = from, i = 0; i < 10; i++) {
@@ -100,11 +100,11 @@ export async function throughProvider(t: TestService, from: string): Promise<str
   throw new Error('the provider does not come back');
 }
 
-/** A provider with ID tokens as a test defines them. */
+/** A provider with ID tokens that a test defines. */
 export interface PretendedProvider extends TestIssuer {
   /** Returns the ID token for a nonce. */
   idToken: (nonce: string) => Promise<string>;
-  /** Parameters of the last token request. */
+  /** The parameters of the last token request. */
   readonly asked: Json[];
 }
 
@@ -116,7 +116,7 @@ export async function openPretendedProvider(): Promise<PretendedProvider> {
     const body = Object.fromEntries(new URLSearchParams(await text(request)));
     asked.push({ ...body, authorization: request.headers.authorization });
     response.writeHead(200, { 'content-type': 'application/json' });
-    // The code of these callbacks is the nonce.
+    // In these callbacks, the nonce is the code.
     const id_token = await provider.idToken(body['code'] ?? '');
     response.end(JSON.stringify({ access_token: 'x', token_type: 'Bearer', id_token }));
   };
@@ -133,7 +133,7 @@ export async function begin(browser: FormClient, name: string, returnTo = ''): P
   return new URL(r.headers.get('location') ?? 'none:');
 }
 
-/** The callback that {@link openPretendedProvider} would redirect to. */
+/** Returns the callback to which {@link openPretendedProvider} would redirect. */
 export const callback = (name: string, page: URL, more: Record<string, string> = {}): string =>
   `/auth/oidc/${name}/callback?${new URLSearchParams({
     code: page.searchParams.get('nonce') ?? '',

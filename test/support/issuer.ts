@@ -5,16 +5,16 @@ import { afterAll } from 'vitest';
 
 type Key = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
 
-/** An issuer of tokens with a discovery document and keys, on a port of this machine. */
+/** An issuer of tokens with a discovery document and keys, on a loopback port. */
 export interface TestIssuer {
   readonly address: string;
-  /** Paths that were fetched. */
+  /** The paths that were fetched. */
   readonly fetched: string[];
-  /** Members of the discovery document that differ. */
+  /** Members of the discovery document that replace the usual ones. */
   document: Record<string, unknown>;
   /** Further documents, by path. */
   readonly documents: Record<string, unknown>;
-  /** Whether it answers 503. */
+  /** Whether it responds with 503. */
   down: boolean;
   /** Signs claims with the newest key. Times are those of the claims. */
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;

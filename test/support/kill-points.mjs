@@ -1,5 +1,5 @@
-// Preloaded with --import into a service on SQLite. After SIGUSR2 it counts the steps that seal the ledger, writes each
-// one's name to standard error, and kills the process with SIGKILL right before the step number KILL_AT.
+// Preloaded with --import into a service on SQLite. After SIGUSR2 it counts the steps of sealing the ledger, writes the
+// name of each step to standard error, and kills the process with SIGKILL right before step number KILL_AT.
 import fs, { writeSync } from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 
@@ -16,7 +16,7 @@ function step(name) {
   if (--left === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-/** What the open transaction has written of the seal. */
+/** The writes of the open transaction to the tables of the seal. */
 let written;
 function statement(sql) {
   const name = /^(insert into|update) "?legate_seal(_\w+)?"?/.exec(sql);
@@ -54,7 +54,7 @@ patch(createRequire(import.meta.url)('libsql'));
 const builtIn = process.getBuiltinModule?.('node:sqlite');
 if (builtIn) patch(builtIn.DatabaseSync);
 
-/** Descriptors of the anchor, and of the folder while it is made durable. */
+/** Descriptors of the anchor, and of its folder while it is synced. */
 const open = new Map();
 const { openSync, fsync, renameSync, closeSync } = fs;
 let isReplaced = false;

@@ -147,7 +147,7 @@ export function modelFilter(rows: readonly ModelRow[], query: ModelQuery): Model
   );
 }
 
-/** A random filter of one to three names, of which some are negated and some repeated. */
+/** A random filter of one to three names, some of them negated and some repeated. */
 export function randomQuery(rows: readonly ModelRow[], { agents }: People, r: Random): ModelQuery {
   const one = <T>(list: readonly T[]): T => list[r.below(list.length)] as T;
   const some = (): Record<string, string> => ({

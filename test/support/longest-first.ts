@@ -1,7 +1,10 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The slowest files, roughly in seconds on a quiet machine. Files not listed take less than any of these. */
+/**
+ * The slowest files, with their approximate seconds on a quiet machine. Files that are not listed take less than any of
+ * these.
+ */
 const SECONDS: Readonly<Record<string, number>> = {
   'test/e2e/instances-faults.test.ts': 140,
   'test/e2e/console-screens.test.ts': 49,
@@ -85,11 +88,11 @@ const SECONDS: Readonly<Record<string, number>> = {
   'test/house/files.test.ts': 2,
 };
 
-/** Starts long files first, so that no worker still runs one of them when the others have finished. */
+/** Starts slow files first, so that no worker still runs one of them when the others have finished. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    // Projects stay together, because a worker restarts when it changes to another project.
+    // Files of a project stay together, because a worker restarts when it changes to another project.
     const projects = [...new Set(sorted.map((file) => file.project.name))];
     const seconds = (file: TestSpecification): number =>
       SECONDS[relative(this.ctx.config.root, file.moduleId).replaceAll('\\', '/')] ?? 0;

@@ -10,7 +10,7 @@ export interface ReceivedMail {
   readonly raw: string;
 }
 
-/** A real SMTP server on loopback and what it received. Closed after the last test of the file. */
+/** A real SMTP server on loopback, and the mail that it received. It is closed after the last test of the file. */
 export interface Mailbox {
   readonly url: string;
   readonly mails: ReceivedMail[];

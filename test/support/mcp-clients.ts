@@ -10,7 +10,7 @@ import type { WebPerson } from './web-person.ts';
 
 export const REDIRECT = 'http://127.0.0.1:7777/callback';
 
-/** The provider that both generations of the SDK need from an application: it stores their state and opens a URL. */
+/** The provider that both generations of the SDK require from an application: it stores their state and opens a URL. */
 export function provider(more: { scope?: string } = {}) {
   const kept: {
     client?: unknown;
@@ -43,7 +43,7 @@ export function provider(more: { scope?: string } = {}) {
     saveCodeVerifier: (verifier: string) => {
       kept.verifier = verifier;
     },
-    // Version 2 binds the answer to the server of the request.
+    // Version 2 binds the redirect to the server of the request.
     discoveryState: () => kept.discovered as never,
     saveDiscoveryState: (state: unknown) => {
       kept.discovered = state;
@@ -58,10 +58,10 @@ export type Provider = ReturnType<typeof provider>;
 export interface Caller {
   /** The whole result of a tool call. */
   result(tool: string, args?: Record<string, unknown>): Promise<unknown>;
-  /** The content of the result alone. */
+  /** The content of the result only. */
   call(tool: string, args?: Record<string, unknown>): Promise<unknown>;
   tools(): Promise<string[]>;
-  /** The revision of MCP that client and server agreed on. */
+  /** The revision of MCP on which client and server agreed. */
   readonly revision: string | undefined;
   close(): Promise<void>;
 }
@@ -114,7 +114,7 @@ export const connectV2 = (mode?: v2.VersionNegotiationMode): Connect =>
 const MCP_REMOTE = join(import.meta.dirname, '../../node_modules/mcp-remote/dist/proxy.js');
 
 /**
- * Connects to `mcp-remote`, and to the server through it. It prints the address of the sign-in page, and receives the
+ * Connects to `mcp-remote`, and through it to the server. It prints the address of the sign-in page, and receives the
  * redirect itself.
  * @param folder where it keeps its tokens
  */

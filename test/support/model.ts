@@ -1,6 +1,6 @@
 /**
- * Contract 6 and 7 as a program as plain as their text: without index, cache or database, it tries every chain from
- * scratch. Tests compare the answers of the service with those of this model.
+ * Sections 6 and 7 of the contract as a program that follows their text: without index, cache or database, it tries
+ * every chain from the start. Tests compare the responses of the service with those of this model.
  */
 
 export interface ModelPermission {
@@ -30,7 +30,7 @@ export interface ModelDelegation {
   readonly depth: number;
   readonly maxDepth: number;
   readonly expiresAt: number | null;
-  /** Whether it passes on the source's own permissions; otherwise it passes on delegations that the source received. */
+  /** Whether it passes on the source's own permissions. Otherwise it passes on delegations that the source received. */
   readonly fromOwn: boolean;
   readonly parents: readonly ModelDelegation[];
   revoked: boolean;
@@ -42,7 +42,7 @@ export interface ModelAsk {
   readonly ip: string | null;
 }
 
-/** One entry of a chain; `by` is its delegation, or the agent that holds the entry itself. */
+/** One entry of a chain. `by` is its delegation, or the agent that has the entry itself. */
 interface Step {
   readonly by: ModelDelegation | ModelAgent;
   readonly permission: ModelPermission;
@@ -51,7 +51,7 @@ type Chain = readonly Step[];
 
 export type ModelDecision =
   | { readonly allowed: true; readonly delegationIds: readonly string[] }
-  | { readonly allowed: false /** Any of these is correct. */; readonly reasons: ReadonlySet<string> };
+  | { readonly allowed: false /** Any of these codes is correct. */; readonly reasons: ReadonlySet<string> };
 
 const isDelegation = (by: Step['by']): by is ModelDelegation => 'from' in by;
 const links = (chain: Chain): ModelDelegation[] => chain.map((s) => s.by).filter(isDelegation);
@@ -114,7 +114,7 @@ export class Model {
   }
 
   /**
-   * Returns the chains through which an agent holds an action on resources that `fits` accepts, in the order in which
+   * Returns the chains through which an agent has an action on resources that `fits` accepts, in the order in which
    * they are tried: own entries, then received ones by age.
    */
   #chains(agent: ModelAgent, action: string, fits: (pattern: string) => boolean): Chain[] {
@@ -163,7 +163,9 @@ export class Model {
     return { allowed: false, reasons: reasons.size > 0 ? reasons : new Set(['NO_PERMISSION']) };
   }
 
-  /** The decision, counted: "a call through a chain takes from the counter of every capped entry on the chain". */
+  /**
+   * The decision, which is counted: "a call through a chain takes from the counter of every capped entry on the chain".
+   */
   call(agent: ModelAgent, ask: ModelAsk): ModelDecision {
     const decision = this.decide(agent, ask);
     if (!decision.allowed) return decision;
@@ -184,7 +186,7 @@ export class Model {
     return this.#used.get(this.#counter(step)) ?? 0;
   }
 
-  /** The constraints of every link apply, caps last. */
+  /** The constraints of every link apply, hourly limits last. */
   #unmet(chain: Chain, ask: ModelAsk): string[] {
     const out: string[] = [];
     for (const { permission } of chain) {
@@ -205,7 +207,7 @@ export class Model {
     return start < end ? start <= time && time < end : start <= time || time < end;
   }
 
-  /** Returns the expected answer of POST /delegations: the acceptable codes, or the delegation. */
+  /** Returns the expected response of POST /delegations: the acceptable codes, or the delegation. */
   create(
     caller: { readonly userId: string } | { readonly agent: ModelAgent } | 'admin',
     input: {
@@ -264,12 +266,12 @@ export class Model {
         };
   }
 
-  /** Whether `giver` delegates to `agent`, directly or through others. */
+  /** Returns whether `giver` delegates to `agent`, directly or through others. */
   #gives(giver: ModelAgent, agent: ModelAgent): boolean {
     return this.activeDelegations().some((d) => d.to === agent && (d.from === giver || this.#gives(giver, d.from)));
   }
 
-  /** "Revoking ends the delegation and all that descend from it, nothing else": these, each with its event. */
+  /** "Revoking ends the delegation and all that descend from it, nothing else": returns these, each with its event. */
   revoke(ended: readonly ModelDelegation[]): ModelDelegation[] {
     const before = this.activeDelegations();
     for (const d of ended) d.revoked = true;

@@ -139,7 +139,7 @@ function without(value: unknown, field: string): unknown {
   return copy;
 }
 
-/** Adds the key as an own member, `__proto__` too, as JSON.parse does. */
+/** Adds the key as an own member, even `__proto__`, as JSON.parse does. */
 function withKey(value: unknown, key: string): unknown {
   const copy = structuredClone(value) as object;
   Object.defineProperty(copy, key, { value: { polluted: true }, enumerable: true });

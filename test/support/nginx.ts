@@ -21,7 +21,7 @@ export function makeCertificate(folder: string): string {
 }
 
 /**
- * Runs nginx with the configuration of a file, after `changes` to its text. Resolves when it accepts connections on
+ * Runs nginx with the configuration in a file, after `changes` to its text. Resolves when it accepts connections on
  * `port`. Throws with the output of nginx if the configuration is not valid.
  */
 export async function runNginx(

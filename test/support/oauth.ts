@@ -49,7 +49,7 @@ export interface Asked {
   readonly verifier: string;
 }
 
-/** Creates an authorization request of a client, with other parameters (undefined removes one). */
+/** Returns an authorization request of a client, with other parameters (undefined removes one). */
 export function ask(client: Json, more: Record<string, string | undefined> = {}): Asked {
   const { verifier, challenge } = pkce();
   const all: Record<string, string | undefined> = {
@@ -141,7 +141,7 @@ export const exchange = (
     ...more,
   });
 
-/** From consent to tokens. */
+/** Returns the tokens after a consent. */
 export async function tokens(
   t: TestService,
   person: Person,

@@ -15,8 +15,8 @@ type Mounted = ReturnType<typeof mountRoutes>[number];
 const COMMON: readonly ErrorDeclaration[] = Object.values(CommonErrors);
 
 /**
- * Wraps `fetch` and compares every answer with the declarations of the routes (status, exact shape, error codes, media
- * types) and with the API description. Calls `report` for deviations and returns the answer unchanged.
+ * Wraps `fetch` and compares every response with the declarations of the routes (status, exact shape, error codes,
+ * media types) and with the API description. Calls `report` for deviations and returns the response unchanged.
  */
 export function observed(legate: Legate, report: (problem: string) => void): Fetch {
   const mounted = mountRoutes(modules, legate.platform.config);
@@ -41,8 +41,8 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
     }
     const text = await response.text();
     for (const problem of notDescribed(legate.platform, mounted, at, request, response, text)) tell(problem);
-    // A wrong method has the error format of the path; an unknown path has the format of the standard whose paths it is
-    // among.
+    // A wrong method gets the error format of its path. An unknown path gets the format of the standard to whose paths
+    // it belongs.
     check(
       route ??
         (response.status === 405 ? atPath[0]?.route : atPath.length === 0 ? neighbour(mounted, path) : undefined),
@@ -110,7 +110,7 @@ function check(
     return;
   }
   if (route && method === 'POST' && status < 400 && takesIdempotencyKey(route)) {
-    // An answer that is not declared as secret may be kept for repeated requests.
+    // A response that is not declared as secret may be stored for repeated requests.
     const shown = Object.entries(body as object).filter(([name]) => !route.secrets?.includes(name));
     if (SECRET.test(JSON.stringify(shown))) tell('has a secret in a field that `secrets` does not name');
   }
@@ -123,7 +123,7 @@ function check(
   else checkError(route, status, body, tell);
 }
 
-/** Checks an error in the format of a standard against those that the route declares. */
+/** Checks an error in the format of a standard against the errors that the route declares. */
 function checkFailure(
   route: Mounted['route'],
   failure: NonNullable<Mounted['route']['errorBody']>,
@@ -174,7 +174,7 @@ function mediaTypesOf(route: Mounted['route'] | undefined, status: number): read
 
 const bareType = (response: Response): string => (response.headers.get('content-type') ?? '').split(';')[0] as string;
 
-/** Regular expressions of the paths with parameters. */
+/** The regular expressions of paths with parameters. */
 const expressions = new Map<string, RegExp>();
 
 function expressionOf(pattern: string): RegExp {

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-/** A raw answer from a socket. */
+/** A raw response from a socket. */
 export interface Raw {
   readonly status: number;
   readonly headers: Record<string, string>;

@@ -35,5 +35,5 @@ export async function actorOf({ t, id }: Person, type: EventType): Promise<Json>
   return JSON.parse(row?.change ?? '{}').actor;
 }
 
-/** Status and error code of an answer. */
+/** Returns status and error code of a response. */
 export const codeOf = (r: { status: number; body: Json }): [number, string] => [r.status, r.body?.error?.code];

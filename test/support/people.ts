@@ -79,7 +79,7 @@ export const form = (fields: Record<string, string>) => ({
 export const eventsAbout = async (p: Person, type: string) =>
   (await eventsOf(p.t)).filter((e) => e.type === type && e.userId === p.id);
 
-/** callbackURL values on other origins, and invalid ones. */
+/** Values of callbackURL on other origins, and invalid ones. */
 export const FOREIGN_URLS: readonly string[] = [
   'https://elsewhere.example/',
   '//elsewhere.example/x',

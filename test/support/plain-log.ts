@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 
-// Keys, signatures and proofs implemented from the definitions of the standards, without code of the product.
+// Keys, signatures and proofs, implemented from the definitions of the standards without code of the product.
 
 const sha256 = (...parts: readonly (string | Uint8Array)[]): Buffer => {
   const hash = createHash('sha256');

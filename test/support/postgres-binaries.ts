@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
-/** The user of the server. PostgreSQL refuses root, so root switches to a system user. */
+/** The user that runs the server. PostgreSQL refuses root, so root switches to a system user. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
@@ -18,7 +18,7 @@ export function serverUser(): ServerUser | undefined {
         Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
       return { uid: id('-u'), gid: id('-g') };
     } catch {
-      // The user does not exist. Try the next one.
+      // The user does not exist, so the next one is tried.
     }
   }
   throw new Error('PostgreSQL does not run as root, and neither a user "postgres" nor "nobody" exists.');

@@ -40,7 +40,7 @@ export function postgresHome(): PostgresHome {
   chmodSync(dir, 0o755);
   const user = serverUser();
   const bin = join(postgresBinaries(user, dir), 'bin');
-  // initdb and the server look for this text in their output.
+  // This text is in the output of initdb and of the server.
   return { dir, bin, user, env: { ...process.env, LC_ALL: 'C', LC_MESSAGES: 'C' } };
 }
 
@@ -60,7 +60,7 @@ export function initData({ dir, bin, user, env }: PostgresHome, name: string): s
       `--pwfile=${passwordFile}`,
       '--encoding=UTF8',
       '--no-sync',
-      // Each test opens several connections, and the usual 4096 rounds are most of the cost of one.
+      // The usual 4096 rounds are most of the cost of a connection, and each test opens several.
       '--set=scram_iterations=1',
     ],
     { ...user, env, cwd: dir, stdio: 'pipe' },
@@ -78,7 +78,7 @@ export function runPostgres(
   return new Promise((resolve, reject) => {
     const flags = [
       'max_connections=375',
-      // Tests stop the server but not the machine, whose file cache remains, so fsync is not needed.
+      // Tests stop the server but not the operating system, whose file cache remains, so fsync is not needed.
       'fsync=off',
       'full_page_writes=off',
       'listen_addresses=127.0.0.1',

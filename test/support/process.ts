@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 
 /**
  * Returns a free TCP port on loopback, below the range from which the system takes ports for outgoing connections, so
- * that a program that restarts on its port finds it free.
+ * that the port is still free when a program restarts on it.
  */
 export async function freePort(): Promise<number> {
   for (let left = 100; left > 0; left--) {
@@ -28,7 +28,7 @@ export interface Running {
   output(): string;
   /** Milliseconds from the start to the first 200 of /health/ready. */
   readonly readyAfterMs: number;
-  /** SIGTERM. Resolves to the exit code; kills and rejects after 15 s. */
+  /** Sends SIGTERM. Resolves to the exit code. Kills the process and rejects after 15 s. */
   stop(): Promise<number | null>;
 }
 
@@ -36,8 +36,8 @@ const START_TIMEOUT_MS = 170_000;
 const STOP_TIMEOUT_MS = 15_000;
 
 /**
- * Starts a service as a separate process, with PATH, HOME and `env` as its environment, and waits until it is ready.
- * Listens on a free port, or on `PORT` of `env`.
+ * Starts a service as a separate process, with PATH, HOME and `env` as its environment, and waits until it is ready. It
+ * listens on a free port, or on `PORT` of `env`.
  * @param command program and its arguments
  */
 export async function startProcess(

@@ -34,11 +34,11 @@ export function readMetrics(text: string): Map<string, Sample[]> {
 
 const TOKEN = /\s*(==|[<>]|[-+/*(){},=]|"[^"]*"|\[5m\]|\d+(?:\.\d+)?|[a-zA-Z_]\w*)/gy;
 
-/** Returns the samples of an expression; a comparison leaves those for which it holds. */
+/** Returns the samples of an expression; a comparison returns the samples for which it is true. */
 export function evaluate(expression: string, before: Scrape, after: Scrape): readonly Sample[] {
   const tokens = [...expression.trim().matchAll(TOKEN)].map((m) => m[1] as string);
   if (tokens.join('') !== expression.replace(/\s/g, ''))
-    throw new Error(`This expression cannot be read: ${expression}`);
+    throw new Error(`This expression cannot be parsed: ${expression}`);
   let i = 0;
   const take = (expected?: string): string => {
     const token = tokens[i++] ?? '';
@@ -141,7 +141,7 @@ export function evaluate(expression: string, before: Scrape, after: Scrape): rea
   }
 
   const result = comparison();
-  if (i < tokens.length) throw new Error(`${tokens[i]} is left over: ${expression}`);
+  if (i < tokens.length) throw new Error(`Unexpected ${tokens[i]}: ${expression}`);
   return result;
 }
 

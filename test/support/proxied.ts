@@ -16,7 +16,7 @@ interface Question {
 }
 
 export interface Answer {
-  /** 0: the connection failed. */
+  /** 0 if the connection failed. */
   readonly status: number;
   readonly text: string;
 }
@@ -43,16 +43,16 @@ export interface Pair {
   /** Starts both. */
   start(): Promise<void>;
   /**
-   * Stops an instance with SIGTERM, waits for its end, and starts it again on its port, or starts another program
-   * instead. Returns the exit code.
+   * Stops an instance with SIGTERM, waits for its end, and starts it, or another program, on the same port. Returns the
+   * exit code.
    */
   restart(i: 0 | 1, program?: string): Promise<number | null>;
   stop(): Promise<void>;
-  /** Environment of the first instance, for commands on its data folder. */
+  /** The environment of the first instance, for commands on its data folder. */
   readonly env: Record<string, string>;
 }
 
-/** Two instances of a program in production on one database, for a proxy that serves `url`. */
+/** Starts two production instances of a program on one database, for a proxy that serves `url`. */
 export async function productionPair(
   cwd: string,
   o: { url: string; databaseUrl: string; drainSeconds: number; program?: string },
@@ -97,7 +97,7 @@ export async function productionPair(
   };
 }
 
-/** Runs nginx with deploy/nginx/legate.conf in front of a pair. */
+/** Runs nginx with deploy/nginx/legate.conf in front of two instances. */
 export async function nginxBefore({ ports }: Pair, cwd: string, port: number): Promise<{ stop(): Promise<void> }> {
   return runNginx(
     cwd,
@@ -114,7 +114,7 @@ export async function nginxBefore({ ports }: Pair, cwd: string, port: number): P
   );
 }
 
-/** An agent that may read `db:*`, made through the proxy. */
+/** Creates an agent that may read `db:*`, through the proxy. */
 export async function agentBehind(
   url: string,
   agent: Agent,
@@ -129,19 +129,19 @@ export async function agentBehind(
   return { token: made.token, ownerId: user.id, ownerToken: token };
 }
 
-/** What clients send until they are stopped. */
+/** Requests that clients send until they are stopped. */
 export interface Load {
   readonly answers: Answer[];
-  /** Stops the clients. Returns the wrong answers. */
+  /** Stops the clients. Returns the incorrect responses. */
   stop(): Promise<Answer[]>;
 }
 
-/** Pause between two rounds of a client, so that the load leaves processor time for the tested instances. */
+/** The pause between two rounds of a client, so that the load leaves processor time for the tested instances. */
 const PAUSE_MS = 40;
 /** A sign-in takes as much processor time as many decisions. */
 const SIGN_IN_PAUSE_MS = 200;
 
-/** Clients that repeat `round`, which returns an answer and whether it is correct. */
+/** Starts clients that repeat `round`, which returns a response and whether it is correct. */
 function steadily(
   count: number,
   round: (keep: (answer: Answer, isRight: boolean) => void) => Promise<void>,
@@ -173,14 +173,14 @@ function steadily(
 const QUESTION = { action: 'read', resource: 'db:x' };
 const isAllowed = ({ status, text }: Answer): boolean => status === 200 && text.includes('"allowed":true');
 
-/** Clients that request decisions until they are stopped. The correct answer is an allowed decision. */
+/** Starts clients that request decisions until they are stopped. The correct response is an allowed decision. */
 export const askSteadily = (url: string, agent: Agent, token: string, count: number): Load =>
   steadily(count, async (keep) => {
     const answer = await send(url, agent, { path: '/authorize', token, body: QUESTION });
     keep(answer, isAllowed(answer));
   });
 
-/** Signs the administrator in repeatedly until it is stopped. The correct answer is a session. */
+/** Signs the administrator in repeatedly until it is stopped. The correct response is a session. */
 export const signInSteadily = (url: string, agent: Agent, { env }: Pair): Load =>
   steadily(
     1,
@@ -193,8 +193,8 @@ export const signInSteadily = (url: string, agent: Agent, { env }: Pair): Load =
   );
 
 /**
- * Creates and revokes agents, one after the other, until it is stopped. Correct is an agent whose calls are all allowed
- * before the answer to the revocation, and none afterwards.
+ * Creates and revokes agents, one after the other, until it is stopped. An agent is correct if all its calls are
+ * allowed before the response to the revocation, and none afterwards.
  */
 export const revokeSteadily = (url: string, agent: Agent, token: string, ownerId: string): Load =>
   steadily(1, async (keep) => {
@@ -216,7 +216,7 @@ export const revokeSteadily = (url: string, agent: Agent, token: string, ownerId
 /** Reads an event stream. If it ends, connects again with the id of the last event. */
 export class ProxiedStream {
   readonly seen: { readonly id: string; readonly event: string | undefined }[] = [];
-  /** Number of connections that broke or were not answered with 200. */
+  /** The number of connections that broke or were not answered with 200. */
   readonly failed: string[] = [];
   connections = 0;
   readonly #open: () => ClientRequest;

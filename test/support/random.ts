@@ -2,7 +2,7 @@
 export interface Random {
   /** The seed, printed when a test fails. LEGATE_TEST_SEED repeats its numbers. */
   readonly seed: number;
-  /** Returns a number from 0 to `end`, exclusive. */
+  /** Returns an integer from 0 to `end`, exclusive. */
   below(end: number): number;
 }
 

@@ -9,12 +9,13 @@ export interface RangeServer {
   readonly url: string;
   /** Each request: its path and headers. */
   readonly asked: { path: string; headers: IncomingMessage['headers'] }[];
-  /** Replaces the answer of the server, which it receives. */
+  /** Replaces the response of the server, which it receives. */
   answer: ((res: ServerResponse, list: string) => void) | undefined;
 }
 
 /**
- * Starts a range service on loopback that knows the given passwords and some others, with padding. Ends with the test.
+ * Starts a range service on loopback that knows the given passwords and some others, with padding. It ends with the
+ * test.
  */
 export async function openRangeServer(known: Readonly<Record<string, number>>): Promise<RangeServer> {
   const hashes = Object.entries(known).map(([password, count]) => [sha1(password), count] as const);

@@ -12,7 +12,7 @@ export class RawClient {
   readonly #as: TestAgent;
   readonly #path: string;
   #session = '';
-  /** Capabilities of the server. */
+  /** The capabilities of the server. */
   capabilities: Json;
 
   constructor(t: TestService, as: TestAgent, server: string) {
@@ -49,12 +49,12 @@ export class RawClient {
     return new Stream(await this.#send('GET'));
   }
 
-  /** Sends a request and returns its answer, which is not a stream. */
+  /** Sends a request and returns its response, which is not a stream. */
   async request(method: string, params: Json = {}): Promise<Json> {
     return (await this.post({ id: 1, method, params })).json();
   }
 
-  /** Sends a call and returns its answer or the messages on its stream. */
+  /** Sends a call and returns its response or the messages on its stream. */
   async call(
     name: string,
     args: Json = {},

@@ -28,7 +28,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** JSON of an answer. Tests read single fields and whole objects. */
+/** The JSON of a response. Tests read single fields and whole objects. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers without a type.
 export type Json = any;
 
@@ -42,7 +42,7 @@ export interface Answered {
 export interface TestUser {
   readonly id: Id<'user'>;
   readonly email: string;
-  /** API token with all rights of the user. */
+  /** An API token with all rights of the user. */
   readonly token: string;
 }
 
@@ -52,17 +52,19 @@ export interface TestAgent {
   readonly body: Json;
 }
 
-/** High limits, because all requests of a test come from one address. `config.rateLimit: {}` sets the defaults. */
+/**
+ * The limits are high, because all requests of a test come from one address. `config.rateLimit: {}` sets the defaults.
+ */
 const unlimited: ConfigInput['rateLimit'] = {
   endpoints: Object.fromEntries(Object.keys(LIMITED_ENDPOINTS).map((name) => [name, { limit: 1_000_000 }])),
 };
 
 const open: (() => Promise<void>)[] = [];
 const lasting: (() => Promise<void>)[] = [];
-/** Deviations of answers in this test from the declarations of their routes. */
+/** Responses in this test that deviate from the declarations of their routes. */
 const undeclared: string[] = [];
 
-/** Closes what a test opened, and fails it for undeclared answers. Called by test/support/cleanup.ts. */
+/** Closes what a test opened, and fails it for undeclared responses. Called by test/support/cleanup.ts. */
 export async function afterEachTest(): Promise<void> {
   for (const close of open.splice(0).reverse()) await close();
   expect(undeclared.splice(0)).toEqual([]);
@@ -73,10 +75,10 @@ export async function afterEachFile(): Promise<void> {
   for (const close of lasting.splice(0).reverse()) await close();
 }
 
-/** Default log. Tests that read the log pass their own. */
+/** The default log. Tests that read the log pass their own. */
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Root secret of services in production. */
+/** The root secret of services in production. */
 const TEST_SECRET = '5a'.repeat(32);
 
 export interface TestOptions extends LegateOptions {
@@ -84,23 +86,23 @@ export interface TestOptions extends LegateOptions {
   clock?: FakeClock;
   /** Closes the service after the last test of the file, for files whose tests do not depend on each other's data. */
   lasting?: boolean;
-  /** A database other than this run's. */
+  /** A database other than that of this run. */
   databaseUrl?: string;
-  /** Content of secrets.json in the data folder. By default the service creates its own keys. */
+  /** The content of secrets.json in the data folder. By default the service creates its own keys. */
   secrets?: unknown;
-  /** Shares the database of another test service, as a second instance. */
+  /** The test service whose database this one shares, as a second instance. */
   sameDatabaseAs?: TestService;
   /**
-   * No interval of the service ever passes: it does upkeep, and reads commits of other instances, only when the test
-   * asks it to. On a busy machine the first intervals pass within a test.
+   * No interval of the service ever elapses: it does upkeep, and reads commits of other instances, only when the test
+   * asks it to. On a busy machine the first intervals would elapse during a test.
    */
   withoutIntervals?: boolean;
 }
 
 /**
  * Creates an assembled service with its own database (a real SQLite file, or separate tables in a real PostgreSQL) and
- * a fake clock. Closed automatically after the test. A test fails if any answer deviates from the declaration of its
- * route.
+ * a fake clock. It is closed automatically after the test. A test fails if any response deviates from the declaration
+ * of its route.
  *
  *     const t = await createTestService();
  *     const alice = await t.user();
@@ -126,7 +128,8 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
       rateLimit: unlimited,
       ...(rest.production ? { baseUrl: 'http://localhost:3000', allowHttp: true, secret: TEST_SECRET } : {}),
       ...config,
-      // The first row of a sealed ledger is ledger.begun; most tests count only the rows that they create themselves.
+      // The first row of a sealed ledger is ledger.begun, but most tests count only the rows that they create
+      // themselves.
       ledger: { seal: 'off', ...config?.ledger },
       http,
       dataDir: place.dir,
@@ -142,7 +145,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
   return service;
 }
 
-/** Creates storage without tables for one service. Deleted after the test. */
+/** Creates storage without tables for one service. It is deleted after the test. */
 export const newTestDatabase = (
   shared?: { url: string; name: string; dir?: string },
   closers = open,

@@ -34,7 +34,7 @@ export const idsOf = async (t: TestService, as: { token: string }): Promise<stri
   (await list(t, as)).body.sessions.map((s: { id: string }) => s.id);
 export const alive = async (t: TestService, session: SignedIn): Promise<boolean> =>
   (await t.call('GET', '/auth/session', { as: session })).status === 200;
-/** Events of one person's sign-ins, oldest first. */
+/** Returns the events of one person's sign-ins, oldest first. */
 export const told = async (t: TestService, userId: string) =>
   (await eventsOf(t))
     .filter((e) => e.userId === userId && e.type.startsWith('auth.'))

@@ -13,7 +13,7 @@ export class Stream {
   readonly headers: Headers;
   readonly seen: Seen[] = [];
   readonly comments: string[] = [];
-  /** Everything received. */
+  /** Everything that was received. */
   text = '';
   ended = false;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -50,7 +50,7 @@ export class Stream {
     for (const tell of this.#waiting.splice(0)) tell();
   }
 
-  /** Waits until the condition holds, at most 5 s. */
+  /** Waits until the condition is true, at most 5 s. */
   async until(holds: () => boolean): Promise<void> {
     const deadline = performance.now() + 5000;
     while (!holds()) {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Source folder of Debian's package golang-golang-x-mod-dev. */
+/** The source folder in Debian's package golang-golang-x-mod-dev. */
 const GOPATH = '/usr/share/gocode';
 
 export const hasGo = (): boolean =>

@@ -9,7 +9,9 @@ export interface TransactionPooler {
 const READY = 0x5a;
 const STARTUP_VERSION = 196_608;
 
-/** One message of the protocol: a type byte unless it is the first of a client, then its length and content. */
+/**
+ * One message of the protocol: a type byte, unless it is the first message of a client, then its length and content.
+ */
 function* takeMessages(state: { rest: Buffer }, typed: boolean): Generator<Buffer> {
   const head = typed ? 1 : 0;
   while (state.rest.length >= head + 4) {
@@ -101,7 +103,7 @@ export async function startTransactionPooler(target: string, sessions = 4): Prom
     client.on('data', (data: Buffer) => {
       state.rest = Buffer.concat([state.rest, data]);
       if (started) {
-        // A client terminates outside a transaction, so no server session ends.
+        // A client ends its connection outside of a transaction, so no server session ends.
         if (data[0] === 0x58) client.end();
         else flush();
         return;

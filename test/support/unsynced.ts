@@ -6,9 +6,9 @@ interface Executes {
 }
 
 /**
- * Lets SQLite commit without waiting for the disk. Tests of a service in one process never cut the power, and syncs
- * took a third of the time of a run. The settings of the service itself are tested in
- * src/storage/sqlite-handle.unit.test.ts; processes of the built package sync as usual.
+ * Lets SQLite commit without waiting for the disk. No test of a service in one process cuts the power, and syncs took a
+ * third of the time of a run. src/storage/sqlite-handle.unit.test.ts tests the settings of the service itself;
+ * processes of the built package sync as usual.
  */
 export function commitUnsynced(): void {
   const drivers: (Executes | undefined)[] = [

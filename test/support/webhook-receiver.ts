@@ -10,16 +10,16 @@ export interface Received {
   readonly body: string;
 }
 
-/** A service whose webhooks may use addresses of this machine, and a receiver for them, for the tests of one file. */
+/** A service whose webhooks may use loopback addresses, and a receiver for them, for the tests of one file. */
 export interface WebhookReceiver {
   readonly t: TestService;
   readonly owner: TestUser;
   readonly stranger: TestUser;
   readonly server: Server;
-  /** Address of the receiver, without a path. */
+  /** The address of the receiver, without a path. */
   readonly base: string;
   readonly received: Received[];
-  /** Answer of each path; 204 by default. */
+  /** The response for each path. The default is 204. */
   readonly answers: Map<string, (req: IncomingMessage, res: ServerResponse) => void>;
   newPath(): string;
   make(o?: { as?: TestUser; path?: string; types?: string[] | null }): Promise<Json>;

@@ -5,12 +5,12 @@ export type World<Agents extends string = 'agent', Users extends string = 'owner
   readonly [name in Users]: TestUser;
 } & { readonly [name in Agents]: TestAgent };
 
-/** Body of POST /agents. `owner` names the person; by default the first one. */
+/** The body of POST /agents. `owner` names the person; the default is the first one. */
 type NewAgent<Users extends string> = { readonly owner?: NoInfer<Users> } & Readonly<Record<string, unknown>>;
 
 export const MAY_READ = { permissions: [{ resource: 'db:*', actions: ['read'] }] };
 
-/** Creates a service with one person and one agent of theirs, which by default may read `db:*`. */
+/** Creates a service with one person and one agent of that person, which by default may read `db:*`. */
 export const newWorld = (agent: Readonly<Record<string, unknown>> = MAY_READ, options?: TestOptions): Promise<World> =>
   newWorldOf({ owner: {} }, { agent }, options);
 
