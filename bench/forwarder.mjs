@@ -1,5 +1,5 @@
-// The yardstick of the gateway: the least that a forwarder on node:http does. It reads a body, sends it to UPSTREAM and
-// returns the answer.
+// The baseline of the gateway: the minimum that a forwarder on node:http does. It reads a body, sends it to UPSTREAM
+// and returns the response.
 import { Agent, createServer, request } from 'node:http';
 
 const upstream = process.env.UPSTREAM;

@@ -1,5 +1,4 @@
-// An MCP server over Streamable HTTP that does the least: it answers every request at once. TOOLS is the number of its
-// tools.
+// A minimal MCP server over Streamable HTTP that answers every request immediately. TOOLS is the number of its tools.
 import { createServer } from 'node:http';
 
 const tools = Array.from({ length: Number(process.env.TOOLS ?? 1) }, (_, i) => ({

@@ -1,5 +1,5 @@
-// The yardstick: the least that a JSON service on node:http does. It reads a POST body, parses it and answers a small
-// JSON object; GET it answers at once.
+// The raw server: the minimum that a JSON service on node:http does. It reads a POST body, parses it and returns a
+// small JSON object; GET returns it immediately.
 import { createServer } from 'node:http';
 
 const server = createServer({ keepAliveTimeout: 65_000 }, (req, res) => {

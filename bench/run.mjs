@@ -1,12 +1,11 @@
-// npm run bench: measures the service against a raw node:http server on this machine and prints each figure next to its
-// bar.
+// npm run bench: measures the service and a raw node:http server on this machine, and prints each figure next to its
+// target.
 //
 //   --quick        about a minute: fewer and shorter rounds
-//   --only <name>  one of the parts below, or several with commas
-//   --rows <n>     past decisions for the parts that need a long history; 1,000,000 by default
+//   --only <name>  one of the parts below, or several separated by commas
+//   --rows <n>     earlier decisions for the parts that need a long history; 1,000,000 by default
 //
-// Trust the ratios: both sides are loaded in turn within the same minute, and the median over the rounds is what
-// counts.
+// Trust the ratios: both sides are loaded in turn within the same minute, and the median of the rounds counts.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -148,7 +147,7 @@ for (const name of only) {
 }
 console.log(`\n${fsyncLine('after')}, ${Math.round((performance.now() - startedAt) / 1000)} s in all\n`);
 printTable();
-// A missed bar is a figure; a broken promise is an error.
+// A missed target does not fail the run; a broken promise does.
 process.exitCode = figures.some((f) => f.promise && !f.ok) ? 1 : 0;
 
 function fsyncLine(when) {

@@ -1,4 +1,4 @@
-// Lists of 10,000 agents for people: summaries in each order, searched, and with what the agents have done.
+// Lists of 10,000 agents for people: summaries in each order, with a search, and with the activity of the agents.
 import { join } from 'node:path';
 import { fillAudit, fillPeople } from '../support/data.mjs';
 import { ms, quantile, thousands } from '../support/numbers.mjs';

@@ -1,4 +1,4 @@
-// Reading a million decisions: pages at any depth, and the export while decisions go on.
+// Reads of a million decisions: pages at any depth, and exports during decisions.
 import { Agent, get } from 'node:http';
 import { countAudit } from '../support/data.mjs';
 import { load } from '../support/load.mjs';
@@ -8,7 +8,7 @@ import { ownQuestion, target } from './authorize.mjs';
 
 const agent = new Agent({ keepAlive: true });
 
-/** Opens a GET with the owner's token. Any answer other than 200 is an error. */
+/** Opens a GET with the owner's token. Any response other than 200 is an error. */
 const open = (url, token) =>
   new Promise((resolve, reject) => {
     get(url, { agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
@@ -17,7 +17,7 @@ const open = (url, token) =>
     }).once('error', reject);
   });
 
-/** One page: its rows, how long it took, and the address of the next one. */
+/** Reads one page. Returns its rows, its duration, and the address of the next page. */
 async function page(url, token) {
   const start = performance.now();
   const response = await open(url, token);
@@ -71,7 +71,7 @@ export async function measurePages({ history, report, quick }) {
       }
       if (count !== rows / people.many.length) wrong++;
     }
-    report('the same of one agent among 10,000', {
+    report('GET /audit, page of 100 of one agent among 10,000', {
       ...pageFigure(filtered),
       ...(wrong > 0 ? { measured: `${wrong} agents with missing rows`, ok: false, promise: true } : {}),
     });
@@ -86,7 +86,7 @@ const pageFigure = (times) => ({
   ok: quantile(times, 0.99) <= 10,
 });
 
-/** A text that the file has once for each row, and how often it has it besides. */
+/** A text that the file contains once per row, and how many further times it contains it. */
 const ROW_MARKS = { ndjson: ['\n', 0], csv: ['\r\n', 1], json: ['"id":"aud_', 0] };
 
 export async function measureExport({ scratch, generator, history, report, quick }) {
@@ -157,7 +157,7 @@ async function exportAll(service, token, format, expected) {
     clearInterval(sampler);
   }
   const perSecond = expected / ((performance.now() - start) / 1000);
-  // Decisions that were asked while the database was used for other figures are exported too.
+  // The export may also contain decisions that other figures made on this database.
   if (marks - more < expected)
     throw new Error(`The ${format} export has ${marks - more} rows, ${expected} were written.`);
   return { perSecond, resident };

@@ -1,4 +1,4 @@
-// POST /authorize on SQLite: against the yardstick, at one connection, and against itself with more of everything.
+// POST /authorize on SQLite: compared with the raw server, at one connection, and compared with itself on more data.
 import { join } from 'node:path';
 import { countAudit, fillAudit, fillPeople, INDEX_SEGMENT, indexedUpTo } from '../support/data.mjs';
 import { compare, load } from '../support/load.mjs';
@@ -29,14 +29,14 @@ export async function measureAuthorize({ scratch, generator, rounds, seconds, re
     });
 
     const single = await compare(generator, target(reference, people.small.token, own), small, plan(1));
-    report('the same at 1 connection', {
+    report('POST /authorize, 1 connection', {
       measured: `p50 ${ms(single.b.p50)}, p99 ${ms(single.b.p99)}, ${thousands(single.b.rps)}/s (${ratio(single.ratio)} of raw)`,
       bar: 'p50 <= 0.30 ms with fsync 0.12 ms',
       ok: single.b.p50 <= 0.3,
     });
 
     const large = await compare(generator, small, target(service, people.large.token, own), plan(64));
-    report('agent with 1,000 permissions against 10', within(large));
+    report('POST /authorize, agent with 1,000 permissions against 10', within(large));
 
     const one = writeBodies(join(scratch, 'one.txt'), [{ ...ASK, agentId: people.many[0] }]);
     const many = writeBodies(
@@ -49,14 +49,17 @@ export async function measureAuthorize({ scratch, generator, rounds, seconds, re
       target(service, people.ownerToken, many),
       plan(64),
     );
-    report('each call another of 10,000 agents, against 1', within(agents));
+    report('POST /authorize, calls of 10,000 agents against calls of 1', within(agents));
   } finally {
     await service.stop();
     await reference.stop();
   }
 }
 
-/** A decision does not become dearer by what was decided before. Leaves the filled database for the audit figures. */
+/**
+ * Decisions must not become slower with the number of earlier decisions. Leaves the filled database for the audit
+ * figures.
+ */
 export async function measureHistory({ scratch, generator, rounds, seconds, report, history }) {
   const emptyUrl = `sqlite:${join(scratch, 'empty/legate.db')}`;
   const people = await fillPeople(emptyUrl, 10);
@@ -71,14 +74,14 @@ export async function measureHistory({ scratch, generator, rounds, seconds, repo
       target(full, history.people.small.token, own),
       { connections: 64, rounds, seconds },
     );
-    report('1 million audit rows there, against none', within(rows));
+    report('POST /authorize, after 1 million decisions against none', within(rows));
   } finally {
     await empty.stop();
     await full.stop();
   }
 }
 
-/** A database with a million decisions in its past. */
+/** A database with a million earlier decisions. */
 export async function fillHistory(scratch, rows) {
   const dataDir = join(scratch, 'history');
   const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;
@@ -93,18 +96,18 @@ export async function fillHistory(scratch, rows) {
   return { dataDir, databaseUrl, people, rows };
 }
 
-/** Rows that were not written by the service are indexed in the background and counted on the first query. */
+/** Rows that the service did not write itself are indexed in the background and counted by the first query. */
 export async function caughtUp(service, databaseUrl, people, rows) {
   for (const path of [`/audit?agentId=${people.many[0]}&limit=1`, '/dashboard/stats?window=all']) {
     const { status } = await fetch(service.url + path, { headers: { authorization: `Bearer ${people.ownerToken}` } });
     if (status !== 200) throw new Error(`${path} answered ${status}`);
   }
-  // PostgreSQL indexes in the transaction of the decision.
+  // PostgreSQL updates its indexes in the transaction of the decision.
   if (!databaseUrl.startsWith('sqlite:')) return;
   while ((await indexedUpTo(databaseUrl)) < rows - 2 * INDEX_SEGMENT) await sleep(200);
 }
 
-/** Every answer was an allowed one, and every answer has its row: the rows are counted before and after. */
+/** Counts the rows before and after: every response allowed the call, and every response has its row. */
 export async function checkRecords({ scratch, generator, report }) {
   const dataDir = join(scratch, 'records');
   const databaseUrl = `sqlite:${join(dataDir, 'legate.db')}`;
@@ -120,7 +123,7 @@ export async function checkRecords({ scratch, generator, report }) {
     await service.stop();
   }
   const { rows, allowed } = await countAudit(databaseUrl);
-  // Requests in flight when the load ends are recorded, but the load generator does not receive their answers.
+  // Requests in flight when the load ends are recorded, but the load generator does not receive their responses.
   report('every answered decision has its row', {
     measured: `${thousands(answered)} answers, ${thousands(rows)} rows, ${thousands(rows - allowed)} not allowed`,
     bar: `answers <= rows <= answers + ${3 * CONNECTIONS} in flight`,

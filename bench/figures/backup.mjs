@@ -1,5 +1,5 @@
-// A backup of a million rows while decisions are made. The backup shares the cores with the service, the database and
-// the load, so what counts is how much slower the slowest decisions are than before.
+// A backup of a million rows during decisions. The backup shares the cores with the service, the database and the load,
+// so the figure is the slowdown of the slowest decisions.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fillAudit, fillPeople } from '../support/data.mjs';
@@ -12,7 +12,7 @@ import { caughtUp, ownQuestion, target } from './authorize.mjs';
 const CONNECTIONS = 8;
 const cli = join(import.meta.dirname, '../../dist/cli.js');
 
-/** p99 of decisions while `legate backup` runs, against before, on SQLite and PostgreSQL. */
+/** p99 of decisions while `legate backup` runs, compared with before, on SQLite and PostgreSQL. */
 export async function measureBackup(context) {
   const { startPostgres } = await fromTests('postgres-server');
   const postgres = await startPostgres();
@@ -49,7 +49,7 @@ async function measureOn({ scratch, generator, rounds, seconds, rows, report }, 
       do during.push(await load(generator, only, CONNECTIONS, 2));
       while (tookMs === undefined);
       await saving;
-      // The last one goes on after the backup has ended.
+      // The last round continues after the backup has ended.
       if (during.length > 1) during.pop();
       const p99 = median(during.map((each) => each.p99));
       measured.push({ factor: p99 / quiet.p99, quiet: quiet.p99, p99, tookMs });

@@ -1,5 +1,5 @@
-// The console in Chromium over a long history: how soon a screen is there, how long a person waits for it to answer,
-// and that no list has everything.
+// The console in Chromium with a long history: the time until a screen is shown, the time until it responds, and the
+// length of its lists.
 import { newId } from '../../dist/kernel/ids.js';
 import { newSecret, secretHash } from '../../dist/kernel/secrets.js';
 import { openDatabase } from '../../dist/storage/index.js';
@@ -10,11 +10,11 @@ import { fromTests } from '../support/typescript.mjs';
 
 const DELEGATIONS = 5000;
 const MAX_ROWS = 1000;
-/** Ten megabits a second, as bytes. */
+/** Ten megabits per second, in bytes. */
 const THROTTLED = { offline: false, latency: 20, downloadThroughput: 1_250_000, uploadThroughput: 1_250_000 };
 const FILTERS = ['result:denied', 'resource:mcp:server3:*', 'action:write', '-result:allowed', 'reason:NO_PERMISSION'];
 
-/** What a browser says about its page, gathered from before the first script on. */
+/** Collects the performance entries that the browser reports about the page, before any other script runs. */
 function observe() {
   performance.setResourceTimingBufferSize(10_000);
   const seen = { paint: 0, inputs: new Map(), longest: 0 };
@@ -74,7 +74,7 @@ export async function measureConsole({ history, report, quick }) {
       decision: `/audit/${newestId}`,
     };
 
-    // The first page of a browser also pays for its start.
+    // The first page of a browser also includes the browser's own start.
     await go('');
     let most = 0;
     for (const throttled of [false, true]) {
@@ -128,7 +128,7 @@ export async function measureConsole({ history, report, quick }) {
   }
 }
 
-/** Adds delegations and a session in which both factors were proved. */
+/** Adds delegations and a session that has proved both factors. */
 async function prepare({ databaseUrl, people }) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   const now = Date.now();
@@ -159,7 +159,7 @@ async function prepare({ databaseUrl, people }) {
   return token;
 }
 
-/** From the key that asks for other rows to the frame that shows them, and the histogram after them. */
+/** From the key press that requests other rows to the frame that shows them, and then the histogram. */
 async function measureFilters({ page, go, report, quick }) {
   await go('/audit');
   const rows = [];
@@ -175,7 +175,7 @@ async function measureFilters({ page, go, report, quick }) {
             let rowsAfter;
             let pending = false;
             const dim = (what) => [...document.querySelectorAll('main .dim')].some((part) => part.querySelector(what));
-            // The answer may be there before the next frame.
+            // The response may arrive before the next frame.
             const asked = () =>
               performance
                 .getEntriesByType('resource')
@@ -206,7 +206,7 @@ async function measureFilters({ page, go, report, quick }) {
     });
 }
 
-/** What a person does with keys and pointer, with a processor a quarter as fast. */
+/** Typical input with keyboard and pointer, on a processor with a quarter of the speed. */
 async function measureInputs({ page, go, report, settled, large }) {
   const times = [];
   const collect = async (name) => {
@@ -215,7 +215,7 @@ async function measureInputs({ page, go, report, settled, large }) {
     const { interactionCount = found.length } = await page.evaluate(() => ({
       interactionCount: performance.interactionCount,
     }));
-    // Only interactions of at least 16 ms are reported.
+    // The browser reports only interactions of at least 16 ms.
     const all = [...found, ...Array(Math.max(0, interactionCount - found.length)).fill(8)];
     times.push(...all);
     const worst = quantile(all, 0.98);

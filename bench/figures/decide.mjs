@@ -1,4 +1,4 @@
-// The decision alone, in this process and without a record.
+// The evaluation of a decision alone, in this process and without a record.
 import { CallFacts } from '../../dist/authorization/permissions/call-facts.js';
 import { compileAgent } from '../../dist/authorization/permissions/compile.js';
 import { decide } from '../../dist/authorization/permissions/decide.js';

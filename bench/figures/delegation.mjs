@@ -1,4 +1,4 @@
-// Delegations: what a chain costs a decision, and what a hundred thousand of them cost a change.
+// Delegations: the cost of a chain for a decision, and the cost of a hundred thousand delegations for a change.
 import { join } from 'node:path';
 import { migrate, openDatabase } from '../../dist/storage/index.js';
 import { fillPeople, insertDelegations, permissionsOf } from '../support/data.mjs';
@@ -37,7 +37,7 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
   const asks = ({ token }) => ({ url: `${service.url}/authorize`, token, bodies: own });
   const plan = { connections: 64, rounds, seconds };
   try {
-    // First, because the indexing of many earlier decisions would be measured with it.
+    // This comes first, because otherwise the indexing of many earlier decisions would be measured too.
     await measureChanges({ people, url: service.url, report });
     const permissions = permissionsOf(10);
     const [root, second, third, last] = [await agent(permissions), await agent(), await agent(), await agent()];
@@ -107,7 +107,7 @@ async function measureChanges({ people, url, report }) {
   }
 }
 
-/** Ten below each, three generations, while others ask. */
+/** Three generations with ten delegations from each agent, while other clients request decisions. */
 async function measureTree({ people, send, agent, delegate, report, rounds, decisions }) {
   const permission = [{ resource: 'db:tree:*', actions: ['read'] }];
   const times = [];
@@ -159,12 +159,12 @@ const sender = (url, token) => async (method, path, body) => {
   return text === '' ? undefined : JSON.parse(text);
 };
 
-/** Ten from each agent to the next ones, so that nothing leads back. */
+/** Each agent delegates to the next ten, so that there are no cycles. */
 async function fillDelegations(databaseUrl, people) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   await migrate(database);
   const pairs = Array.from({ length: DELEGATIONS }, (_, i) => {
-    // A hundred groups of a hundred agents; within a group from the first half to the second.
+    // A hundred groups of a hundred agents; within a group, the first half delegates to the second.
     const group = Math.floor(i / 1000) * 100;
     return [people.many[group + (i % 50)], people.many[group + 50 + (Math.floor(i / 20) % 50)]];
   });

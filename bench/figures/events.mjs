@@ -1,5 +1,4 @@
-// The event stream: how much it carries, how soon, what it takes of memory and of decisions, and how fast it catches
-// up.
+// The event stream: its throughput, its latency, its cost in memory and for decisions, and the speed of a replay.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -24,7 +23,7 @@ export async function measureEvents(context) {
   await measureReplay(context);
 }
 
-/** Everything to everybody. */
+/** All streams receive all events. */
 async function measureCrowd({ scratch, report, quick }) {
   await withService(join(scratch, 'crowd'), { agents: 10 }, async ({ service, people, reader }) => {
     const decisions = (seconds) => ({
@@ -45,7 +44,7 @@ async function measureCrowd({ scratch, report, quick }) {
     await open(FOLLOWERS);
     await reader(decisions(1));
     const near = await reader(decisions(quick ? 3 : 10));
-    report(`an event at ${FOLLOWERS} streams, ${RATE} events a second, after the answer of its decision`, {
+    report(`an event at ${FOLLOWERS} streams, ${RATE} events a second, after the response to its decision`, {
       measured: `p50 ${ms(near.p50)}, p99 ${ms(near.p99)}`,
       bar: 'p99 <= 50 ms',
       ok: near.p99 <= 50,
@@ -57,13 +56,13 @@ async function measureCrowd({ scratch, report, quick }) {
     const crowd = await reader(decisions(quick ? 4 : 20));
     const cpu = cpuMs(service.pid) - before;
     report(`${thousands(CROWD)} streams, ${RATE} events a second`, {
-      measured: `${thousands(crowd.frames)} frames, ${crowd.missing} missing, ${crowd.alike ? 'all in one order' : 'not all alike'}, p99 ${ms(crowd.p99)}`,
+      measured: `${thousands(crowd.frames)} frames, ${crowd.missing} missing, ${crowd.alike ? 'all in one order' : 'not all the same'}, p99 ${ms(crowd.p99)}`,
       bar: 'none missing, one order',
       ok: crowd.missing === 0 && crowd.alike,
       promise: true,
     });
     const each = crowd.frames / (cpu / 1000);
-    report('the same, frames a second of processor time', {
+    report(`${thousands(CROWD)} streams, frames per second of processor time`, {
       measured: `${thousands(each)} (${thousands(crowd.frames / (crowd.took / 1000))}/s by the clock)`,
       bar: '>= 100,000',
       ok: each >= 100_000,
@@ -90,7 +89,7 @@ async function measureIdle({ scratch, report }) {
   });
 }
 
-/** Each of a hundred agents' decisions on a stream of its own. */
+/** The decisions of each of a hundred agents go to a separate stream. */
 async function measureFollowers({ scratch, generator, report, rounds, seconds }) {
   await withService(join(scratch, 'followers'), { agents: FOLLOWERS }, async ({ service, people, reader, tokens }) => {
     const bodies = writeBodies(
@@ -158,7 +157,7 @@ async function withService(dataDir, { agents, past = 0 }, work) {
   }
 }
 
-/** Commands to the reader, one at a time. */
+/** Sends commands to the reader, one at a time. */
 export function startReader() {
   const [program, ...args] = pinned(1, [process.execPath, join(import.meta.dirname, '../support/events-client.mjs')]);
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });

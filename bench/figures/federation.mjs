@@ -1,4 +1,4 @@
-// Federation: tokens of a platform exchanged for access tokens, and people who are switched off.
+// Federation: the exchange of platform tokens for access tokens, and the suspension of people.
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -14,7 +14,7 @@ import { ownQuestion, target } from './authorize.mjs';
 const CONNECTIONS = 16;
 const AUDIENCE = 'https://legate.example';
 const SUBJECT = 'repo:acme/shop:ref:refs/heads/main';
-/** More than a run can use, for each second. */
+/** More per second than a run can use. */
 const ASSERTIONS_A_SECOND = 6000;
 const EACH = 1000;
 
@@ -56,7 +56,7 @@ async function measureExchange({ scratch, generator, rounds, seconds, report }) 
       const asked = { kind: 'assertion', url: service.url, connections: CONNECTIONS, seconds, assertions };
       const script = join(import.meta.dirname, '../support/oauth-load.mjs');
       const { assertion } = JSON.parse(await run(pinned(1, [process.execPath, script]), JSON.stringify(asked)));
-      // The first round warms up.
+      // The first round is the warm-up.
       if (round === 0) continue;
       raw.push(yardstick.rps);
       runs.push({ ...assertion, ratio: assertion.rps / yardstick.rps });
@@ -74,7 +74,7 @@ async function measureExchange({ scratch, generator, rounds, seconds, report }) 
   }
 }
 
-/** A platform that publishes its key at its address, and signs tokens for the service. */
+/** A platform that publishes its key, and signs tokens for the service. */
 async function openPlatform() {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' }] });
@@ -116,7 +116,7 @@ async function measureSuspension(context) {
   }
 }
 
-/** Suspends people one after another at the first instance, and asks every instance as soon as that is answered. */
+/** Suspends people one after another at the first instance, and asks every instance as soon as the response arrives. */
 async function suspend({ rounds, report }, databaseUrl, instances, dataDir, env) {
   const { adminToken, owners } = await fillOwners(databaseUrl, {
     owners: rounds + 1,
@@ -138,13 +138,13 @@ async function suspend({ rounds, report }, databaseUrl, instances, dataDir, env)
       if (status !== 200) throw new Error(`the suspension was answered with ${status}`);
       const after = (await Promise.all(services.map((service) => stateOf(service, owner)))).flat();
       late.push(...after.filter(({ refused }) => !refused));
-      // The first round warms up.
+      // The first round is the warm-up.
       if (round > 0) times.push(took);
     }
     const where = instances === 1 ? 'SQLite' : `PostgreSQL, ${instances} instances`;
     report(`suspending a person with 1,000 agents and 1,000 sessions (${where})`, {
-      measured: `${ms(median(times))}, at worst ${ms(Math.max(...times))}; unknown to ${late.length} of the next answers`,
-      bar: '<= 200 ms, known to the next',
+      measured: `${ms(median(times))}, at worst ${ms(Math.max(...times))}; not yet applied in ${late.length} of the next responses`,
+      bar: '<= 200 ms, applied in the next response',
       ok: Math.max(...times) <= 200 && late.length === 0,
       promise: late.length > 0,
     });
@@ -153,7 +153,7 @@ async function suspend({ rounds, report }, databaseUrl, instances, dataDir, env)
   }
 }
 
-/** Whether the first and the last agent and session of a person work at an instance, or are refused. */
+/** Whether an instance accepts the first and the last agent and session of a person, or refuses all of them. */
 async function stateOf(service, { agentTokens, sessionTokens }) {
   const question = { action: 'read', resource: 'mcp:server3:list_issues' };
   const agents = agentTokens.map(async (token) => {

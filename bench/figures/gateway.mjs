@@ -1,4 +1,4 @@
-// The gateway: calls next to a bare forwarder, long lists, and what idle and vanishing clients leave.
+// The gateway: calls compared with a bare forwarder, long lists, and the remains of idle and disconnected clients.
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const PERMITTED = 100;
 const USERS = 200;
 const DISCONNECTS = 1000;
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'tool_0', arguments: { page: 1 } } };
-/** A server over stdio of a megabyte: it answers every request with one and the same result. */
+/** A server over stdio with results of a megabyte: it answers every request with the same one. */
 const SHELL = `while IFS= read -r line; do case "$line" in *'"id":'*) id=\${line##*'"id":'}; id=\${id%%[,\\}]*};
 printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},' "$id"
 printf '"serverInfo":{"name":"x","version":"1"},"tools":[{"name":"tool_0","inputSchema":{}}],"content":[]}}\\n';;
@@ -90,7 +90,7 @@ async function measureCalls({ scratch, generator, rounds, seconds, report }) {
   }
 }
 
-/** In this process, so that its timers and sockets can be counted. */
+/** The service runs in this process, so that its timers and sockets can be counted. */
 async function measureEnds({ scratch, report, quick }) {
   const legate = await createLegate(
     {
@@ -148,7 +148,7 @@ async function measureEnds({ scratch, report, quick }) {
       socket.destroy();
     }
     const remaining = await settled(async () => Math.max(0, resources() - before) + (await processes(legate)));
-    report(`${thousands(DISCONNECTS)} clients that vanish during a call`, {
+    report(`${thousands(DISCONNECTS)} clients that disconnect during a call`, {
       measured: `${remaining} processes, timers and sockets left`,
       bar: '0',
       ok: remaining === 0,

@@ -1,4 +1,4 @@
-// Measures the cost of an Idempotency-Key for a decision, and that decisions without one do not pay for it.
+// The cost of an Idempotency-Key for a decision, and of the feature for decisions without a key.
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
 import { load } from '../support/load.mjs';
@@ -18,7 +18,7 @@ export async function measureIdempotency({ scratch, generator, rounds, seconds, 
     return { service, ask: target(service, people.small.token, bodies) };
   };
   const [used, fresh] = [await start('keys'), await start('no-keys')];
-  /** Decisions a second, and the processor time of the service for one, in microseconds. */
+  /** Decisions per second, and the processor time of the service for each, in microseconds. */
   const measure = async ({ service, ask }, keyed) => {
     const before = cpuMs(service.pid);
     const { requests, rps } = await load(generator, { ...ask, keyed }, CONNECTIONS, seconds);
@@ -30,7 +30,7 @@ export async function measureIdempotency({ scratch, generator, rounds, seconds, 
     const unused = [];
     for (let i = -1; i < rounds; i++) {
       const round = [await measure(used, true), await measure(used, false), await measure(fresh, false)];
-      // The first round warms up.
+      // The first round is the warm-up.
       if (i >= 0) for (const [at, list] of [keyed, without, unused].entries()) list.push(round[at]);
     }
     for (const [what, a, b, bar] of [

@@ -1,5 +1,5 @@
-// Several instances on one PostgreSQL. Everything shares the cores with the load, so what
-// counts is how the total changes with the number of instances.
+// Several instances on one PostgreSQL. They share the cores with the load, so the figure is how the total changes with
+// the number of instances.
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
 import { load } from '../support/load.mjs';
@@ -11,7 +11,7 @@ import { ASK, startReader } from './events.mjs';
 
 const CONNECTIONS = 48;
 
-/** Starts `count` instances on a PostgreSQL of its own, and removes everything afterwards. */
+/** Starts `count` instances on a separate PostgreSQL, and removes everything afterwards. */
 async function withInstances({ scratch }, count, measure) {
   const { startPostgres } = await fromTests('postgres-server');
   const postgres = await startPostgres();
@@ -32,7 +32,7 @@ async function withInstances({ scratch }, count, measure) {
 const FOLLOWERS = 100;
 const RATE = 100;
 
-/** Streams at one instance show decisions that the other one answers. */
+/** Streams at one instance show decisions that the other one makes. */
 async function measureEventsAcross({ quick, report }, { services, people }) {
   const [near, far] = services;
   const { reader, stop } = startReader();
@@ -49,7 +49,7 @@ async function measureEventsAcross({ quick, report }, { services, people }) {
     await reader({ do: 'open', url: near.url, token: people.ownerToken, paths });
     await reader(decisions(2));
     const { p50, p99, missing } = await reader(decisions(quick ? 3 : 10));
-    report(`an event at ${FOLLOWERS} streams of another instance, ${RATE} events a second, after the answer`, {
+    report(`an event at ${FOLLOWERS} streams of another instance, ${RATE} events a second, after the response`, {
       measured: `p50 ${ms(p50)}, p99 ${ms(p99)}, ${missing} missing`,
       bar: 'p99 <= 50 ms',
       ok: p99 <= 50 && missing === 0,
@@ -60,8 +60,8 @@ async function measureEventsAcross({ quick, report }, { services, people }) {
 }
 
 /**
- * Events across instances, and the total rate of one, two and three instances with the same number of connections in
- * all, in turn.
+ * The latency of events across instances, and the total rate of one, two and three instances in turn, with the same
+ * total number of connections.
  */
 export async function measureInstances(context) {
   const { generator, rounds, seconds, report } = context;

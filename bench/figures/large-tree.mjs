@@ -1,4 +1,4 @@
-// Proofs in a tree of 100 million rows. The rows of the bench are real, and so are their tiles; the other tiles hold
+// Proofs in a tree of 100 million rows. The rows of the benchmark and their tiles are real; the other tiles contain
 // random hashes, which takes half a minute and 5 GB instead of hours.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export async function measureLargeTree({ scratch, generator, report, quick }) {
     const times = [];
     const answers = [];
     await proof(service, adminToken, 1);
-    // The rows that no checkpoint covered are signed once.
+    // Signs the rows that no checkpoint covered.
     await sleep(2000);
     for (let i = 0; i < (quick ? 300 : 2000); i++) {
       const startedAt = performance.now();

@@ -1,4 +1,4 @@
-// Measures the cost of a rate limit: in memory, under a flood of keys, and with Redis reachable and lost.
+// The cost of a rate limit: in memory, under a flood of keys, and with Redis reachable and lost.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { MemoryStore } from '../../dist/http/rate-limit/memory-store.js';
@@ -77,10 +77,10 @@ async function measureRedis({ report }) {
       ok: wire.commands() - before <= 2001,
     });
     await wire.cut();
-    // The call that finds out pays for it once.
+    // Only the call that detects the loss waits.
     const [first] = await timeCalls(store, 1);
     const gone = await timeCalls(store, 2000);
-    report('the same with Redis gone', {
+    report('limiter after the loss of Redis', {
       measured: `p99 ${ms(quantile(gone, 0.99))}, at most ${ms(Math.max(...gone))}; the first call ${ms(first)}`,
       bar: 'p99 <= 1 ms added',
       ok: quantile(gone, 0.99) <= 1,

@@ -1,5 +1,5 @@
-// Verification of an access token as the guard of an MCP server does it: signature, audience, expiry, and that grant
-// and agent are still alive.
+// The verification of an access token in the guard of an MCP server: signature, audience, expiry, and that grant and
+// agent are still active.
 import { join } from 'node:path';
 import { createLegate } from '../../dist/index.js';
 import { median, thousands } from '../support/numbers.mjs';
@@ -33,12 +33,12 @@ export async function measureVerification({ scratch, report, quick }) {
           ),
         );
         if (!validations.every((validation) => validation.valid)) throw new Error('A good token was refused.');
-        // Requests come in turns of the event loop.
+        // Requests arrive in ticks of the event loop.
         await new Promise((resolve) => setImmediate(resolve));
       }
       rates.push(calls / ((performance.now() - start) / 1000));
     }
-    report(`token verification in the guard, HS256, revocation known at once, ${AT_ONCE} at a time`, {
+    report(`token verification in the guard, HS256, revocation applied immediately, ${AT_ONCE} at a time`, {
       measured: `${thousands(median(rates))}/s`,
       bar: '>= 100,000/s',
       ok: median(rates) >= 100_000,

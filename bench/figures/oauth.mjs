@@ -1,5 +1,5 @@
-// The authorization server on SQLite: refreshing with rotation, authorizing with a consent that is remembered,
-// exchanging codes.
+// The authorization server on SQLite: refreshing with rotation, authorizing with a remembered consent, exchanging
+// codes.
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
 import { load, run } from '../support/load.mjs';
@@ -49,7 +49,7 @@ export async function measureOAuth({ scratch, generator, rounds, seconds, report
         ...(await clientRun({ ...asked, kind: 'refresh', refreshTokens })),
         ...(await clientRun({ ...asked, kind: 'authorize' })),
       };
-      // The first round warms up.
+      // The first round is the warm-up.
       if (round === 0) continue;
       raw.push(yardstick.rps);
       for (const kind of Object.keys(runs))
@@ -63,12 +63,12 @@ export async function measureOAuth({ scratch, generator, rounds, seconds, report
       bar: '>= 0.10 of raw',
       ok: middle('refresh', 'ratio') >= 0.1,
     });
-    report('code exchange, the same', {
+    report(`code exchange, stored durably, ${CONNECTIONS} connections`, {
       measured: measured('exchange'),
       bar: '>= 0.04 of raw',
       ok: middle('exchange', 'ratio') >= 0.04,
     });
-    report('authorize with a remembered consent, the same', {
+    report(`authorize with a remembered consent, stored durably, ${CONNECTIONS} connections`, {
       measured: measured('authorize'),
       bar: '>= 0.02 of raw',
       ok: middle('authorize', 'ratio') >= 0.02,
@@ -112,7 +112,7 @@ const consent = async (service, client, token) => {
   return ask(service, path, { method: 'POST', headers, body }, 303);
 };
 
-/** A refresh token of a grant of its own. */
+/** Returns the refresh token of a new grant. */
 async function grant(service, client, token) {
   const answer = await ask(service, authorizePath(client), { headers: { authorization: `Bearer ${token}` } }, 302);
   const code = new URL(answer.headers.get('location')).searchParams.get('code');

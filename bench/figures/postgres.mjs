@@ -1,4 +1,4 @@
-// POST /authorize on PostgreSQL. Server and database share the two cores with the load.
+// POST /authorize on PostgreSQL. Server, database and load share the two cores.
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
 import { compare } from '../support/load.mjs';

@@ -1,4 +1,4 @@
-// Recorded decisions made again: one at a time with its explanation, and many under a draft of the permissions.
+// Replays of recorded decisions: one at a time with its explanation, and many with draft permissions.
 import { load } from '../support/load.mjs';
 import { median, ms, quantile, thousands } from '../support/numbers.mjs';
 import { startService } from '../support/service.mjs';

@@ -1,5 +1,4 @@
-// The sealed ledger: what it takes from decisions, how far it is behind them, and what proofs, exports, checks and
-// witnesses cost.
+// The sealed ledger: its cost for decisions, its lag, and the cost of proofs, exports, checks and witnesses.
 import { createWriteStream, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
@@ -17,7 +16,7 @@ import { measureLargeTree } from './large-tree.mjs';
 const CONNECTIONS = 64;
 const LOGS = 16;
 const PATIENCE_MS = 30 * 60_000;
-/** Memory that reading ten times as many rows may take more, in MB. */
+/** How much more memory an export of ten times as many rows may take, in MB. */
 const FLAT_MB = 32;
 const agent = new Agent({ keepAlive: true });
 
@@ -48,7 +47,7 @@ async function measureDecisions({ scratch, generator, rounds, seconds, report, q
   const decide = async (service, { people, adminToken }) => {
     const before = cpuMs(service.pid);
     const run = await load(generator, target(service, people.small.token, own), CONNECTIONS, seconds);
-    // Postponed work is done before the other case is measured, and counts as processor time.
+    // Postponed work is completed before the other case is measured, and its processor time counts.
     if (service === sealed) await allSealed(service, adminToken);
     return { ...run, micros: ((cpuMs(service.pid) - before) * 1000) / run.requests };
   };
@@ -56,7 +55,7 @@ async function measureDecisions({ scratch, generator, rounds, seconds, report, q
     const runs = [];
     for (let round = 0; round <= rounds; round++) {
       const run = { plain: await decide(plain, plainScene), sealed: await decide(sealed, sealedScene) };
-      // The first round warms up.
+      // The first round is the warm-up.
       if (round > 0) runs.push(run);
     }
     const middle = (which, key) => median(runs.map((run) => run[which][key]));
@@ -146,7 +145,7 @@ async function measureHistory({ scratch, history, report, quick }) {
   });
 }
 
-/** Pages of the tables that sealing adds, of which remains and logs are empty here. */
+/** Pages of the tables that sealing adds. The tables of remains and logs are empty here. */
 async function measureSize(databaseUrl, rows, report) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   const pages = sql`select coalesce(sum(pgsize), 0) as bytes from dbstat where name like '%seal%'`;
@@ -212,10 +211,13 @@ async function measureSealedExport({ service, scene, scratch, rows, key, report 
   });
   const size = `${Math.round(statSync(all.path).size / 1e6)} MB`;
   report(`sealed export of ${thousands(rows)} rows (${size})`, figure(all.took, all.resident, tenth.resident));
-  report('the check of that export', figure(all.check.took, all.check.resident, tenth.check.resident));
+  report(
+    `check of a sealed export of ${thousands(rows)} rows`,
+    figure(all.check.took, all.check.resident, tenth.check.resident),
+  );
 }
 
-/** The largest proof: with a cosignature, and with the checkpoint before the entry and its proof of consistency. */
+/** The largest proof: with a cosignature, and with the checkpoint before the entry and its consistency proof. */
 async function measureWitnessedProof({ scene, scratch, key, report }) {
   const witness = await startWitness(join(scratch, 'witness-of-history'), [key]);
   const policy = join(scratch, 'policy');
@@ -232,7 +234,7 @@ async function measureWitnessedProof({ scene, scratch, key, report }) {
       const { auditId } = await response.json();
       return (await read(`${service.url}/audit/${auditId}/proof`, scene.adminToken)).text;
     };
-    // With the first one there is a cosigned checkpoint before the others.
+    // The first proof makes sure that there is a cosigned checkpoint before the others.
     await prove();
     const proofs = [];
     for (let i = 0; i < 20; i++) proofs.push(await prove());
@@ -248,7 +250,7 @@ async function measureWitnessedProof({ scene, scratch, key, report }) {
   }
 }
 
-/** Checkpoints of several logs, each sent after the answer to the one before. */
+/** Checkpoints of several logs, each sent after the response to the previous one. */
 async function measureWitness({ scratch, report, quick }) {
   const logs = Array.from({ length: LOGS }, (_, i) => growingLog(`log.example/${i}`));
   const witness = await startWitness(
@@ -299,7 +301,7 @@ async function ledgerKey(service) {
   return keys[0];
 }
 
-/** Any answer other than 200 is an error. */
+/** Any response other than 200 is an error. */
 const open = (url, token) =>
   new Promise((resolve, reject) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };

@@ -1,11 +1,11 @@
-// Searching a long history: a page by one filter, the histogram, facets.
+// Searches in a long history: a page by one filter, the histogram, facets.
 import { Agent, get } from 'node:http';
 import { median, ms, quantile } from '../support/numbers.mjs';
 import { atRest, startService } from '../support/service.mjs';
 
 const agent = new Agent({ keepAlive: true });
 
-/** Asks with the owner's token. Returns the answer and how long it took. */
+/** Sends a request with the owner's token. Returns the response and its duration. */
 async function ask(service, token, path) {
   const start = performance.now();
   const response = await new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ export async function measureSearch({ history, report, quick }) {
     () => 'clientId=cli_none',
   ];
   const rounds = quick ? 3 : 12;
-  /** Times of one kind of question, with each filter in turn. */
+  /** The durations of one kind of request, with each filter in turn. */
   const times = async (path, check = () => true) => {
     const took = [];
     let wrong = 0;
@@ -59,7 +59,7 @@ export async function measureSearch({ history, report, quick }) {
     await ask(service, people.ownerToken, '/audit?limit=1');
     await atRest(service);
     report('GET /audit, page of 50 by one filter', figure(await times('/audit?limit=50&'), 10));
-    report('the same, oldest first', figure(await times('/audit?limit=50&order=asc&'), 10));
+    report('GET /audit, page of 50 by one filter, oldest first', figure(await times('/audit?limit=50&order=asc&'), 10));
     report(
       'GET /audit/histogram by one filter, 200 buckets',
       figure(await times('/audit/histogram?buckets=200&'), 100),

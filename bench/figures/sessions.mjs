@@ -1,4 +1,4 @@
-// Sessions: the check of a session, and decisions while others sign in.
+// Sessions: the check of a session, and decisions during sign-ins.
 import { join } from 'node:path';
 import { fillPeople } from '../support/data.mjs';
 import { compare, load } from '../support/load.mjs';
@@ -36,8 +36,8 @@ async function measureCheck({ scratch, generator, rounds, seconds, report }) {
 }
 
 /**
- * Whether hashing stands in the way of decisions. The service may use every core, as it would: its hashing threads are
- * not the event loop's.
+ * Whether hashing delays decisions. The service may use every core, as in production, because its hashing threads are
+ * separate from the event loop.
  */
 async function measureHashing({ scratch, generator, rounds, seconds, report }) {
   const dataDir = join(scratch, 'hashing');
@@ -72,7 +72,7 @@ async function measureHashing({ scratch, generator, rounds, seconds, report }) {
   }
 }
 
-/** Sends sign-ins at their rate until stopped; resolves when the last one is answered. */
+/** Sends sign-ins at their rate until it is stopped; resolves when the last response has arrived. */
 function signInSteadily(url, done) {
   const open = new Set();
   const timer = setInterval(() => {

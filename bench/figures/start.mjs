@@ -1,4 +1,4 @@
-// The second start of a service, when its data are there, and what it takes at rest.
+// The second start of a service, when its data exist, and its memory at rest.
 import { join } from 'node:path';
 import { median, sleep } from '../support/numbers.mjs';
 import { residentMb, startService } from '../support/service.mjs';
@@ -18,7 +18,7 @@ export async function measureStart({ scratch, report, quick }) {
     first = residentMb(service.pid);
     await service.stop();
   }
-  // V8 gives back the garbage of the start after some seconds without work.
+  // V8 frees the garbage of the start after some seconds without work.
   const service = await startService(databaseUrl, dataDir);
   await sleep(AT_REST_MS);
   const idle = residentMb(service.pid);

@@ -1,4 +1,4 @@
-// The load generator without wrk: node autocannon.mjs <url> <connections> <seconds> <file of bodies> <token>
+// The load generator if wrk is missing: node autocannon.mjs <url> <connections> <seconds> <file of bodies> <token>
 // [<beginning of the Idempotency-Key of each request>]
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';

@@ -1,5 +1,5 @@
-// Makes and revokes delegations one after the other: node changes-client.mjs < {url, token, pairs, warmUp, body}. A
-// process of its own, so that what is timed is the service and not the benchmark's own collecting of garbage.
+// Creates and revokes delegations one after the other: node changes-client.mjs < {url, token, pairs, warmUp, body}. It
+// is a separate process, so that the benchmark's own garbage collection is not measured.
 import { Agent, request } from 'node:http';
 
 const { url, token, pairs, warmUp, body } = JSON.parse(await new Response(process.stdin).text());
@@ -36,7 +36,7 @@ async function timed(times, work) {
   return result;
 }
 
-// Again and again over the same pairs, until the service runs at its speed.
+// The warm-up repeats the same pairs.
 for (let i = 0; i < warmUp; i++) await revoke(await create(pairs[i % pairs.length]));
 const creating = [];
 const revoking = [];

@@ -1,5 +1,5 @@
-// Fills a database through the service's own storage: people, agents and past decisions, in seconds rather than over
-// HTTP.
+// Fills a database through the service's own storage with people, agents and earlier decisions, which takes seconds and
+// would take much longer over HTTP.
 
 import { newId } from '../../dist/kernel/ids.js';
 import { searchKey } from '../../dist/kernel/search-words.js';
@@ -105,7 +105,7 @@ export async function fillPeople(databaseUrl, agents) {
   };
 }
 
-/** An administrator of a database. Returns an API token. */
+/** Creates an administrator in a database. Returns an API token. */
 export async function addAdmin(databaseUrl) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   const now = Date.now();
@@ -120,7 +120,7 @@ export async function addAdmin(databaseUrl) {
   return token;
 }
 
-/** Past decisions of the agents, spread over the last month, through the ledger's own batch store. */
+/** Inserts decisions of the agents, spread over the last month, with the ledger's own store of batches. */
 export async function fillAudit(databaseUrl, people, rows) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   if (database.dialect === 'sqlite') database.writer.exec('pragma synchronous = off');
@@ -162,10 +162,10 @@ export async function fillAudit(databaseUrl, people, rows) {
   await database.close();
 }
 
-/** Rows of a segment of the index of the ledger; the last ones are not written yet. */
+/** The rows in a segment of the ledger's index. The last rows are not in a stored segment yet. */
 export const INDEX_SEGMENT = 16_384;
 
-/** Sequence up to which the index of the ledger is written. */
+/** The sequence up to which the ledger's index is stored. */
 export async function indexedUpTo(databaseUrl) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   const row = await database.read
@@ -177,7 +177,7 @@ export async function indexedUpTo(databaseUrl) {
   return row.upto;
 }
 
-/** Rows of type audit, straight from the table, and how many of them allowed. */
+/** The number of rows of type audit in the table, and how many of them allowed a call. */
 export async function countAudit(databaseUrl) {
   const database = await openDatabase(databaseUrl, { serviceName: 'legate' });
   const of = database.read.selectFrom('stream_events').where('type', '=', 'audit');
@@ -190,10 +190,12 @@ export async function countAudit(databaseUrl) {
   return { rows: Number(rows), allowed: Number(rows) - Number(refused) };
 }
 
-/** Delegations inserted at once. */
+/** The number of delegations per insert. */
 const DELEGATIONS_AT_ONCE = 1000;
 
-/** Inserts active delegations of the owner's agents: the agents of each pair, and what all of them have in common. */
+/**
+ * Inserts active delegations between the given pairs of the owner's agents, all with the same permissions and depth.
+ */
 export async function insertDelegations(database, people, pairs, { permissions, maxDepth }) {
   const now = Date.now();
   const rows = pairs.map(([from_agent, to_agent]) => ({

@@ -1,5 +1,5 @@
-// The reader of the event figures: node events-client.mjs, one JSON command a line on stdin, one JSON answer a line on
-// stdout. Plain sockets in a process of its own, so that it takes little of the machine next to the service.
+// The reader of the event figures: node events-client.mjs, with one JSON command per line on stdin and one JSON
+// response per line on stdout. It uses plain sockets in a separate process, so that it needs little processor time.
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { quantile, sleep } from './numbers.mjs';
@@ -12,7 +12,7 @@ const PATIENCE_MS = 20_000;
  * @type {{ socket: import('node:net').Socket, rest: Buffer | undefined, count: number, sum: number, open: boolean }[]}
  */
 const streams = [];
-/** When the answer of a decision was there, by the body of its id. */
+/** The time at which the response to a decision arrived, by its id without the prefix. */
 const answered = new Map();
 let waits = [];
 let last = 0;
@@ -63,7 +63,7 @@ function open({ url, paths, token }) {
   );
 }
 
-/** Decisions at a steady rate; then until every stream has them all. */
+/** Sends decisions at a steady rate, then waits until every stream has all of them. */
 async function decide({ url, token, body, rate, seconds }) {
   const before = streams.map((s) => s.count);
   const open = new Set();
@@ -100,7 +100,7 @@ async function decide({ url, token, body, rate, seconds }) {
   };
 }
 
-/** Until `count` frames came on the one stream; `took` is from the beginning to the last of them. */
+/** Waits until the only stream has `count` frames. `took` is the time from the beginning to the last of them. */
 async function until({ count, since }) {
   while (streams[0].count < count) {
     if (performance.now() - last > PATIENCE_MS) throw new Error(`only ${streams[0].count} of ${count} came`);

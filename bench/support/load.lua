@@ -1,5 +1,5 @@
--- Sends the bodies of a file (one JSON object a line) in turn, or GET when the file is `-`, and prints exact sums when done.
--- A third argument begins the Idempotency-Key of each request; a number follows.
+-- Sends the bodies in a file (one JSON object per line) in turn, or GET if the file is `-`, and prints exact sums at
+-- the end. A third argument is the beginning of the Idempotency-Key of each request, which continues with a number.
 local requests = {}
 local at = 0
 local sent = 0

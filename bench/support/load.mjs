@@ -1,4 +1,4 @@
-// Runs the load generator and holds its answers against what was asked.
+// Runs the load generator and checks that every request got its response.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const here = import.meta.dirname;
  * @typedef {{ requests: number, rps: number, p50: number, p99: number, bytesEach: number }} Load latencies in ms
  */
 
-/** Sends as fast as `connections` allow. Any answer other than 200 is an error. @returns {Promise<Load>} */
+/** Sends requests as fast as `connections` permit. Any response other than 200 is an error. @returns {Promise<Load>} */
 export async function load(generator, target, connections, seconds) {
   const { url, token, bodies = '-', keyed } = target;
   const keys = keyed ? [randomUUID()] : [];
@@ -41,8 +41,9 @@ export async function load(generator, target, connections, seconds) {
 }
 
 /**
- * Loads two targets in turn, A B A B ..., so that both see the same machine. A first pass warms up and is thrown away.
- * @returns what is better measured within a round: the median of b's rate over a's
+ * Loads two targets in turn, A B A B ..., so that both run under the same conditions. A first pass warms up and is
+ * discarded.
+ * @returns ratios from within a round: the median of b's rate over a's
  */
 export async function compare(generator, a, b, { connections, rounds, seconds }) {
   await load(generator, a, connections, 1);

@@ -1,4 +1,4 @@
-// Properties of this machine: cores to pin to, a load generator, and the speed of its disk.
+// Properties of this machine: cores for pinning, a load generator, and the speed of its disk.
 import { spawnSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, platform } from 'node:os';
@@ -9,10 +9,10 @@ const works = (command, args) => spawnSync(command, args, { stdio: 'ignore' }).s
 
 const canPin = platform() === 'linux' && availableParallelism() >= 2 && works('taskset', ['-c', '0', 'true']);
 
-/** The command pinned to one core, where that is possible. */
+/** Returns the command pinned to one core, where that is possible. */
 export const pinned = (core, command) => (canPin ? ['taskset', '-c', String(core), ...command] : command);
 
-/** wrk when it is there or can be installed, else autocannon. */
+/** Returns wrk if it is installed or can be, otherwise autocannon. */
 export function loadGenerator() {
   const has = () => spawnSync('wrk', ['-v'], { stdio: 'ignore' }).error === undefined;
   if (has()) return 'wrk';
@@ -27,7 +27,7 @@ export function loadGenerator() {
 export const describeMachine = (generator) =>
   `Node ${process.versions.node}, ${availableParallelism()} x ${cpus()[0]?.model.trim() ?? 'unknown'}, ${canPin ? 'server on core 0, load on core 1' : 'nothing pinned'}, ${generator}, load average ${loadavg()[0]?.toFixed(1)} before`;
 
-/** Milliseconds of an fdatasync after 16 KB, in the folder of the data. Every durable figure depends on it. */
+/** The duration of an fdatasync after 16 KB in the data folder, in ms. All figures of durable writes depend on it. */
 export function measureFsync(folder) {
   const path = join(folder, 'fsync.probe');
   const fd = openSync(path, 'w');

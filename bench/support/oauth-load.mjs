@@ -1,6 +1,6 @@
 // The client of the OAuth figures: node oauth-load.mjs < {url, kind, seconds, connections, ...}. Every request here
-// depends on an answer before it, which a load generator cannot do. Plain sockets, so that it takes little of the
-// machine next to the service.
+// depends on an earlier response, which a load generator does not support. It uses plain sockets, so that it needs
+// little processor time.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 
@@ -9,7 +9,7 @@ const { hostname, port, host } = new URL(input.url);
 const VERIFIER = 'v'.repeat(43);
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
 
-/** One keep-alive connection with one request at a time. Gives status line, headers and body as they came. */
+/** A keep-alive connection with one request at a time. Returns status line, headers and body as they arrived. */
 function connection() {
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   let text = '';
@@ -19,7 +19,7 @@ function connection() {
     const end = text.indexOf('\r\n\r\n');
     if (end < 0) return;
     const head = text.slice(0, end);
-    // A redirect without a body may come as an empty chunked one.
+    // A redirect without a body may arrive as an empty chunked response.
     const chunked = /transfer-encoding: chunked/i.test(head);
     const length = chunked
       ? text.indexOf('0\r\n\r\n', end + 4) + 5 - (end + 4)
@@ -61,7 +61,7 @@ const query = {
   scope: 'mcp:read mcp:execute',
 };
 const ways = {
-  /** Consent is remembered: each request is answered with a code. */
+  /** The consent is remembered, so each request is answered with a code. */
   authorize: async (to) => {
     const answer = await to.get(`/oauth/authorize?${new URLSearchParams(query)}`);
     expectStatus(answer, 302);
@@ -78,7 +78,7 @@ const ways = {
       }),
       200,
     ),
-  /** Each with a token of a platform that was not used yet. */
+  /** Each request has an unused token of a platform. */
   assertion: async (to) =>
     expectStatus(
       await to.post('/oauth/token', {
@@ -87,7 +87,7 @@ const ways = {
       }),
       200,
     ),
-  /** Each with the refresh token of the answer before. */
+  /** Each request has the refresh token of the previous response. */
   refresh: async (to) => {
     const answer = await to.post('/oauth/token', {
       grant_type: 'refresh_token',
@@ -126,7 +126,7 @@ const result = {};
 const inTime = forSeconds(input.seconds);
 const more = input.kind === 'assertion' ? () => inTime() && input.assertions.length > 0 : inTime;
 result[input.kind] = await run(ways[input.kind], more);
-// The codes just issued are exchanged, each once, while they are good.
+// Each of the new codes is exchanged once while it is valid.
 if (input.kind === 'authorize') result.exchange = await run(ways.exchange, () => codes.length > 0);
 for (const to of open) to.end();
 console.log(JSON.stringify(result));

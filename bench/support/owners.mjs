@@ -1,4 +1,4 @@
-// People with many agents and sessions, and an administrator, written through the service's own storage.
+// People with many agents and sessions, and an administrator, inserted through the service's own storage.
 import { newId } from '../../dist/kernel/ids.js';
 import { newSecret, secretHash } from '../../dist/kernel/secrets.js';
 import { migrate, openDatabase } from '../../dist/storage/index.js';

@@ -1,4 +1,4 @@
-// Shared by the figures of the sealed ledger: programs that run to their end, a witness, and a log for it.
+// Shared by the figures of the sealed ledger: running programs to their end, a witness, and a log for it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
@@ -11,12 +11,14 @@ import { residentMb } from './service.mjs';
 const dist = resolve(import.meta.dirname, '../../dist');
 const SAMPLE_MS = 20;
 
-/** The largest resident memory of a process from now on. `end` returns it in MB; NaN where there is no /proc. */
+/**
+ * Records the largest resident memory of a process from now on. `end` returns it in MB; NaN where there is no /proc.
+ */
 export function watchMemory(pid) {
   let peak = Number.NaN;
   const sample = () => {
     const resident = residentMb(pid) ?? Number.NaN;
-    // A process that has ended has none.
+    // A process that has ended has no such file.
     if (!Number.isNaN(resident) && !(resident <= peak)) peak = resident;
   };
   const sampler = setInterval(sample, SAMPLE_MS);
@@ -49,7 +51,7 @@ export async function runProgram(file, args, env = {}) {
 
 const minimal = () => ({ PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' });
 
-/** `legate witness` for these logs. */
+/** Starts `legate witness` for these logs. */
 export async function startWitness(folder, logs) {
   const args = ['witness', '--name', 'witness.example/bench', '--data', folder, '--port', '0'];
   const command = [process.execPath, join(dist, 'cli.js'), ...args, ...logs.flatMap((vkey) => ['--log', vkey])];
@@ -82,13 +84,13 @@ export async function startWitness(folder, logs) {
   };
 }
 
-/** A log that grows, with the requests to add each of its checkpoints to a witness (C2SP tlog-witness). */
+/** A log that grows, with the requests that add each of its checkpoints to a witness (C2SP tlog-witness). */
 export function growingLog(origin) {
   const signer = noteSigner(origin, createHash('sha256').update(origin).digest());
   const edge = TreeEdge.from(0, new Map());
   const tiles = new Map();
   const salt = Buffer.alloc(16);
-  /** The request for the tree with so many more rows. */
+  /** Returns the request for the tree after adding the given number of rows. */
   const grow = (rows) => {
     const old = edge.size;
     for (let i = 0; i < rows; i++) edge.add(leafHash(`${origin} ${edge.size}`), salt, 0);

@@ -1,4 +1,4 @@
-// The measured service and its yardstick, as child processes pinned to one core.
+// The measured service and the raw server, as child processes pinned to one core.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pinned } from './machine.mjs';
@@ -9,7 +9,9 @@ const root = resolve(import.meta.dirname, '../..');
 const cli = join(root, 'dist/cli.js');
 const { startProcess } = await fromTests('process');
 
-/** The built service on a database. `nodeArguments` go to Node, e.g. --cpu-prof; `env` is further configuration. */
+/**
+ * Starts the built service on a database. `nodeArguments` go to Node, e.g. --cpu-prof; `env` is further configuration.
+ */
 export const startService = (databaseUrl, dataDir, { pin = true, nodeArguments = [], env = {} } = {}) =>
   start([process.execPath, ...nodeArguments, cli, 'serve'], pin, {
     LEGATE_DATABASE_URL: databaseUrl,
@@ -18,7 +20,7 @@ export const startService = (databaseUrl, dataDir, { pin = true, nodeArguments =
     ...env,
   });
 
-/** A script of bench/ that listens at PORT. */
+/** Starts a script of bench/ that listens on PORT. */
 export const startScript = (name, env) => start([process.execPath, join(root, 'bench', name)], true, env);
 
 export const startReference = () => startScript('reference-server.mjs', {});
@@ -38,21 +40,21 @@ async function start(command, pin, env) {
   };
 }
 
-/** Resident megabytes of a process, or undefined where there is no /proc. */
+/** The resident memory of a process in megabytes, or undefined where there is no /proc. */
 export function residentMb(pid) {
   const path = `/proc/${pid}/status`;
   if (!existsSync(path)) return undefined;
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? Number.NaN) / 1024;
 }
 
-/** Milliseconds of processor time that a process has had. */
+/** The processor time of a process in ms. */
 export function cpuMs(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   const TICKS_A_SECOND = 100;
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_A_SECOND;
 }
 
-/** Resolves when a service has had almost no processor time for a second: what it does in the background is done. */
+/** Resolves when a service has used almost no processor time for a second, because its background work is done. */
 export async function atRest(service) {
   for (let before = cpuMs(service.pid), quiet = 0; quiet < 2; ) {
     await sleep(500);
@@ -62,7 +64,7 @@ export async function atRest(service) {
   }
 }
 
-/** A file with one request body a line, for the load generator. */
+/** Writes a file with one request body per line, for the load generator. */
 export function writeBodies(path, bodies) {
   writeFileSync(path, `${bodies.map((body) => JSON.stringify(body)).join('\n')}\n`);
   return path;
