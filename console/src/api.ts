@@ -3,16 +3,16 @@ import { LegateClient, LegateError, type User } from 'legate/client';
 import { takeDrafts } from './drafts.ts';
 
 const { dataset } = document.documentElement;
-/** Path of the REST endpoints, without a trailing slash. */
+/** The path of the REST endpoints, without a trailing slash. */
 export const REST = dataset['rest'] ?? '';
 export const BRAND = dataset['brand'] ?? 'Legate';
-/** Shown on every screen, such as the name of a test system. */
+/** A text on every screen, such as the name of a test system. */
 export const BANNER = dataset['banner'] ?? '';
 export const CONSOLE = `${REST}/console`;
 
-/** Milliseconds that the clock of the service is ahead of this machine's, by the last answer. */
+/** How many milliseconds the clock of the service is ahead of the browser's, according to the last response. */
 let ahead = 0;
-/** The time of the service, because things expire by its clock. */
+/** Returns the time of the service, because expiry follows its clock. */
 export const serverNow = (): number => Date.now() + ahead;
 
 export const legate = new LegateClient({
@@ -21,7 +21,7 @@ export const legate = new LegateClient({
   fetch: async (...request: Parameters<typeof fetch>) => {
     const response = await fetch(...request);
     const date = Date.parse(response.headers.get('date') ?? '');
-    // The header has whole seconds: a difference below one says nothing.
+    // The header has whole seconds, so a smaller difference is ignored.
     if (!Number.isNaN(date)) ahead = Math.abs(date - Date.now()) < 1500 ? 0 : date - Date.now();
     return response;
   },
@@ -29,11 +29,11 @@ export const legate = new LegateClient({
 
 const status = (error: unknown): number => (error instanceof LegateError ? error.status : 0);
 
-/** Address of the sign-in page that leads back to this screen. */
+/** Returns the address of the sign-in page that leads back to this screen. */
 export const signInAgain = (): string =>
   `${REST}/account/sign-in?returnTo=${encodeURIComponent(location.pathname + location.search)}`;
 
-/** A session that has ended leads to the sign-in page and back; what was typed is there again afterwards. */
+/** If the session has ended, redirects to the sign-in page and back. Unsent input is kept. */
 export function onError(error: unknown): void {
   if (status(error) !== 401) return;
   location.assign(signInAgain());
@@ -46,7 +46,7 @@ export const queries = new QueryClient({
       retry: false,
       staleTime: 5000,
       refetchOnWindowFocus: true,
-      // The client remembers the ETag of each object that it returns, so answers are kept as they are.
+      // The client remembers the ETag of each object that it returns, so the objects are cached unchanged.
       structuralSharing: false,
     },
   },
@@ -66,14 +66,14 @@ export const rights = {
     if (!me) throw new Error('Not loaded');
     return me;
   },
-  /** May change what belongs to them; an admin, everything. */
+  /** The caller may change their own objects; an admin may change all. */
   get write(): boolean {
     return me?.role !== 'auditor';
   },
   get admin(): boolean {
     return me?.role === 'admin';
   },
-  /** Sees what belongs to others. */
+  /** The caller sees the objects of others. */
   get all(): boolean {
     return me?.role === 'admin' || me?.role === 'auditor';
   },

@@ -90,7 +90,7 @@ export function Keys({ places }: { places: readonly Place[] }) {
   return null;
 }
 
-/** Opens the search, for its button. */
+/** A button that opens the search. */
 export const openSearch = (): void => void window.dispatchEvent(new Event('legate-search'));
 
 function Search({ places, close }: { places: readonly Place[]; close: () => void }) {

@@ -9,7 +9,7 @@ const SILENCE_MS = 5000;
 const FIRST_WAIT_MS = 1000;
 const MAX_WAIT_MS = 60_000;
 
-/** The first element of the query keys that an event of a type makes stale. */
+/** The first element of the query keys that an event of each type makes stale. */
 const STALE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^audit$/, ['audit', 'dashboard', 'facets', 'histogram']],
   [/^agent\./, ['agents', 'delegations', 'dashboard', 'changes']],

@@ -19,7 +19,7 @@ import { applyDensity, applyTheme } from './theme.ts';
 applyTheme();
 applyDensity();
 const container = document.getElementById('console') as HTMLElement;
-// The program of the screen is on its way while the service says who this is.
+// The program of the screen is loaded while the service reports who is signed in.
 loadScreen();
 try {
   await loadMe();

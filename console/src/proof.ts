@@ -1,4 +1,4 @@
-/** A claim of a proof, and whether it holds. undefined: this browser cannot check it. */
+/** A claim of a proof, and whether it is true. undefined means that this browser cannot check it. */
 export interface Claim {
   readonly claim: 'entry' | 'private' | 'inclusion' | 'signature';
   readonly holds: boolean | undefined;
@@ -6,13 +6,13 @@ export interface Claim {
 
 export interface CheckedProof {
   readonly claims: readonly Claim[];
-  /** Row of the ledger, and number of rows in the signed tree. */
+  /** The row of the ledger, and the number of rows in the signed tree. */
   readonly row: number;
   readonly size: number;
   readonly origin: string;
-  /** The verifier key under which the signature was checked. */
+  /** The verifier key with which the signature was checked. */
   readonly key: string;
-  /** Names of other signers, whose signatures are not checked here. */
+  /** The names of other signers, whose signatures are not checked here. */
   readonly cosigners: readonly string[];
 }
 
@@ -31,7 +31,10 @@ async function sha256(...parts: readonly Uint8Array[]): Promise<Uint8Array<Array
   return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
 }
 
-/** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2). undefined: the proof has a wrong length. */
+/**
+ * Returns the root that results from an inclusion proof (RFC 9162, section 2.1.3.2), or undefined if the proof has a
+ * wrong length.
+ */
 async function rootOf(
   leaf: Uint8Array<ArrayBuffer>,
   index: number,
@@ -51,7 +54,7 @@ async function rootOf(
   return last === 0 ? hash : undefined;
 }
 
-/** Checks an Ed25519 signature. undefined: the browser does not support the algorithm. */
+/** Checks an Ed25519 signature. Returns undefined if the browser does not support the algorithm. */
 async function isSigned(text: string, key: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>) {
   let imported: CryptoKey;
   try {
@@ -62,7 +65,7 @@ async function isSigned(text: string, key: Uint8Array<ArrayBuffer>, signature: U
   return crypto.subtle.verify({ name: 'Ed25519' }, imported, signature, utf8.encode(text));
 }
 
-/** Whether this page may use WebCrypto, which needs https or localhost. */
+/** Whether this page may use WebCrypto, which requires https or localhost. */
 export const canCheck = (): boolean => globalThis.crypto?.subtle !== undefined;
 
 /**

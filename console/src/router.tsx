@@ -93,7 +93,7 @@ root.addChildren([
   ),
 ]);
 
-/** Search parameters are plain text: addresses are read and shared by people. */
+/** Search parameters are plain text, because people read and share addresses. */
 export const router = createRouter({
   routeTree: root,
   basepath: CONSOLE,
@@ -106,7 +106,7 @@ export const router = createRouter({
   },
 });
 
-/** Begins to load the program of the screen at this address. */
+/** Starts to load the program of the screen at this address. */
 export function loadScreen(): void {
   for (const { routeId } of router.matchRoutes(router.latestLocation)) {
     const { component } = router.routesById[routeId as '__root__'].options;

@@ -10,7 +10,7 @@ export function theme(): Theme {
   return THEMES.find((name) => name === kept) ?? 'system';
 }
 
-/** Without an explicit theme, that of the operating system applies. */
+/** Without an explicit theme, that of the operating system is used. */
 export function applyTheme(next: Theme = theme()): void {
   localStorage.setItem(KEY, next);
   if (next === 'system') delete document.documentElement.dataset['theme'];

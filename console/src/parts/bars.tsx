@@ -11,8 +11,8 @@ export interface Bar {
 }
 
 /**
- * Decisions over time by result. A span is chosen by dragging over the bars or with the two sliders; a table has the
- * same numbers.
+ * Decisions over time by result. A period is selected by dragging over the bars or with the two sliders; a table has
+ * the same numbers.
  */
 export function Bars({ bars, open }: { bars: readonly Bar[]; open: (span: { from: string; to: string }) => void }) {
   const top = Math.max(1, ...bars.map((b) => b.allowed + b.denied + b.limited));
@@ -99,7 +99,7 @@ export function Bars({ bars, open }: { bars: readonly Bar[]; open: (span: { from
   );
 }
 
-/** The span as two sliders, for people without a pointer. */
+/** Two sliders for the period, for people without a pointer. */
 function Handles({ bars, choose }: { bars: readonly Bar[]; choose: (from: number, to: number) => void }) {
   const end = bars.length - 1;
   const [from, setFrom] = useState(0);

@@ -1,4 +1,4 @@
-/** A message as a receiver got it, checked as the receiver would (Standard Webhooks). */
+/** A message as a receiver got it, checked as the receiver does (Standard Webhooks). */
 export interface Message {
   readonly id: string;
   readonly timestamp: string;
@@ -17,7 +17,7 @@ export type Finding =
   | 'body'
   | 'secret';
 
-/** Tolerance of receivers: they refuse messages that are older or newer by more than this. */
+/** The tolerance of receivers, which refuse messages that are older or newer by more than this. */
 const TOLERANCE_S = 300;
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> | undefined => {
@@ -29,8 +29,8 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> | undefined => {
 };
 
 /**
- * Returns what is wrong with a message that does not verify. `sent` is what the service sent under this id, so that a
- * body that a framework has changed differs from a wrong secret.
+ * Returns why a message does not verify. `sent` is what the service sent under this id, so that a body that a framework
+ * has changed can be distinguished from a wrong secret.
  */
 export async function checkMessage(
   { id, timestamp, signature, body, secret }: Message,

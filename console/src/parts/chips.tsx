@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from 'react';
 import { t } from '../texts/index.ts';
 import { Untrusted, visible } from './text.tsx';
 
-/** A list of words as chips, with a field for the next one. */
+/** A list of words as chips, with a field for another one. */
 export function Chips({
   label,
   hint,
@@ -16,7 +16,7 @@ export function Chips({
   hint?: string;
   values: readonly string[];
   onChange: (values: readonly string[]) => void;
-  /** What is offered to complete. */
+  /** The suggestions for completion. */
   known?: readonly string[];
   /** Whether a word may contain spaces and commas. */
   spaces?: boolean;
@@ -73,7 +73,7 @@ export function Chips({
   );
 }
 
-/** A resource with a field for each segment. A colon begins the next one. */
+/** A resource, with a field for each segment. A colon begins the next one. */
 export function Segments({
   label,
   hint,
@@ -85,13 +85,13 @@ export function Segments({
   hint?: string;
   value: string;
   onChange: (value: string) => void;
-  /** Resources that are offered, segment by segment. */
+  /** The suggested resources, which are offered segment by segment. */
   known: readonly string[];
 }) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [focus, setFocus] = useState<number>();
-  /** Only the segment with the focus has options, because a page of permissions has a hundred segments. */
+  /** Only the segment with the focus has suggestions, because a page of permissions has a hundred segments. */
   const [active, setActive] = useState<number>();
   const segments = value.split(':');
   useEffect(() => {
@@ -150,7 +150,7 @@ export function Segments({
 
 const MAX_OPTIONS = 50;
 
-/** The segments that known resources have after these ones, and `*`. */
+/** Returns the segments that follow these ones in known resources, and `*`. */
 export function optionsAt(known: readonly string[], before: readonly string[]): string[] {
   const found = known
     .map((resource) => resource.split(':'))

@@ -6,10 +6,10 @@ import { useNames } from './hooks.tsx';
 import { Time } from './text.tsx';
 import { ActorName, actorIds, Difference } from './versions.tsx';
 
-/** Whether a change was refused because what it depends on has changed. */
+/** Whether a change was refused because its object has changed in the meantime. */
 export const isConflict = (error: Error | null): boolean => error instanceof LegateError && error.status === 412;
 
-/** Says who has changed something in the meantime, and how, and reads it again. */
+/** Shows who has changed an object in the meantime, and how, and loads it again. */
 export function Conflict({
   id,
   type,
@@ -17,7 +17,7 @@ export function Conflict({
   again,
 }: {
   readonly id: string;
-  /** Type of the event of such a change. */
+  /** The type of the event of such a change. */
   readonly type: string;
   readonly text: string;
   readonly again: () => void;

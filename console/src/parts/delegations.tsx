@@ -6,7 +6,7 @@ import { AgentLink } from './hooks.tsx';
 import { LongTable } from './table.tsx';
 import { Status, Time, visible } from './text.tsx';
 
-/** Delegations as rows, with the way to revoke one and all that descend from it. */
+/** Delegations as rows, with a button that revokes one and all that descend from it. */
 export function DelegationTable({ graph, look }: { graph: DelegationGraph; look?: (id: string) => void }) {
   const agents = new Map(graph.agents.map((a) => [a.id, a]));
   const nameOf = (id: string): string => agents.get(id)?.name ?? id;

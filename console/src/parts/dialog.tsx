@@ -7,7 +7,7 @@ import { t } from '../texts/index.ts';
 import { ErrorNotice, Result } from './screen.tsx';
 import { CopyButton, Untrusted, visible } from './text.tsx';
 
-/** A modal dialog: question, consequences, verbs. */
+/** A modal dialog with a question, the consequences and buttons. */
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -72,7 +72,7 @@ export function Consequences({ of }: { of: Preview }) {
 }
 
 interface ActionProps {
-  /** Label of the button: a verb, and the object in the dialog's title. */
+  /** The label of the button: a verb. Its object is in the dialog's title. */
   readonly label: string;
   readonly question: string;
   readonly danger?: boolean;
@@ -82,14 +82,14 @@ interface ActionProps {
   readonly stale: readonly string[];
   readonly text?: ReactNode;
   readonly withReason?: boolean;
-  /** A secret in the answer, shown once. */
+  /** A secret in the response, which is shown once. */
   readonly secret?: (answer: never) => string | undefined;
   readonly done?: () => void;
-  /** The text to type if the change takes something from agents other than these. */
+  /** The text to type if agents other than these lose something by the change. */
   readonly typed?: { readonly agentIds: readonly string[]; readonly name: string };
 }
 
-/** A button for a change, with a dialog that shows its consequences and asks. */
+/** A button for a change, with a dialog that shows its consequences and asks for confirmation. */
 export function Action(props: ActionProps) {
   const [open, setOpen] = useState(false);
   return (

@@ -9,7 +9,7 @@ const QUESTION = { action: 'read', resource: 'db:orders' };
 
 const CopyQuestion = () => <CopyText text={() => asCurl('/authorize', 'POST', QUESTION)}>{t.copyQuestion}</CopyText>;
 
-/** In place of decisions: how to get the first one. */
+/** Shown instead of decisions: how to make the first one. */
 export const NoDecisions = () => (
   <Empty>
     <p>{t.noDecisions}</p>
@@ -17,7 +17,7 @@ export const NoDecisions = () => (
   </Empty>
 );
 
-/** What a new administrator does, from an agent to a decision. */
+/** The steps of a new administrator, from an agent to a decision. */
 export const FirstSteps = () => (
   <Section title={t.firstSteps.title}>
     <ol className="form">

@@ -1,8 +1,8 @@
 import type { AuditEntry, EffectivePermission } from 'legate/client';
 
 /**
- * Returns a file for `legate test` (docs/fixtures.md; JSON is YAML): what the agent may do now, and the decision as
- * the expected answer. undefined: the conditions of a chain of delegations do not fit into one permission.
+ * Returns a file for `legate test` (docs/fixtures.md; JSON is YAML): what the agent may do now, and the decision as the
+ * expected result. undefined if the conditions of a chain of delegations do not fit into one permission.
  */
 export function fixtureOf(
   entry: Pick<AuditEntry, 'action' | 'resource' | 'parameters' | 'ip' | 'timestamp' | 'result' | 'reason'>,
@@ -34,7 +34,7 @@ export function fixtureOf(
   )}\n`;
 }
 
-/** Saves a text as a file of the reader. */
+/** Saves a text as a file on the reader's computer. */
 export function download(name: string, text: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));

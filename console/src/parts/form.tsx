@@ -9,41 +9,41 @@ import { Consequences, Dialog, Secret } from './dialog.tsx';
 import { Control, type Input, type Values } from './input.tsx';
 import { ErrorNotice, Result } from './screen.tsx';
 
-/** Returns the words of a field that takes several. */
+/** Returns the words in a field that accepts several. */
 export const wordsOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');
 
-/** What a form changes, as it is when the form opens. */
+/** The object that a form changes, as it is when the form opens. */
 interface Edited<N extends string, T> {
   readonly id: string;
-  /** Type of the event by which others change it, such as `budget.updated`. */
+  /** The type of the event by which others change it, such as `budget.updated`. */
   readonly type: string;
   readonly load: () => Promise<T>;
   readonly values: (of: T) => Values<N>;
 }
 
 interface FormProps<N extends string, T> {
-  /** The verb, on the button that opens the form and on the one that sends it. */
+  /** The verb on the button that opens the form and on the one that sends it. */
   readonly label: string;
   readonly title?: string;
-  /** What to know before filling it in. */
+  /** A note above the fields. */
   readonly intro?: string;
   readonly inputs: readonly Input<N>[] | ((values: Values<N>) => readonly Input<N>[]);
-  /** If absent, the form makes something new. */
+  /** If absent, the form creates something. */
   readonly edited?: Edited<N, T>;
-  /** Sends the values. `of` is what was loaded, for `ifMatch`; undefined for something new. */
+  /** Sends the values. `of` is the loaded object, for `ifMatch`, or undefined for a new one. */
   readonly run: (values: Values<N>, of: T, reason: string | undefined) => Promise<unknown>;
-  /** The same change as a preview. Consequences are shown, and the form is sent by a second press. */
+  /** The same change as a preview. The form shows its consequences and is sent by a second press. */
   readonly preview?: (values: Values<N>, of: T) => Promise<Preview>;
   readonly stale: readonly string[];
   readonly secret?: (answer: never) => string | undefined;
   readonly primary?: boolean;
 }
 
-/** A button with a form for something new, or for changes to what exists, and what is shown only once. */
+/** A button with a form that creates an object or changes one, and shows secrets in the response once. */
 export function FormButton<N extends string, T = undefined>(props: FormProps<N, T>) {
   const { label, primary = !props.edited } = props;
   const name = draftName(props);
-  // A form that was left with unsent input is open again.
+  // A form with unsent input is open when the person returns.
   const [open, setOpen] = useState(() => draftAt(name) !== undefined);
   const close = (): void => {
     dropDraft(name);
@@ -59,7 +59,7 @@ export function FormButton<N extends string, T = undefined>(props: FormProps<N, 
   );
 }
 
-/** What a person typed in a form. */
+/** The input of a person in a form. */
 interface Typed<N extends string> {
   readonly values: Partial<Values<N>>;
   readonly reason: string;
@@ -78,7 +78,7 @@ function FormDialog<N extends string, T>(props: FormProps<N, T> & { readonly clo
     refetchOnWindowFocus: false,
     gcTime: 0,
   });
-  // After the change of somebody else, what was typed stays.
+  // The input stays after somebody else has changed the object.
   const name = draftName(props);
   const [typed, setTyped] = useState((): Typed<N> => draftAt<Typed<N>>(name) ?? { values: {}, reason: '' });
   const [secret, setSecret] = useState<string>();
@@ -129,7 +129,7 @@ function Fields<N extends string, T>({
   const base = edited?.values(of);
   const currentOf = ({ name, options, initial = options?.[0]?.[0] ?? '' }: Input<N>): string =>
     typed[name] ?? base?.[name] ?? initial;
-  // Which inputs there are may depend on the values of others.
+  // Which inputs exist may depend on the values of others.
   const all = (typeof given === 'function' ? given({ ...base, ...typed } as Values<N>) : given) as Input<N>[];
   const values = { ...base, ...Object.fromEntries(all.map((input) => [input.name, currentOf(input)])) } as Values<N>;
   const consequences = useMutation({ mutationFn: () => (preview as NonNullable<typeof preview>)(values, of) });
@@ -219,7 +219,7 @@ function Fields<N extends string, T>({
   );
 }
 
-/** Whether a change takes something from somebody. */
+/** Whether somebody loses something by a change. */
 const takes = ({ loses, grants, approvals, hidden }: Preview): boolean =>
   loses.length > 0 || grants + approvals + hidden > 0;
 
@@ -228,12 +228,12 @@ interface Issue {
   readonly message: string;
 }
 
-/** Returns what the service refuses, by the fields of the form. Empty if not all of it belongs to fields. */
+/** Returns the errors of the service by field of the form. The result is empty if some of them belong to no field. */
 function problemsOf<N extends string>(error: Error | null, inputs: readonly Input<N>[]): ReadonlyMap<N, string> {
   const found = new Map<N, string>();
   if (!(error instanceof LegateError)) return found;
   const { issues, path } = (error.details ?? {}) as { issues?: readonly Issue[]; path?: string };
-  // The answers of OAuth endpoints name the field in their text (RFC 7591).
+  // Errors of OAuth endpoints name the field in their text (RFC 7591).
   const [, named, text = ''] = /^([\w.]+): (.*)$/s.exec(error.message) ?? [];
   const all =
     issues ?? (path !== undefined ? [{ path, message: error.message }] : named ? [{ path: named, message: text }] : []);

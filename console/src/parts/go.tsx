@@ -3,8 +3,8 @@ import type { ReactNode } from 'react';
 import { CONSOLE } from '../api.ts';
 
 /**
- * A link within the console, for rows of tables. A link of the router follows the address, to show whether it is the
- * current one; a hundred of them cost more at each key than everything else on the screen.
+ * A link within the console, for rows of tables. A link of the router re-renders when the address changes, to show
+ * whether it is the current one; a hundred of them cost more per key press than everything else on the screen.
  */
 export function Go({ to, children }: { to: string; children: ReactNode }) {
   const router = useRouter();

@@ -8,7 +8,7 @@ import { Untrusted } from './text.tsx';
 
 type Search = Readonly<Record<string, string | undefined>>;
 
-/** The search parameters of the address, and a function that changes some of them. */
+/** Returns the search parameters of the address, and a function that changes some of them. */
 export function useAddress(): [Search, (patch: Search) => void] {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
@@ -27,7 +27,7 @@ export function useAddress(): [Search, (patch: Search) => void] {
 
 const PAUSE_MS = 150;
 
-/** A field for a text in the address, which changes when a person pauses. */
+/** A field for a text in the address, which changes when the person pauses typing. */
 export function SearchField({
   label,
   value,
@@ -42,7 +42,7 @@ export function SearchField({
   const change = useRef(onChange);
   change.current = onChange;
   useEffect(() => {
-    // The address changed otherwise, such as by a link.
+    // Something other than this field has changed the address, such as a link.
     if (value !== sent.current) setTyped(value);
     sent.current = value;
   }, [value]);
@@ -63,7 +63,7 @@ export function SearchField({
 
 export const useParam = (name: string): string => (useParams({ strict: false }) as Record<string, string>)[name] ?? '';
 
-/** A query that keeps what it returned before, dimmed, while the next answer is on its way. */
+/** A query that keeps its previous result, dimmed, while the next one is loaded. */
 export const useKept = <T,>(queryKey: readonly unknown[], queryFn: () => Promise<T>, enabled = true) =>
   useQuery({ queryKey, queryFn, enabled, placeholderData: keepPreviousData });
 
@@ -78,7 +78,7 @@ export function useAgentChoices(): readonly (readonly [id: string, name: string]
   return (data ?? []).map(({ id, name }) => [id, name]);
 }
 
-/** Names of ids, in one request for a whole screen. */
+/** The names of ids, in one request for a whole screen. */
 export function useNames(ids: readonly (string | null | undefined)[]): (id: string) => string | undefined {
   const wanted = [...new Set(ids.filter((id): id is string => !!id))].sort().slice(0, 500);
   const { data } = useQuery({
@@ -96,7 +96,7 @@ export const AgentLink = ({ id, name }: { id: string; name: string | null | unde
   <Go to={`/agents/${id}`}>{name ? <Untrusted>{name}</Untrusted> : <code>{id}</code>}</Go>
 );
 
-/** A field with its label, its hint and what is wrong with it. `aria` says the latter two of the control. */
+/** A field with its label, its hint and its error. `aria` describes the control by the latter two. */
 export function Field({
   label,
   hint,

@@ -4,30 +4,30 @@ import { visible } from './text.tsx';
 
 export type Values<N extends string> = Readonly<Record<N, string>>;
 
-/** One field of a form. Its value is text; of a check box, `true` or nothing; of several choices, their words. */
+/** One field of a form. Its value is text: of a check box, `true` or empty; of several choices, their words. */
 export interface Input<N extends string> {
   readonly name: N;
   readonly label: string;
   readonly hint?: string;
   readonly optional?: boolean;
   readonly type?: 'text' | 'url' | 'email' | 'number' | 'datetime-local' | 'lines' | 'check' | 'several';
-  /** Choices; the first is chosen at first, except of several. */
+  /** The choices. The first one is preselected, unless several can be chosen. */
   readonly options?: readonly (readonly [value: string, label: string])[];
-  /** What is offered to complete, with the names that people know it by. */
+  /** The suggestions for completion, with the names by which people know them. */
   readonly known?: readonly (readonly [value: string, label: string])[];
-  /** The value at first, if it is not the first choice. */
+  /** The initial value, if it is not the first choice. */
   readonly initial?: string;
   readonly pattern?: string;
   readonly maxLength?: number;
-  /** The field of the request, if it has another name. */
+  /** The name of the field in the request, if it differs. */
   readonly path?: string;
-  /** Returns what is wrong with a value before it is sent. */
+  /** Returns the error of a value before it is sent. */
   readonly wrong?: (value: string) => string | undefined;
-  /** Values of other fields that follow from this one. */
+  /** The values of other fields that follow from this one. */
   readonly sets?: (value: string, values: Values<N>) => Partial<Values<N>>;
 }
 
-/** The field of a form with its label, its hint and what is wrong with it. */
+/** The field of a form with its label, its hint and its error. */
 export function Control<N extends string>({
   input: { name, label, hint, optional, type = 'text', options, known, pattern, maxLength },
   value,

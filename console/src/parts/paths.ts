@@ -1,4 +1,4 @@
-/** The values of a JSON object by their paths, nothing left out. Different values have different paths. */
+/** Returns all values in a JSON object by their paths. Different values have different paths. */
 export function pathsOf(value: unknown, path = ''): { path: string; value: string }[] {
   if (typeof value !== 'object' || value === null) return [{ path: path || '.', value: JSON.stringify(value) ?? '' }];
   const entries = Array.isArray(value)
@@ -8,7 +8,7 @@ export function pathsOf(value: unknown, path = ''): { path: string; value: strin
   return entries.flatMap(([name, item]) => pathsOf(item, path + name));
 }
 
-/** Names with other characters stand in quotes, so that `{"a.b": 1}` differs from `{"a": {"b": 1}}`. */
+/** Names with other characters are in quotes, so that `{"a.b": 1}` differs from `{"a": {"b": 1}}`. */
 const memberOf = (path: string, name: string): string => {
   if (!/^[\w-]+$/.test(name)) return `[${JSON.stringify(name)}]`;
   return path === '' ? name : `.${name}`;

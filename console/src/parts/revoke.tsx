@@ -2,7 +2,7 @@ import { legate } from '../api.ts';
 import { t } from '../texts/index.ts';
 import { Action } from './dialog.tsx';
 
-/** Revokes an agent for good, after what it takes away was shown. */
+/** Revokes an agent permanently, after showing the effects. */
 export const RevokeAgent = ({ id, name, done }: { id: string; name: string; done?: () => void }) => (
   <Action
     danger

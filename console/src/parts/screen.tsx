@@ -17,7 +17,7 @@ export function Screen({
   title: string;
   children: ReactNode;
   actions?: ReactNode;
-  /** Path of the request whose answer the screen shows, for people who want it in a script. */
+  /** The path of the request whose response the screen shows, for people who want to use it in a script. */
   curl?: string;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -71,7 +71,7 @@ export function Section({ title, aside, children }: { title: string; aside?: Rea
 export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly [to: string, label: string])[] }) {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const bar = useRef<HTMLElement>(null);
-  // The tabs of a phone scroll: the current one is in view.
+  // Scrolls the current tab into view, because the tabs scroll on a phone.
   useEffect(() => {
     const { current: all } = bar;
     if (!all) return;
@@ -101,7 +101,8 @@ interface Loaded<T> {
 }
 
 /**
- * Shows what a query returned. While it runs, a skeleton; if it failed, the error, with the old data if there is any.
+ * Shows the result of a query. While it is loading, shows a skeleton; if it failed, the error, with the old data if
+ * there is any.
  */
 export function Result<T>({
   of,

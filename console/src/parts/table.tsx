@@ -8,7 +8,7 @@ export interface Column<T> {
   readonly num?: boolean;
 }
 
-/** Content that is wider than the window scrolls and can then be reached with the keyboard. */
+/** Content that is wider than the window scrolls, and can be reached by keyboard. */
 function Scrolled({ label, children }: { label: string; children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
   const [wider, setWider] = useState(false);
@@ -69,7 +69,7 @@ export function Table<T>({ caption, rows, columns, rowKey }: TableProps<T>) {
 
 const MANY = 100;
 
-/** A table of rows that are all loaded. The first hundred are shown, and more at each press. */
+/** A table of rows that are all loaded. Shows the first hundred, and more at each press. */
 export function LongTable<T>({ rows, ...rest }: TableProps<T>) {
   const [shown, setShown] = useState(MANY);
   return (

@@ -8,12 +8,12 @@ const HIDDEN =
 const codeOf = (character: string): string =>
   `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`;
 
-/** Text that others wrote, for places that take no elements: invisible characters are replaced by their code. */
+/** Text by others, for places that accept no elements: invisible characters are replaced by their code. */
 export const visible = (text: string): string => text.replace(HIDDEN, codeOf);
 
 /**
- * Text that others wrote. It is isolated from the direction of the text around it, and characters that would be
- * invisible or change the order of others are shown by their code.
+ * Text by others. It is isolated from the direction of the text around it, and characters that would be invisible or
+ * change the order of others are shown by their code.
  */
 export function Untrusted({ children, mono = false }: { children: string; mono?: boolean }) {
   const parts: ReactNode[] = [];
@@ -63,7 +63,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** A button in words that copies a text, which it makes when it is pressed. */
+/** A button with a text that copies something, which is created when the button is pressed. */
 export function CopyText({ text, children }: { text: () => string; children: string }) {
   const [copied, run] = useCopy();
   return (
@@ -86,7 +86,7 @@ export const Id = ({ children }: { children: string }) => (
 
 const time = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'medium' });
 export const formatTime = (iso: string): string => time.format(new Date(iso));
-/** A time in the zone of the reader; the exact one is in its title. */
+/** A time in the zone of the reader, with the exact one in its title. */
 export const Time = ({ at }: { at: string | null | undefined }) =>
   at ? (
     <time dateTime={at} title={at}>
@@ -154,7 +154,7 @@ export const Json = ({ value }: { value: unknown }) => (
   </pre>
 );
 
-/** JSON to read and to edit, in which invisible characters are escaped. Two spaces of indentation. */
+/** JSON for reading and editing, in which invisible characters are escaped. The indentation is two spaces. */
 export const jsonOf = (value: unknown): string =>
   (JSON.stringify(value, null, 2) ?? '').replace(HIDDEN, (character) =>
     character === '\n'

@@ -5,7 +5,7 @@ import { Json, Time, Untrusted } from './text.tsx';
 
 export const actorIds = (actor: Actor | undefined): (string | null | undefined)[] => [actor?.id, actor?.userId];
 
-/** The actor of a change, by name if there is one. */
+/** The actor of a change, by name if it has one. */
 export function ActorName({ actor, nameOf }: { actor: Actor | undefined; nameOf: (id: string) => string | undefined }) {
   if (!actor) return null;
   // The service and the application have no id other than their kind.
@@ -23,7 +23,7 @@ export function ActorName({ actor, nameOf }: { actor: Actor | undefined; nameOf:
   );
 }
 
-/** The fields that a change changed, as they were and as they are. */
+/** The fields that a change affected, before and after it. */
 export function Difference({
   before = {},
   after = {},
@@ -60,7 +60,7 @@ export function Difference({
   );
 }
 
-/** The versions of a policy, each with who wrote it. */
+/** The versions of a policy, each with its author. */
 export function Versions({ versions }: { versions: readonly PolicyVersion[] }) {
   const nameOf = useNames(versions.flatMap((v) => actorIds(v.actor)));
   return (

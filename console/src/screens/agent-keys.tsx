@@ -90,7 +90,7 @@ function KeyTable({ agent, keys, mayChange }: { agent: Agent; keys: readonly Key
       columns={[
         { label: t.keyId, cell: ({ kid }) => (kid === undefined ? '–' : <Id>{kid}</Id>) },
         { label: t.keyKind, cell: (key) => <Untrusted mono>{kindOf(key)}</Untrusted> },
-        // The last key goes with the button for all.
+        // The last key is removed with the button for all keys.
         ...(mayChange && keys.length > 1
           ? [
               {
@@ -113,7 +113,7 @@ function KeyTable({ agent, keys, mayChange }: { agent: Agent; keys: readonly Key
   );
 }
 
-/** Makes a pair of keys in the browser, adds the public one, and returns the private one. */
+/** Creates a pair of keys in the browser, adds the public key, and returns the private one. */
 async function makeKey(agentId: string, reason: string | undefined): Promise<string> {
   const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
   const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', pair.privateKey);

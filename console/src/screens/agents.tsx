@@ -37,7 +37,7 @@ export function Agents() {
       })
       .page(cursor),
   );
-  /** Names of the selected agents by id, over all pages. */
+  /** The names of the selected agents by id, across all pages. */
   const [selected, select] = useState<Selection>(new Map());
   const choice = useMemo((): Choice => [selected, select], [selected]);
   return (
@@ -95,7 +95,7 @@ export function Agents() {
   );
 }
 
-/** Rows change only with their agents, neither with what is typed above nor with the selection. */
+/** Rows are rendered again only when their agents change, not after input above or a selection. */
 const AgentTable = memo(function AgentTable({ agents }: { agents: readonly AgentSummary[] }) {
   const nameOf = useNames(agents.map((a) => a.ownerId));
   return (
@@ -220,7 +220,7 @@ function Several({
   );
 }
 
-/** Decisions per hour, with the refused ones at the bottom of each bar. The numbers stand next to it. */
+/** Decisions per hour, with the refused ones at the bottom of each bar. The number is next to the bars. */
 function Trend({ hours }: { hours: AgentSummary['hours'] }) {
   const top = Math.max(...hours.map((hour) => hour.calls));
   if (top === 0) return null;

@@ -294,7 +294,7 @@ function Decide({ approval, place, late }: { approval: Approval; place: number; 
   );
 }
 
-/** The outcome of an approval that somebody else decided, or that expired, before this answer arrived. */
+/** The outcome of an approval that somebody else decided, or that expired, before this decision arrived. */
 function Decided({ id }: { id: string }) {
   const approval = useKept(['approvals', 'decided', id], () => legate.approvals.get(id));
   const nameOf = useNames([approval.data?.resolvedBy]);

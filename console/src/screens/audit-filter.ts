@@ -22,7 +22,7 @@ export interface ParsedFilter {
   readonly unknown: readonly string[];
 }
 
-/** A value in quotes may have any characters; in front of a quote and of a backslash in it stands a backslash. */
+/** A value in quotes may contain any characters. A quote or a backslash in it is preceded by a backslash. */
 const WORD = /(-?)(\w+):(?:"((?:\\.|[^"\\])*)"(?=\s|$)|(\S*))|\S+/gs;
 
 interface Word {
@@ -41,7 +41,7 @@ const wordsOf = (text: string): Word[] =>
   }));
 
 /**
- * Reads `agent:agt_x -result:allowed resource:"db:a b"`. A minus excludes what the filter would select. Times
+ * Parses `agent:agt_x -result:allowed resource:"db:a b"`. A minus excludes what the filter would select. Times
  * (`since:2026-11-01`) can occur once and cannot be excluded.
  */
 export function parseFilter(text: string): ParsedFilter {

@@ -135,7 +135,7 @@ export function Audit() {
   );
 }
 
-/** What is typed changes nothing else on the screen before it is applied. */
+/** Input changes nothing else on the screen until it is applied. */
 function FilterForm({ q, apply }: { q: string; apply: (text: string) => void }) {
   const [typed, setTyped] = useState(q);
   // A facet or a link changed the filter.

@@ -9,7 +9,7 @@ export const BUDGETS_STALE = ['budgets', 'dashboard', 'changes'];
 
 type Name = 'agentId' | 'metric' | 'currency' | 'limit' | 'window' | 'onExceed';
 
-/** Sets a budget, or changes the one that is given. Agent and kind cannot be changed. */
+/** Creates a budget, or changes an existing one. Agent and kind cannot be changed. */
 export function BudgetForm({ id, agent = '' }: { id?: string; agent?: string }) {
   const known = useAgentChoices();
   const limits: readonly Input<Name>[] = [

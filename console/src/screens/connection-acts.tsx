@@ -3,7 +3,7 @@ import { legate } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { t } from '../texts/index.ts';
 
-/** Leads to the list after what the screen shows is gone. */
+/** Returns a function that goes to the list, for buttons that delete the object of the screen. */
 function useLeave(away: boolean | undefined, list: string): () => void {
   const navigate = useNavigate();
   return () => {
@@ -12,7 +12,7 @@ function useLeave(away: boolean | undefined, list: string): () => void {
 }
 
 interface OnScreen {
-  /** Whether the button is on the screen of this one thing. */
+  /** Whether the button is on the screen of this object. */
   readonly own?: boolean;
 }
 

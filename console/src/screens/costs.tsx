@@ -77,7 +77,7 @@ const Used = ({ budget: b }: { budget: Budget }) => (
   </>
 );
 
-/** Forecast of when the limit is reached. Calls have no history per hour, so their rate is used. */
+/** The forecast of when the limit is reached. Calls have no history per hour, so their rate is used. */
 function Outlook({ budget: b }: { budget: Budget }) {
   const history = useKept(
     ['costs', 'hourly', b.agentId],
@@ -114,7 +114,7 @@ function Outlook({ budget: b }: { budget: Budget }) {
   );
 }
 
-/** Spend by day. Each currency has its own column, because amounts of different currencies cannot be added. */
+/** Costs by day. Each currency has its own column, because amounts in different currencies cannot be added. */
 function ByDay() {
   const days = useKept(['costs', 'days'], () => {
     const end = (Math.floor(serverNow() / DAY_MS) + 1) * DAY_MS;

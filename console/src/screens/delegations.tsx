@@ -33,7 +33,7 @@ export function Delegations() {
           ) : (
             <>
               {!data.complete && <p className="notice warning">{t.graphIncomplete}</p>}
-              {/* A graph of several columns does not fit on a phone, so the table comes first there. */}
+              {/** A graph of several columns does not fit on a phone, so the table comes first there. */}
               <details open={innerWidth >= PHONE_PX}>
                 <summary>{t.picture}</summary>
                 <Picture graph={data} link={link} choose={(id) => setAddress({ link: id })} />

@@ -5,7 +5,7 @@ import { CopyText, formatNumber, Untrusted } from '../parts/text.tsx';
 import { type CheckedProof, canCheck, checkProof } from '../proof.ts';
 import { t } from '../texts/index.ts';
 
-/** The proof that a decision is in the sealed ledger, checked in this page. */
+/** The proof that a decision is in the sealed ledger, verified in this page. */
 export function EntryProof({ id }: { id: string }) {
   const proof = useKept(['proof', id], async () => {
     const [file, { keys }] = await Promise.all([legate.audit.proof(id).then((r) => r.text()), legate.ledger.keys()]);

@@ -10,7 +10,9 @@ export interface Read {
   readonly problems: readonly string[];
 }
 
-/** Reads a file of `legate test` (docs/fixtures.md), JSON or YAML, whose parser is loaded only if it is needed. */
+/**
+ * Parses a file of `legate test` (docs/fixtures.md), JSON or YAML. The parser for YAML is loaded only if it is needed.
+ */
 export async function readFixtures(text: string): Promise<Read> {
   let value: unknown;
   try {

@@ -15,7 +15,7 @@ type Test = FixtureFile['tests'][number];
 /** The result of one test. */
 interface Outcome {
   readonly agentId?: string;
-  /** The decision; undefined if the test could not be run. */
+  /** The decision, or undefined if the test could not be run. */
   readonly answer?: { readonly allowed: boolean; readonly reason?: string | undefined };
   readonly passed?: boolean;
   /** Why the test could not be run. */

@@ -6,18 +6,17 @@ export interface Edge {
 export interface Folded {
   /** The nodes that are drawn, those nearest to the roots first. */
   readonly shown: ReadonlySet<string>;
-  /** How many follow each node that is drawn, drawn or not. */
+  /** The number of followers of each node that is drawn, whether they are drawn or not. */
   readonly followers: ReadonlyMap<string, number>;
   /** The nodes whose followers are drawn. */
   readonly open: ReadonlySet<string>;
 }
 
 /**
- * Chooses which nodes of a graph are drawn. Beginning with the roots, followers are drawn as long as there are at most
- * `limit` nodes; the reader opens and closes others.
- *
- * @param ids all nodes; those that nothing leads to are the roots
- * @param chosen the nodes that the reader has opened (true) or closed
+ * Chooses which nodes of a graph are drawn. Starting with the roots, followers are drawn as long as there are at most
+ * `limit` nodes; the reader expands and collapses others.
+ * @param ids all nodes; those without an incoming link are the roots
+ * @param chosen the nodes that the reader has expanded (true) or collapsed
  */
 export function foldGraph(
   ids: readonly string[],
@@ -41,7 +40,7 @@ export function foldGraph(
   };
 }
 
-/** Goes breadth first. `opens` says whether a node is open; undefined: if there is room. */
+/** Proceeds breadth first. `opens` says whether a node is expanded; undefined means if there is room. */
 function walk(
   ids: readonly string[],
   led: ReadonlySet<string>,
@@ -51,7 +50,7 @@ function walk(
 ): { readonly shown: Set<string>; readonly open: Set<string> } {
   const shown = new Set(ids.filter((id) => !led.has(id)).slice(0, limit));
   const open = new Set<string>();
-  // The loop also visits elements that are added to the set meanwhile.
+  // The loop also visits elements that are added to the set during it.
   for (const id of shown) {
     const fresh = [...(after.get(id) ?? [])].filter((next) => !shown.has(next));
     if (opens(id) ?? shown.size + fresh.length <= limit) {

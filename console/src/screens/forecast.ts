@@ -1,7 +1,7 @@
 export interface Forecast {
-  /** Forecast of the usage at the end of the window. */
+  /** The forecast of the usage at the end of the window. */
   readonly atReset: number;
-  /** When the limit is reached; undefined: not in this window. */
+  /** When the limit is reached; undefined if that is not in this window. */
   readonly reachedAt: Date | undefined;
 }
 
@@ -10,11 +10,11 @@ const WEEK_HOURS = 168;
 /** With less history, a profile would reflect coincidences rather than habits. */
 const PROFILE_HOURS = 14 * 24;
 
-/** Number of hours since Monday 00:00 UTC. */
+/** The number of hours since Monday 00:00 UTC. */
 const hourOfWeek = (ms: number): number => (Math.floor(ms / HOUR_MS) + 72) % WEEK_HOURS;
 
 /**
- * Returns the average use in each hour of the week, from the use per hour, oldest first. undefined: there are fewer
+ * Returns the average use in each hour of the week, from the use per hour, oldest first. Returns undefined for fewer
  * than 14 days.
  */
 export function profileOf(hourly: readonly { readonly at: number; readonly used: number }[]): number[] | undefined {
@@ -49,12 +49,12 @@ export function forecast(
     return sum;
   };
   const past = usual(startsAt, now);
-  // Without a usual value up to now, a comparison is impossible.
+  // Without usual values up to now, no comparison is possible.
   const factor = past > 0 ? used / past : profile ? 1 : 0;
   const atReset = used + factor * usual(now, resetsAt);
   if (used >= limit) return { atReset, reachedAt: new Date(now) };
   if (atReset < limit) return { atReset, reachedAt: undefined };
-  // The use only grows, so a binary search finds the time.
+  // The usage only grows, so a binary search finds the time.
   let [low, high] = [now, resetsAt];
   while (high - low > 1000) {
     const middle = (low + high) / 2;

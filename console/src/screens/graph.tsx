@@ -62,7 +62,7 @@ export function Picture({
   const edges = links.filter(({ fromAgent, toAgent }) => open.has(fromAgent) && shown.has(toAgent));
   const folds = shown.size < all.length || chosen.size > 0;
   const column = new Map(nodes.map((a) => [a.id, 0]));
-  // The longest path; as many rounds as there are columns, at most as many as there are agents.
+  // Computes the longest paths. There are as many rounds as columns, and at most as many as agents.
   for (let round = 0, moved = true; moved && round < nodes.length; round++) {
     moved = false;
     for (const { fromAgent, toAgent } of edges) {

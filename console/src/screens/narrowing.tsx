@@ -25,7 +25,7 @@ export function Narrowing({ id }: { id: string }) {
   );
 }
 
-/** undefined: the agent belongs to someone else, so its permissions are not visible. */
+/** undefined if the agent belongs to someone else, so that its permissions are not visible. */
 const permissionsOf = (id: string): Promise<readonly EffectivePermission[] | undefined> =>
   legate.agents.permissions(id).catch((error: unknown) => {
     if (error instanceof LegateError && error.status === 404) return undefined;

@@ -5,7 +5,7 @@ import { Permissions } from '../../../src/authorization/permissions/schema.ts';
 export { isExpected, readFixtures } from './fixture-read.ts';
 
 export interface Problem {
-  /** Number of the permission; undefined: of the list as a whole. */
+  /** The number of the permission; undefined for an error of the list as a whole. */
   readonly entry?: number;
   /** Name of the field, such as `resource` or `ipAllowlist`. */
   readonly field?: string;

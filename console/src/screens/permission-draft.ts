@@ -67,8 +67,8 @@ const conditions = (draft: Draft): string => JSON.stringify(permissionOf(draft).
 const isFree = (draft: Draft): boolean => conditions(draft) === '{}';
 
 /**
- * Returns warnings about probable mistakes in an entry. `voided` and `duplicate` are complete for what entries allow
- * without conditions: several of them may cover the actions together.
+ * Returns warnings about probable mistakes in an entry. `voided` and `duplicate` find every case in which entries allow
+ * everything without conditions: several of them may cover the actions together.
  */
 export function lint(draft: Draft, all: readonly Draft[]): (keyof typeof t.lints)[] {
   const found: (keyof typeof t.lints)[] = [];

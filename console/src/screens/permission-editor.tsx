@@ -69,15 +69,15 @@ const asText = (drafts: readonly Draft[]): string => jsonOf(drafts.map(permissio
 interface Unsent {
   readonly drafts: readonly Draft[];
   readonly typed?: string | undefined;
-  /** Time of the version of the agent from which it was made. */
+  /** The time of the version of the agent from which the draft was made. */
   readonly since: string;
-  /** What a link brought. It is added once, even if its address is loaded again. */
+  /** The permission in a link. It is added once, even if the page is reloaded. */
   readonly brought?: string | undefined;
 }
 
 function Editor({ agent: latest }: { agent: Agent }) {
   const [{ add, actions = '' }, setAddress] = useAddress();
-  // Links from decisions and approvals bring the narrowest permission that would have allowed the call.
+  // Links from decisions and approvals contain the narrowest permission that would have allowed the call.
   const [returned] = useState(() => draftAt<Unsent>('permissions'));
   const brought = add && `${add} ${actions}`;
   const added = add && brought !== returned?.brought ? [draftOf({ resource: add, actions: actions.split(' ') })] : [];
@@ -89,7 +89,7 @@ function Editor({ agent: latest }: { agent: Agent }) {
     ...(returned?.drafts ?? agent.permissions.map(draftOf)),
     ...added,
   ]);
-  /** The typed JSON while it differs from the fields. */
+  /** The JSON input while it differs from the fields. */
   const [typed, setTyped] = useState<string | undefined>(added.length > 0 ? undefined : returned?.typed);
   const unsent = useMemo(
     (): Unsent | undefined => (changed ? { drafts, typed, since, brought } : undefined),
@@ -244,7 +244,7 @@ function Editor({ agent: latest }: { agent: Agent }) {
 const isLike = ({ resource, actions }: Draft, filter: string): boolean =>
   `${resource} ${actions.join(' ')}`.includes(filter.trim());
 
-/** Reads permissions as the service would. `permissions` is undefined if it would refuse them. */
+/** Parses permissions as the service would. `permissions` is undefined if the service would refuse them. */
 async function readPermissions(
   text: string,
 ): Promise<{ permissions?: readonly Permission[]; problems: readonly Problem[] }> {
@@ -281,7 +281,7 @@ function PermissionChanges({ before, after }: { before: readonly Permission[]; a
   );
 }
 
-/** The consequences of a draft: who could do less, and which recorded decisions would come out differently. */
+/** The consequences of a draft: the agents that could do less, and the recorded decisions with another result. */
 function Review({
   agent,
   permissions,

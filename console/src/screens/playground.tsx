@@ -179,7 +179,7 @@ export function Playground() {
   );
 }
 
-/** Exports the question and its answer as a test, without the draft of permissions. */
+/** Exports the question and its result as a test, without the draft permissions. */
 const testOf = (
   { action, resource, arguments: args, context, at }: Parameters<typeof legate.authorize>[0],
   agent: string,

@@ -55,7 +55,7 @@ function Anomalies() {
 
 const AROUND_MS = 600_000;
 
-/** The activity of one agent, with links to details and actions that stop it. */
+/** The activity of one agent, with links to details and actions that stop the agent. */
 function EpisodeSection({ episode: { agentId, anomalies }, name }: { episode: Episode; name: string }) {
   const [newest, oldest] = [anomalies[0], anomalies.at(-1)].map((a) => Date.parse(a?.detectedAt ?? ''));
   const iso = (ms: number): string => new Date(ms).toISOString();

@@ -119,7 +119,7 @@ export function UserScreen() {
                     {
                       label: t.change,
                       cell: (s) =>
-                        // The account page ends this one, with a sign-out.
+                        // The current session is ended on the account page, by signing out.
                         !s.current && (
                           <Action
                             danger
@@ -203,7 +203,7 @@ function UserForm({ user }: { user: User }) {
 
 function ErasePerson({ user }: { user: User }) {
   const navigate = useNavigate();
-  // The preview of a deletion does not include the erasure, so that has a preview of its own.
+  // The preview of a deletion does not include the erasure, which has a separate preview.
   const preview = async () => {
     const [account, erasure] = await Promise.all([
       legate.users.delete(user.id, { erase: true, preview: true }),

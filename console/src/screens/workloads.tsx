@@ -79,7 +79,7 @@ const claimsOf = (text: string): Record<string, string> =>
   );
 
 function TrustWorkload({ agent }: { agent: Agent }) {
-  // Only administrators and auditors see the issuers. Others enter the address.
+  // Only administrators and auditors see the list of issuers. Others enter the address.
   const known = useKept(['people', 'issuers'], () => legate.issuers.list(), rights.all);
   const offered = (known.data ?? []).filter(({ uses }) => uses.includes('workload'));
   return (

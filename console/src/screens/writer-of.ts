@@ -1,8 +1,8 @@
 import type { PolicyVersion } from 'legate/client';
 
 /**
- * Returns the version, of some that are the newest first, that brought a permission for a resource to the state before
- * a sequence. undefined: it is older than these versions.
+ * Returns the version, from a list that is newest first, in which a permission for a resource got the state that it had
+ * before a sequence. Returns undefined if that version is older than the list.
  */
 export function writerOf(versions: readonly PolicyVersion[], seq: number, resource: string): PolicyVersion | undefined {
   let writer: PolicyVersion | undefined;
@@ -12,6 +12,6 @@ export function writerOf(versions: readonly PolicyVersion[], seq: number, resour
     if (!list.some((one: { resource?: unknown }) => one.resource === resource)) return writer;
     writer = version;
   }
-  // The oldest version read here may not be the first version with the permission.
+  // The oldest version in the list may not be the first one with the permission.
   return versions.at(-1)?.version === 1 ? writer : undefined;
 }
