@@ -1,4 +1,4 @@
-// npm run build: src/ -> dist/. Builds in a staging folder first, so that a failed build leaves dist/ as it was.
+// npm run build: builds src/ into dist/. It uses a staging folder first, so that a failed build does not change dist/.
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -22,8 +22,9 @@ const staging = join(root, '.tsbuild', String(process.pid));
 const previous = `${staging}.previous`;
 
 /**
- * The program in one piece: reading 500 small files is two thirds of the time of a start. What is needed later or is
- * native stays a package of its own. The library keeps its files; applications bundle it as they like.
+ * Bundles the program into one file, because reading 500 small files takes two thirds of the time of a start. Packages
+ * that are needed later, or are native, stay separate. The library keeps its files, and applications bundle it as they
+ * like.
  */
 async function bundleProgram() {
   const { rolldown } = await import('rolldown');
@@ -45,18 +46,18 @@ async function bundleProgram() {
   }
   for (const bundled of ['cli', 'cli.js.map']) rmSync(join(staging, bundled), { recursive: true });
   writeFileSync(join(staging, 'cli.js'), "#!/usr/bin/env node\nimport './program/cli.js';\n");
-  // npx runs the file itself, and the mode option of writeFileSync leaves a file that exists as it is.
+  // npx runs the file itself, and the mode option of writeFileSync does not change a file that exists.
   chmodSync(join(staging, 'cli.js'), 0o755);
 }
 
-/** Escapes what is not ASCII. One such character in a file doubles the memory that Node.js takes for its text. */
+/** Escapes characters outside ASCII. One of them in a file doubles the memory that Node.js needs for its text. */
 const escaped = (text) =>
   text.replace(/[^\0-\x7f]/gu, (character) => {
     const code = character.codePointAt(0);
     return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
   });
 
-/** The client in one file, which a page may load as it is. */
+/** Bundles the client into one file, which a page can load as it is. */
 async function bundleClient() {
   const { rolldown } = await import('rolldown');
   const client = await rolldown({ input: join(staging, 'client.js') });
@@ -65,7 +66,7 @@ async function bundleClient() {
     if (!file.endsWith('.d.ts')) rmSync(join(staging, 'client', file));
 }
 
-/** The web console. Its text is only kept compressed, in both forms. */
+/** Builds the web console. Its text files are stored only in two compressed formats. */
 async function buildConsole() {
   const { build: bundle } = await import('vite');
   const folder = join(staging, 'console-assets');
@@ -79,9 +80,9 @@ async function buildConsole() {
       target: 'es2022',
       assetsInlineLimit: 0,
       manifest: 'manifest.json',
-      // The links to preloaded chunks would need nothing else.
+      // The polyfill is only for browsers that do not preload modules.
       modulePreload: { polyfill: false },
-      // One style sheet, which the page loads itself.
+      // There is one style sheet, which the page loads itself.
       cssCodeSplit: false,
       reportCompressedSize: false,
       rollupOptions: { input: join(root, 'console/src/main.tsx') },
@@ -97,17 +98,17 @@ async function buildConsole() {
   }
 }
 
-/** The verifier in one file without dependencies, which auditors may copy and run alone. */
+/** Bundles the verifier into one file without dependencies, which auditors can copy and run alone. */
 async function bundleVerifier() {
   const { rolldown } = await import('rolldown');
   const verifier = await rolldown({ input: join(staging, 'verify.js'), platform: 'node' });
   await verifier.write({ file: join(staging, 'verify.js'), format: 'esm' });
-  // The folder stays: the library uses it too.
+  // The folder stays, because the library uses it too.
   for (const bundled of ['verify.js.map', 'verify.d.ts'])
     rmSync(join(staging, bundled), { recursive: true, force: true });
 }
 
-/** Writes the API description of the default configuration, so that the package carries it. */
+/** Writes the API description of the default configuration, so that the package contains it. */
 function describeApi() {
   const { status, stdout } = spawnSync(process.execPath, [join(dist, 'cli.js'), 'openapi'], {
     cwd: dist,
@@ -120,17 +121,17 @@ function describeApi() {
   writeFileSync(join(dist, 'openapi.json'), JSON.stringify(JSON.parse(stdout)));
 }
 
-/** Builds, or ends the process with 1. */
+/** Builds, or exits with 1. */
 async function build() {
   try {
     const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
     const { status } = spawnSync(
       process.execPath,
-      // `npm run check` checks types, for twice the time of the rest.
+      // Types are not checked here, because that takes twice as long as the rest, and `npm run check` does it.
       [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', staging, '--noEmitOnError', '--noCheck'],
       { stdio: 'inherit' },
     );
-    // The compiler has said why.
+    // The compiler has printed the reason.
     if (status !== 0) {
       rmSync(staging, { recursive: true, force: true });
       process.exit(1);

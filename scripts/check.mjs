@@ -7,9 +7,10 @@ import { resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '..');
 const bin = (name, ...args) => [resolve(root, 'node_modules/.bin', name), args];
 
-// The other checks use the second of two processors. Several checkers of the compiler repeat a part of the work.
+// With two processors, the other checks use the second one, and parallel type checkers would repeat some work.
 const threads = availableParallelism() <= 2 ? ['--singleThreaded'] : [];
-// Compiler and linter collect garbage in a quarter of their time. With more memory they seldom do.
+// By default, compiler and linter spend a quarter of their time on garbage collection. With more memory they rarely
+// collect.
 const env = { GOGC: '400', GOMEMLIMIT: '2GiB', ...process.env };
 
 const checks = {

@@ -15,7 +15,7 @@ if (source === undefined) throw new Error('usage: node scripts/common-passwords.
 const known = new Set();
 for (const line of readFileSync(source, 'utf8').split('\n')) {
   const password = line.trim().normalize('NFKC').toLowerCase();
-  // Shorter ones are refused for their length.
+  // Shorter passwords are refused for their length.
   if ([...password].length >= MIN_CHARS && known.size < COUNT) known.add(password);
 }
 if (known.size < COUNT)

@@ -1,4 +1,4 @@
-// npm run test:crash -- --rounds 200: kill -9 under load, that many times (20 unless given).
+// npm run test:crash -- --rounds 200: kill -9 under load, the given number of times (20 by default).
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 

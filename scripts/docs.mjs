@@ -1,5 +1,6 @@
-// Writes the docs that are made from the code, or with --check fails when they differ from it.
-// The renderers are TypeScript and Node 20 does not run that, so a test of the house is what runs them.
+// Writes the generated docs, or with --check fails when they differ from the code.
+//
+// The renderers are TypeScript, which Node 20 does not run, so a test of test/house runs them.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 

@@ -1,6 +1,8 @@
-// Shows that the packed package runs on every Node it claims: node scripts/node-versions.mjs [20 22 24 26] [--suite]
-// Installs each Node from npm's `node` package in a scratch folder, starts the service under it, makes an agent, asks
-// for decisions, reads the audit log, and stops. --suite also runs the tests on SQLite under each.
+// Checks that the packed package runs on every Node version that it declares:
+// node scripts/node-versions.mjs [20 22 24 26] [--suite]
+//
+// Installs each Node from npm's `node` package in a scratch folder, starts the service with it, creates an agent,
+// requests decisions, reads the audit log, and stops. --suite also runs the tests on SQLite with each.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -33,7 +35,7 @@ function installPackage() {
 function installNode(major) {
   const dir = join(scratch, `node-${major}`);
   mkdirSync(dir);
-  // The `node` package fetches the binary for this platform from the registry in its install script.
+  // The `node` package downloads the binary for this platform from the registry in its install script.
   writeFileSync(join(dir, 'package.json'), '{"name":"scratch","private":true,"allowScripts":{"node":true}}');
   run('npm', ['install', '--no-audit', '--no-fund', `node@${major}`], dir);
   return join(dir, 'node_modules/node/bin/node');

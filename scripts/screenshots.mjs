@@ -45,7 +45,7 @@ try {
     await page.waitForSelector('h1');
     await page.waitForFunction(() => document.querySelectorAll('.skeleton').length === 0);
     await page.evaluate(() => document.fonts.ready);
-    // Names arrive after what they name.
+    // Names are loaded after the ids that they replace.
     await page.waitForFunction(() =>
       [...document.querySelectorAll('main .verdict, main .path a, main .card p')].every(
         ({ textContent }) => !/\b(agt|usr)_/.test(textContent),
@@ -59,7 +59,7 @@ try {
   if (all === undefined) {
     const folder = join(root, 'docs/pictures');
     mkdirSync(folder, { recursive: true });
-    // Some decisions of the demo's script, so that the overview shows life.
+    // Some decisions from the demo's script, so that the overview shows activity.
     await page.waitForTimeout(20_000);
     for (const [name, path] of [
       ['overview', '/console'],

@@ -1,7 +1,7 @@
-// npm start: builds if dist/ is missing or older than src/, then serves in this same process. package.json calls it by
-// `exec`, so that no shell stays between npm and this process and keeps npm's signals. cmd.exe has no `exec` and runs
-// what follows `||`. The build is a process of its own: Vite sets NODE_ENV to production, with which the service does
-// not start.
+// npm start: builds if dist/ is missing or older than src/, then serves in this same process. package.json calls it
+// with `exec`, so that no shell between npm and this process intercepts npm's signals. cmd.exe has no `exec` and runs
+// what follows `||`. The build is a separate process, because Vite sets NODE_ENV to production, and with that the
+// service does not start.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, '..');
 const cli = join(root, 'dist/cli.js');
 
 const changedAt = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-/** Folders count as well: theirs changes when a file goes away. */
+/** Folders count as well, because their time changes when a file is deleted. */
 const newestIn = (dir) =>
   readdirSync(dir, { withFileTypes: true }).reduce(
     (newest, entry) =>

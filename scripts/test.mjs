@@ -1,6 +1,6 @@
-// npm test: builds, then runs every suite: on SQLite, on PostgreSQL, on the built package as a process, and on the
-// house itself. Arguments go to vitest: npm test -- src/agents. Tests that cannot run here are listed, and are an
-// error when CI=true.
+// npm test: builds, then runs every suite: on SQLite, on PostgreSQL, on the built package as a process, and the checks
+// of the code itself. Arguments are passed to vitest: npm test -- src/agents. Tests that cannot run here are listed,
+// and are an error when CI=true.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -39,7 +39,7 @@ const noSumdb = whyNoPackages(
 );
 if (noSumdb) notRun.push(`the verifier of golang.org/x/mod/sumdb: ${noSumdb}`);
 
-// These packages are installed while the build runs, which leaves a processor idle most of the time.
+// These packages are installed while the build runs, because the build leaves a processor idle most of the time.
 const frameworks = whyNoFrameworks();
 const built = run('scripts/build.mjs', []);
 const noFrameworks = await frameworks;
@@ -65,7 +65,7 @@ notRun.push(...skipped);
 
 for (const what of notRun) console.log(`not run: ${what}`);
 const missing = process.env.CI === 'true' ? notRun.length : 0;
-// A suite that broke before its first test has no failed test to count.
+// A suite that fails before its first test has no failed test to count.
 const broken = status !== 0 && failed === 0 ? 1 : 0;
 console.log(`${passed} passed, ${failed + broken + missing} failed`);
 process.exit(status !== 0 || missing > 0 || passed === 0 ? 1 : 0);
@@ -84,20 +84,20 @@ function whyNoPostgres() {
     : 'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as';
 }
 
-/** LEGATE_TEST_REDIS_URL, or the program on the PATH. */
+/** Redis is given by LEGATE_TEST_REDIS_URL, or is a program on the PATH. */
 function whyNoRedis() {
   if (process.env.LEGATE_TEST_REDIS_URL) return undefined;
   const why = whyNoProgram(['redis-server', 'valkey-server'], 'redis-server');
   return why && `no LEGATE_TEST_REDIS_URL, and ${why}`;
 }
 
-/** One of the programs is on the PATH, or is put there from Debian's package. */
+/** Returns why no program of these names is on the PATH, after trying to install the Debian package. */
 function whyNoProgram(names, debianPackage, versionFlag = '--version') {
   const isThere = () => names.some((name) => spawnSync(name, [versionFlag]).status === 0);
   return whyNoPackages(isThere, [debianPackage], `no ${names.join(' or ')} on the PATH`);
 }
 
-/** Installs Debian's packages where that needs no questions (as root), unless what they bring is there. */
+/** Installs Debian packages if that needs no confirmation (as root), unless their content is already there. */
 function whyNoPackages(isThere, packages, why = `Debian's ${packages.join(' and ')} are not installed`) {
   if (isThere()) return undefined;
   if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) return why;
@@ -109,8 +109,8 @@ function whyNoPackages(isThere, packages, why = `Debian's ${packages.join(' and 
 }
 
 /**
- * test/frameworks has packages that declare a later Node than Legate, of which npm ci would warn in every clone, and
- * one that brings a program of several hundred megabytes, which is left out.
+ * test/frameworks contains packages that declare a later Node than Legate, about which npm ci would warn in every
+ * clone, and one that brings a program of several hundred megabytes, which is left out.
  */
 async function whyNoFrameworks() {
   const folder = join(root, 'test/frameworks');

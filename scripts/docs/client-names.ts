@@ -5,13 +5,13 @@ import { isPaged } from '../../src/http/openapi-answers.ts';
 /** One operation as `legate/client` has it. */
 export interface Operation {
   readonly mounted: MountedRoute;
-  /** As in the table of the client: `~/x` is below `http.basePath`, `^/x` at the root of the domain. */
+  /** The path in the table of the client: `~/x` is below `http.basePath`, `^/x` at the root of the domain. */
   readonly path: string;
-  /** Property chain in the client, such as `agents.create`. Some operations have two. */
+  /** The property path in the client, such as `agents.create`. Some operations have two. */
   readonly names: readonly string[];
 }
 
-/** Names that the rule would make worse, in the words of the library (`legate.agents`). */
+/** Names for which the rule would be a bad fit, with the words of the library (`legate.agents`). */
 const NAMES: Readonly<Record<string, string | readonly string[]>> = {
   'POST /agents/{id}/permissions/filter': 'agents.filterPermissions',
   'POST /agents/{id}/permissions/replay': 'agents.replay',
@@ -85,14 +85,14 @@ const NAMES: Readonly<Record<string, string | readonly string[]>> = {
   'GET /openapi.json': 'openapi',
 };
 
-/** Returns the schema of the answer with data, or the media types of one that is not read, or undefined. */
+/** Returns the schema of a response with data, the media types of a response that is not parsed, or undefined. */
 export function answerOf({ route }: MountedRoute): z.ZodType | 'raw' | undefined {
   for (const [status, answer] of Object.entries(route.responses))
     if (Number(status) < 300 && answer !== null) return answer instanceof z.ZodType ? answer : 'raw';
   return undefined;
 }
 
-/** Returns how the table calls the operation: its method, or LIST, RAW (the answer is not read) or FORM. */
+/** Returns how the table calls the operation: its method, or LIST, RAW (the response is not parsed) or FORM. */
 export function kindOf({ mounted }: Operation): string {
   const { route } = mounted;
   if (answerOf(mounted) === 'raw') return 'RAW';
@@ -100,9 +100,9 @@ export function kindOf({ mounted }: Operation): string {
   return route.method === 'GET' && isPaged(route) ? 'LIST' : route.method;
 }
 
-/** Returns the operations of the client: all of the API description, in its order, but not the stream. */
+/** Returns the operations of the client: all in the API description, in its order, except the stream. */
 export function operationsOf(described: readonly MountedRoute[]): Operation[] {
-  // Endpoints with streams have clients of their own.
+  // Endpoints with streams have separate clients.
   const streams = new Set(
     described
       .filter(({ route }) => JSON.stringify(route.responses[200] ?? null).includes('text/event-stream'))

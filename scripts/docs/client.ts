@@ -55,7 +55,7 @@ ${lines(tree(), '  ')}};
 `;
 }
 
-/** Renders src/client/types.ts: the types of the requests and answers, and of the client's functions. */
+/** Renders src/client/types.ts: the types of requests and responses, and of the client's functions. */
 export function renderClientTypes(): string {
   const components = new Components([[Preview, 'output'], ...described.flatMap(({ route }) => schemasOf(route))]);
   const all = components.all();
@@ -227,7 +227,7 @@ function objectType(schema: Json, open: boolean, indent: string, query: boolean)
   return `{\n${members.join('')}${more}${indent}}`;
 }
 
-/** In an address every value is a text: comma lists may be arrays, and times dates. */
+/** In an address every value is a text, so lists with commas may be arrays, and times dates. */
 function queryType(name: string, type: string, query: boolean): string {
   if (!query || type !== 'string | readonly string[] | Date') return type;
   if (/(^|\.)(ids|types)$/.test(name)) return 'string | readonly string[]';

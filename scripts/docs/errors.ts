@@ -36,7 +36,7 @@ export function renderErrors(): string {
   return `${HEAD}\n${sections.join('\n')}\n${reasons()}`;
 }
 
-/** Renders the reasons that operators find in the log and callers do not get. */
+/** Renders the reasons that operators find in the log and callers do not receive. */
 function reasons(): string {
   const rows = Object.entries(REFUSALS).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
   return `## Reasons in the log

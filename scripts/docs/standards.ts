@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Documents that the titles of tests may name. A name that is not here fails the build: it may be misspelt. */
+/** Documents that titles of tests may name. An unknown name fails the build, because it may be misspelt. */
 const DOCUMENTS: Readonly<Record<string, string>> = {
   'RFC 6749': 'The OAuth 2.0 Authorization Framework',
   'RFC 6750': 'Bearer Token Usage',
@@ -49,7 +49,7 @@ interface Requirement {
   readonly file: string;
 }
 
-/** `[RFC 7636 4.6; MCP 2026-07-28 security] says so` as it stands in the source of a test. */
+/** Parses titles such as `[RFC 7636 4.6; MCP 2026-07-28 security] a requirement` in the source of a test. */
 export function requirementsIn(source: string, file: string): Requirement[] {
   return [...source.matchAll(TITLE)].flatMap(([, , references = '', title = '']) =>
     references.split(';').map((reference) => {
@@ -72,7 +72,7 @@ function testFiles(): string[] {
   return ['src', 'test'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
-      // The tests of the house prove no behaviour.
+      // The tests of test/house prove no behaviour.
       .filter((path) => path.endsWith('.test.ts') && !path.startsWith('test/house/')),
   );
 }
@@ -87,7 +87,7 @@ function bySection(a: Requirement, b: Requirement): number {
   return a.section.localeCompare(b.section, 'en') || a.file.localeCompare(b.file, 'en');
 }
 
-/** Block of docs/standards.md: every requirement that the title of a test names, by its document. */
+/** Renders the block of docs/standards.md with every requirement that the title of a test names, by its document. */
 export function renderStandards(): string {
   const all = testFiles()
     .sort()
