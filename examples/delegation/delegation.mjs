@@ -1,5 +1,6 @@
-// A release agent hands its reviewer a part of what it may do, the reviewer hands on a part of that; then the first is
-// narrowed, and ends. node examples/delegation/delegation.mjs   (after npm ci && npm run build; leaves nothing behind)
+// A release agent delegates some of its permissions to a reviewer, which delegates some of those to a helper. Then the
+// first agent's permissions are narrowed, and the delegations end.
+// node examples/delegation/delegation.mjs   (after npm ci && npm run build; leaves nothing behind)
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,14 +16,14 @@ const may = async (who, action, resource) => {
   console.log(`${who.name}: ${action} ${resource}? ${allowed ? 'yes' : code}`);
 };
 
-// 1. Only the release agent holds anything: at most three calls an hour.
+// 1. Only the release agent has permissions: at most three calls an hour.
 const release = await agent('release', [
   { resource: 'mcp:github:*', actions: ['read', 'write'], constraints: { maxCallsPerHour: 3 } },
 ]);
 const reviewer = await agent('reviewer');
 const helper = await agent('helper');
 
-// 2. It passes a part on, and that a part of it.
+// 2. It delegates some of them, and the reviewer some of those.
 const first = await legate.delegations.create({
   fromAgent: release.id,
   toAgent: reviewer.id,
@@ -37,21 +38,21 @@ await may(helper, 'read', 'mcp:github:issues:42');
 await may(helper, 'write', 'mcp:github:issues:42');
 await may(helper, 'read', 'mcp:github:pulls:7');
 
-// 3. The cap is shared: one call was the helper's, two are left for all three.
+// 3. The limit is shared: the helper has made one call, so two are left for all three.
 await may(reviewer, 'read', 'mcp:github:pulls:7');
 await may(release, 'write', 'mcp:github:pulls:7');
 await may(helper, 'read', 'mcp:github:issues:42');
 
-// 4. Where did the helper's permission come from?
+// 4. Where does the helper's permission come from?
 for (const { actions, resource, source } of await legate.agents.permissions(helper.id))
   console.log(`helper holds ${actions} ${resource} through ${source.delegationIds.length} delegations`);
 
-// 5. What the release agent loses, everybody below it has lost.
+// 5. When the release agent loses a permission, everybody below it loses it.
 await legate.agents.update(release.id, { permissions: [{ resource: 'mcp:github:pulls:*', actions: ['read'] }] });
 await may(helper, 'read', 'mcp:github:issues:42');
 await may(reviewer, 'read', 'mcp:github:pulls:7');
 
-// 6. Ending the first delegation ends the second with it.
+// 6. Ending the first delegation also ends the second.
 await legate.delegations.revoke(first.id);
 await may(reviewer, 'read', 'mcp:github:pulls:7');
 console.log(`delegations left: ${(await legate.delegations.list()).length}`);

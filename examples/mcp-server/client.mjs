@@ -21,7 +21,7 @@ const answer = new Promise((resolve, reject) => {
 });
 answer.catch(() => {});
 
-/** What the SDK needs from its application. All of it is kept only while this program runs. */
+/** What the SDK requires from its application. All of it is kept only while this program runs. */
 const kept = {};
 const provider = {
   redirectUrl,
@@ -46,7 +46,7 @@ const provider = {
 
 const connect = async () => {
   const transport = new StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
-  // 'auto' speaks MCP 2026-07-28 where the server does, and an earlier revision otherwise.
+  // 'auto' uses MCP 2026-07-28 if the server supports it, and an earlier revision otherwise.
   const client = new Client({ name: 'notes-client', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
   try {
     await client.connect(transport);

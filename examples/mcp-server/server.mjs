@@ -1,4 +1,4 @@
-// An MCP server with a login in front: notes that an agent may search and add to. README.md leads through it.
+// An MCP server with a login: notes that an agent may search and add to. README.md explains it step by step.
 import { serve } from '@hono/node-server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
@@ -10,7 +10,7 @@ const base = `http://localhost:${port}`;
 
 const notes = new Map([['1', 'Buy milk']]);
 
-/** The MCP server itself, which handles no logins. One is made for each request. */
+/** The MCP server itself, which does not handle logins. A new one is created for each request. */
 function notesServer() {
   const server = new McpServer({ name: 'notes', version: '1.0.0' });
   const text = (value) => ({ content: [{ type: 'text', text: value }] });
@@ -39,7 +39,7 @@ function notesServer() {
 const legate = await createLegate({ baseUrl: base });
 const app = new Hono();
 
-// The login, in three statements: the guard goes before Legate and the MCP server.
+// The login, in three statements. The guard comes before Legate and the MCP server.
 const server = await legate.mcp.registerServer({
   name: 'notes',
   endpoint: `${base}/notes/mcp`,
@@ -49,7 +49,7 @@ const server = await legate.mcp.registerServer({
 app.use(honoMcp({ legate, server, allowedOrigins: [base] }));
 app.use(honoLegate(legate));
 
-// Answers MCP 2026-07-28 and the revisions before it.
+// Supports MCP 2026-07-28 and the revisions before it.
 const mcp = createMcpHandler(notesServer);
 app.all('/notes/mcp', (c) => mcp.fetch(c.req.raw, { authInfo: c.get('authInfo') }));
 

@@ -1,5 +1,5 @@
-// Checks a ledger with golang.org/x/mod/sumdb alone: signed notes, inclusion and consistency proofs, and tiles.
-// Reads a JSON object from standard input. Exits with 1 and a sentence if something does not hold.
+// Checks a ledger with only golang.org/x/mod/sumdb: signed notes, inclusion and consistency proofs, and tiles.
+// Reads a JSON object from standard input. Exits with 1 and a sentence if a check fails.
 package main
 
 import (
@@ -30,7 +30,7 @@ type input struct {
 	Records     []record
 	// A folder with the tiles, named as in their addresses.
 	Tiles string
-	// Leaves of which the program finds the proof itself, in the tiles.
+	// Leaves whose proofs the program computes itself, from the tiles.
 	InTiles []record
 }
 
@@ -86,7 +86,7 @@ func hashes(list [][]byte) []tlog.Hash {
 	return out
 }
 
-// Tiles of C2SP tlog-tiles, which have the height 8 and leave it out of their addresses.
+// Tiles of C2SP tlog-tiles, whose height is always 8 and therefore not in their addresses.
 type folder string
 
 func (folder) Height() int                      { return 8 }
