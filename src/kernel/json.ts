@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { type Issue, validationFailed } from './errors.ts';
+import { issueMessage } from './issue-messages.ts';
+
+z.config({ customError: issueMessage });
 
 /** Maximum nesting of objects and arrays in a body. */
 const MAX_DEPTH = 32;
@@ -139,8 +142,7 @@ export function toIssues(error: z.ZodError, prefix = ''): Issue[] {
     const path = (parts: PropertyKey[]): string => [...base, ...parts.map(String)].join('.');
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => ({ path: path([...issue.path, key]), message: 'is not a known field' }));
-    const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-    return [{ path: path(issue.path), message: missing ? 'is required' : issue.message }];
+    return [{ path: path(issue.path), message: issue.message }];
   });
 }
 

@@ -243,7 +243,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     // A text that the service would refuse is not applied; a correction is.
     const second = { ...wanted, constraints: { maxCalls: 3 } };
     await json.fill(JSON.stringify([wanted, second]));
-    await page.getByText('Unrecognized key: "maxCalls"').waitFor();
+    await page.getByText('has the unknown field maxCalls').waitFor();
     await json.fill(JSON.stringify([{ ...wanted, actions: ['export'] }]));
     await page.getByRole('group', { name: 'Permission 2' }).waitFor({ state: 'detached' });
     expect(await page.getByRole('button', { name: /^Remove (export|write)$/ }).allInnerTexts()).toEqual(['export']);
