@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { assertMatches, entityTagOf, parseIfMatch } from '../kernel/entity-tag.ts';
 import { validationFailed } from '../kernel/errors.ts';
-import { isRepeated, parseQuery, parseWith } from '../kernel/json.ts';
+import { parseWith } from '../kernel/json.ts';
+import { isRepeated, parseQuery } from '../kernel/query.ts';
 import type { Caller } from './caller.ts';
 
 /** Options of a change in process. */

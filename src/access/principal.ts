@@ -99,7 +99,8 @@ export type Visibility =
 /** The visibility of a list, restricted by its filter. */
 export type ListVisibility =
   | Visibility
-  | { readonly kind: 'tenant'; readonly tenantId: Id<'tenant'> }
+  | { readonly kind: 'owners'; readonly userIds: readonly Id<'user'>[] }
+  | { readonly kind: 'tenants'; readonly tenantIds: readonly Id<'tenant'>[] }
   | { readonly kind: 'nothing' };
 
 /** Resources of the service itself, for which an agent can hold permissions. */

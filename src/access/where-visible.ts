@@ -15,34 +15,48 @@ export function whereVisible(visibility: ListVisibility): Expression<SqlBool> {
       return eb('user_id', '=', visibility.userId);
     case 'agent':
       return eb('agent_id', '=', visibility.agentId);
-    case 'tenant':
-      return eb('user_id', 'in', ownersOf(visibility.tenantId));
+    case 'owners':
+      return eb('user_id', 'in', visibility.userIds);
+    case 'tenants':
+      return eb('user_id', 'in', ownersOf(visibility.tenantIds));
     case 'nothing':
       return eb.lit(false);
   }
 }
 
-/** Ids of a tenant's users. */
-export const ownersOf = (tenantId: Id<'tenant'>) =>
-  eb.selectFrom('users').select('users.id').where('users.tenant_id', '=', tenantId);
+/** Ids of the users of these tenants. */
+export const ownersOf = (tenantIds: readonly Id<'tenant'>[]) =>
+  eb.selectFrom('users').select('users.id').where('users.tenant_id', 'in', tenantIds);
 
-/** Restricts a visibility to the owner or tenant of the filter. */
+/** Restricts a visibility to the owners and tenants of the filter. */
 export async function restrictTo(
   db: Db,
   visibility: Visibility,
   { ownerId, tenantId }: OwnerFilter,
 ): Promise<ListVisibility> {
-  if (visibility.kind !== 'all' && ownerId !== undefined && ownerId !== visibility.userId) return { kind: 'nothing' };
-  const owner = visibility.kind === 'all' ? ownerId : visibility.userId;
-  if (tenantId !== undefined) {
-    if (owner === undefined) return { kind: 'tenant', tenantId };
-    const belongs = await db
-      .selectFrom('users')
-      .select('id')
-      .where('id', '=', owner)
-      .where('tenant_id', '=', tenantId)
-      .executeTakeFirst();
-    if (!belongs) return { kind: 'nothing' };
+  if (visibility.kind === 'all') {
+    if (ownerId === undefined) return tenantId === undefined ? visibility : { kind: 'tenants', tenantIds: tenantId };
+    const userIds = tenantId === undefined ? ownerId : await usersAmong(db, ownerId, tenantId);
+    return userIds.length === 0 ? { kind: 'nothing' } : { kind: 'owners', userIds };
   }
-  return visibility.kind === 'all' && owner !== undefined ? { kind: 'owner', userId: owner } : visibility;
+  const { userId } = visibility;
+  const isMeant =
+    (ownerId === undefined || ownerId.includes(userId)) &&
+    (tenantId === undefined || (await usersAmong(db, [userId], tenantId)).length > 0);
+  return isMeant ? visibility : { kind: 'nothing' };
+}
+
+/** Returns those of the users who belong to one of the tenants. */
+async function usersAmong(
+  db: Db,
+  userIds: readonly Id<'user'>[],
+  tenantIds: readonly Id<'tenant'>[],
+): Promise<Id<'user'>[]> {
+  const found = await db
+    .selectFrom('users')
+    .select('id')
+    .where('id', 'in', userIds)
+    .where('tenant_id', 'in', tenantIds)
+    .execute();
+  return found.map(({ id }) => id);
 }

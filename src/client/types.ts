@@ -2065,8 +2065,8 @@ export interface StreamQuery {
   readonly token?: string | undefined;
   /** From POST /events/ticket. Valid for one stream. */
   readonly ticket?: string | undefined;
-  /** Comma-separated types of events. */
-  readonly types?: string | undefined;
+  /** Types of events, separated by commas. */
+  readonly types?: readonly string[] | undefined;
   /** Replays events from this time on, inclusive. */
   readonly since?: string | undefined;
   /** Like the header Last-Event-ID, which takes precedence. */
@@ -2150,10 +2150,14 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly status?: "active" | "revoked" | "expired" | undefined;
-      readonly type?: "autonomous" | "delegated" | "service" | undefined;
-      readonly tenantId?: string | undefined;
-      readonly ownerId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly status?: "active" | "revoked" | "expired" | readonly ("active" | "revoked" | "expired")[] | undefined;
+      /** Repeated: any of them. */
+      readonly type?: "autonomous" | "delegated" | "service" | readonly ("autonomous" | "delegated" | "service")[] | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
       /** Words, or beginnings of words, of the name. All must occur. */
       readonly q?: string | undefined;
       /** Up to 500 ids, separated by commas. */
@@ -2173,10 +2177,14 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly status?: "active" | "revoked" | "expired" | undefined;
-      readonly type?: "autonomous" | "delegated" | "service" | undefined;
-      readonly tenantId?: string | undefined;
-      readonly ownerId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly status?: "active" | "revoked" | "expired" | readonly ("active" | "revoked" | "expired")[] | undefined;
+      /** Repeated: any of them. */
+      readonly type?: "autonomous" | "delegated" | "service" | readonly ("autonomous" | "delegated" | "service")[] | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
       /** Words, or beginnings of words, of the name. All must occur. */
       readonly q?: string | undefined;
       /** Up to 500 ids, separated by commas. */
@@ -2383,11 +2391,12 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** auditor: sees everything that an administrator sees, and can change only their own account. */
-      readonly role?: "user" | "admin" | "auditor" | undefined;
-      readonly tenantId?: string | undefined;
-      /** Exactly this address, ignoring case. */
-      readonly email?: string | undefined;
+      /** Repeated: any of them. */
+      readonly role?: "user" | "admin" | "auditor" | readonly ("user" | "admin" | "auditor")[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
+      /** Exactly this address, ignoring case. Repeated: any of them. */
+      readonly email?: string | readonly string[] | undefined;
       /** Words, or beginnings of words, of name and address. All must occur. */
       readonly q?: string | undefined;
     }, options?: RequestOptions): List<User>;
@@ -2644,10 +2653,14 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly fromAgent?: string | undefined;
-      readonly toAgent?: string | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly fromAgent?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly toAgent?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Delegation>;
     /** Get agents and the delegations between them. `GET /delegations/graph` */
     graph(query?: {
@@ -2695,10 +2708,14 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly status?: "pending" | "approved" | "denied" | "used" | "expired" | undefined;
-      readonly agentId?: string | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly status?: "pending" | "approved" | "denied" | "used" | "expired" | readonly ("pending" | "approved" | "denied" | "used" | "expired")[] | undefined;
+      /** Repeated: any of them. */
+      readonly agentId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Approval>;
     /** Get an approval. `GET /approvals/{id}` */
     get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<Approval>;
@@ -2762,7 +2779,7 @@ export interface Resources {
       readonly "not.clientId"?: string | readonly string[] | undefined;
       /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
-      /** Comma-separated ids, at most 100. */
+      /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
       /** Leaves out these entries. */
       readonly "not.ids"?: string | readonly string[] | undefined;
@@ -2770,7 +2787,8 @@ export interface Resources {
       readonly since?: string | Date | undefined;
       /** Exclusive. */
       readonly until?: string | Date | undefined;
-      readonly actions?: string | undefined;
+      /** Actions, separated by commas: any of them. */
+      readonly actions?: string | readonly string[] | undefined;
       readonly limit?: number | undefined;
       readonly offset?: number | undefined;
       /** desc: newest first. */
@@ -2826,7 +2844,7 @@ export interface Resources {
       readonly "not.clientId"?: string | readonly string[] | undefined;
       /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
-      /** Comma-separated ids, at most 100. */
+      /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
       /** Leaves out these entries. */
       readonly "not.ids"?: string | readonly string[] | undefined;
@@ -2834,7 +2852,8 @@ export interface Resources {
       readonly since?: string | Date | undefined;
       /** Exclusive. */
       readonly until?: string | Date | undefined;
-      readonly actions?: string | undefined;
+      /** Actions, separated by commas: any of them. */
+      readonly actions?: string | readonly string[] | undefined;
       readonly format: "json" | "csv" | "ndjson" | "sealed";
       /** asc: oldest first. */
       readonly order?: "asc" | "desc" | undefined;
@@ -2889,7 +2908,7 @@ export interface Resources {
       readonly "not.clientId"?: string | readonly string[] | undefined;
       /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
-      /** Comma-separated ids, at most 100. */
+      /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
       /** Leaves out these entries. */
       readonly "not.ids"?: string | readonly string[] | undefined;
@@ -2897,7 +2916,8 @@ export interface Resources {
       readonly since?: string | Date | undefined;
       /** Exclusive. */
       readonly until?: string | Date | undefined;
-      readonly actions?: string | undefined;
+      /** Actions, separated by commas: any of them. */
+      readonly actions?: string | readonly string[] | undefined;
       readonly buckets?: number | undefined;
     }, options?: RequestOptions): Promise<AuditHistogram>;
     /** Count audit entries by value. `GET /audit/facets` */
@@ -2946,7 +2966,7 @@ export interface Resources {
       readonly "not.clientId"?: string | readonly string[] | undefined;
       /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
-      /** Comma-separated ids, at most 100. */
+      /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
       /** Leaves out these entries. */
       readonly "not.ids"?: string | readonly string[] | undefined;
@@ -2954,7 +2974,8 @@ export interface Resources {
       readonly since?: string | Date | undefined;
       /** Exclusive. */
       readonly until?: string | Date | undefined;
-      readonly actions?: string | undefined;
+      /** Actions, separated by commas: any of them. */
+      readonly actions?: string | readonly string[] | undefined;
       readonly by: "reason" | "action" | "resource" | "agentId" | "ip";
       readonly limit?: number | undefined;
     }, options?: RequestOptions): Promise<AuditFacets>;
@@ -3288,7 +3309,8 @@ export interface Resources {
           readonly limit?: number | undefined;
           /** From the Link header of the page before. */
           readonly cursor?: string | undefined;
-          readonly state?: "approved" | "new" | "changed" | "blocked" | undefined;
+          /** Repeated: any of them. */
+          readonly state?: "approved" | "new" | "changed" | "blocked" | readonly ("approved" | "new" | "changed" | "blocked")[] | undefined;
         }, options?: RequestOptions): List<GatewayTool>;
         /** Approve a tool of an MCP server. `POST /gateway/servers/{name}/tools/{tool}/approve` */
         approve(name: string, tool: string, body?: ApproveGatewayTool, options?: RequestOptions): Promise<GatewayTool>;
@@ -3404,7 +3426,7 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of another page. */
       readonly cursor?: string | undefined;
-      /** Comma-separated types of events. */
+      /** Types of events, separated by commas. */
       readonly types?: string | readonly string[] | undefined;
       /** Repeated: any of them. */
       readonly agentId?: string | readonly string[] | undefined;
@@ -3450,7 +3472,7 @@ export interface Resources {
       readonly "not.clientId"?: string | readonly string[] | undefined;
       /** Leaves out the entries that `ip` would select. */
       readonly "not.ip"?: string | readonly string[] | undefined;
-      /** Comma-separated ids, at most 100. */
+      /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
       /** Leaves out these entries. */
       readonly "not.ids"?: string | readonly string[] | undefined;
@@ -3473,8 +3495,10 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Webhook>;
     /** Get a webhook. `GET /webhooks/{id}` */
     get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<Webhook>;
@@ -3501,7 +3525,8 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly status?: "pending" | "delivered" | "dropped" | undefined;
+      /** Repeated: any of them. */
+      readonly status?: "pending" | "delivered" | "dropped" | readonly ("pending" | "delivered" | "dropped")[] | undefined;
     }, options?: RequestOptions): List<WebhookDelivery>;
     /** Redeliver a message. `POST /webhooks/deliveries/{id}/redeliver` */
     redeliver(id: string, body?: {
@@ -3524,27 +3549,36 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly agentId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly agentId?: string | readonly string[] | undefined;
       readonly since?: string | Date | undefined;
       readonly until?: string | Date | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Cost>;
     /** Sum costs in total and per agent. `GET /costs/summary` */
     summary(query?: {
-      readonly agentId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly agentId?: string | readonly string[] | undefined;
       readonly since?: string | Date | undefined;
       readonly until?: string | Date | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): Promise<CostSummary>;
     /** Get costs over time. `GET /costs/series` */
     series(query?: {
-      readonly agentId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly agentId?: string | readonly string[] | undefined;
       readonly since?: string | Date | undefined;
       readonly until?: string | Date | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
       /** 1 to 200. */
       readonly buckets?: number | undefined;
     }, options?: RequestOptions): Promise<CostSeries>;
@@ -3558,9 +3592,12 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly agentId?: string | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly agentId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Budget>;
     /** Get a budget and its usage. `GET /budgets/{id}` */
     get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<Budget>;
@@ -3579,14 +3616,20 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      readonly agentId?: string | undefined;
-      readonly kind?: "denial_burst" | "rate_spike" | "new_namespace" | "unusual_hour" | "resource_probing" | undefined;
-      readonly severity?: "low" | "medium" | "high" | undefined;
-      readonly status?: "open" | "acknowledged" | undefined;
+      /** Repeated: any of them. */
+      readonly agentId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly kind?: "denial_burst" | "rate_spike" | "new_namespace" | "unusual_hour" | "resource_probing" | readonly ("denial_burst" | "rate_spike" | "new_namespace" | "unusual_hour" | "resource_probing")[] | undefined;
+      /** Repeated: any of them. */
+      readonly severity?: "low" | "medium" | "high" | readonly ("low" | "medium" | "high")[] | undefined;
+      /** Repeated: any of them. */
+      readonly status?: "open" | "acknowledged" | readonly ("open" | "acknowledged")[] | undefined;
       readonly since?: string | Date | undefined;
       readonly until?: string | Date | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Anomaly>;
     /** Get an anomaly. `GET /anomalies/{id}` */
     get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<Anomaly>;
@@ -3601,21 +3644,27 @@ export interface Resources {
     /** Get statistics. `GET /dashboard/stats` */
     stats(query?: {
       readonly window?: "24h" | "7d" | "30d" | "all" | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): Promise<DashboardStats>;
     /** Get decisions over time. `GET /dashboard/series` */
     series(query?: {
       readonly window?: "24h" | "7d" | "30d" | "all" | undefined;
       /** Maximum number of buckets. */
       readonly buckets?: number | undefined;
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): Promise<DecisionSeries>;
     /** Get the items that wait for a person. `GET /dashboard/attention` */
     attention(query?: {
-      readonly ownerId?: string | undefined;
-      readonly tenantId?: string | undefined;
+      /** Repeated: any of them. */
+      readonly ownerId?: string | readonly string[] | undefined;
+      /** Repeated: any of them. */
+      readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): Promise<Attention>;
   };
   readonly names: {

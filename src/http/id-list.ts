@@ -1,4 +1,4 @@
-import { text } from '../kernel/json.ts';
+import { commaList } from '../kernel/query.ts';
 
 const MAX_ID_LENGTH = 100;
 
@@ -7,9 +7,8 @@ const MAX_ID_LENGTH = 100;
  * answer.
  */
 export const idList = <T extends string = string>(max: number) =>
-  text(max * 40)
-    .transform((list) => [...new Set(list.split(','))].filter((id) => id !== '') as T[])
-    .refine((ids) => ids.length >= 1 && ids.length <= max && ids.every((id) => id.length <= MAX_ID_LENGTH), {
-      message: `must be 1 to ${max} ids, separated by commas`,
-    })
-    .meta({ description: `Up to ${max} ids, separated by commas.`, type: 'string' });
+  commaList((id): id is T => id.length <= MAX_ID_LENGTH, {
+    max,
+    expected: `must be 1 to ${max} ids, separated by commas`,
+    description: `Up to ${max} ids, separated by commas.`,
+  });

@@ -91,8 +91,8 @@ token as \`Authorization: Bearer\`. Browsers may use the session cookie instead.
 **Errors.** Every error has the body \`{"error": {"code", "message", "details"}}\`; the code is stable. OAuth endpoints
 use the format of RFC 6749. What you may not see is 404, as if it did not exist.
 
-**Lists** have \`limit\` and \`cursor\`. A \`Link\` header with \`rel="next"\` points to the next page. Times are ISO 8601 in
-UTC.
+**Lists** have \`limit\` and \`cursor\`. A \`Link\` header with \`rel="next"\` points to the next page. A filter that is given
+several times means any of its values. Times are ISO 8601 in UTC.
 
 **Lost updates.** Send the ETag of a resource as \`If-Match\` with a change. If somebody else has changed the resource
 meanwhile, the answer is 412.

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CommonErrors, validationFailed } from '../kernel/errors.ts';
-import { isRepeated, parseJson, parseQuery, parseWith } from '../kernel/json.ts';
+import { parseJson, parseWith } from '../kernel/json.ts';
+import { isRepeated, parseQuery } from '../kernel/query.ts';
 import type { Route } from '../platform/route.ts';
 import type { Platform } from '../platform.ts';
 import { hasMediaType, isForm, isJson } from './media-type.ts';

@@ -123,18 +123,6 @@ export const isoMoment = z.union([isoInstant, z.iso.date().transform((date) => D
 /** A timestamp in a response. */
 export const isoTimestamp = z.string().meta({ format: 'date-time' });
 
-const repeatables = new WeakSet<z.ZodType>();
-
-/** A query parameter that may be given several times. Its value is always a list. */
-export function repeated<T extends z.ZodType>(item: T, max: number, description?: string) {
-  const list = z.array(item).min(1).max(max).optional();
-  const described = description === undefined ? list : list.meta({ description });
-  repeatables.add(described);
-  return described;
-}
-
-export const isRepeated = (schema: unknown): boolean => schema instanceof z.ZodType && repeatables.has(schema);
-
 /** Converts zod issues into `details.issues`. */
 export function toIssues(error: z.ZodError, prefix = ''): Issue[] {
   return error.issues.slice(0, 20).flatMap((issue) => {
@@ -151,16 +139,4 @@ export function parseWith<S extends z.ZodType>(schema: S, value: unknown, prefix
   const result = schema.safeParse(value);
   if (!result.success) throw validationFailed(toIssues(result.error, prefix));
   return result.data;
-}
-
-/** Like `parseWith`, for a query: the values of a repeated parameter have the path of the parameter. */
-export function parseQuery<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const shape: Readonly<Record<string, unknown>> = schema instanceof z.ZodObject ? schema.shape : {};
-  const issues = toIssues(result.error).map(({ path, message }) => {
-    const name = path.replace(/\.\d+$/, '');
-    return { path: isRepeated(shape[name]) ? name : path, message };
-  });
-  throw validationFailed(issues);
 }

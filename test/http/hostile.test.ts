@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { isRepeated } from '../../src/kernel/json.ts';
+import { isRepeated } from '../../src/kernel/query.ts';
 import { distinctRoutes, type Mounted } from '../support/endpoints.ts';
 import { inputSchema } from '../support/mutants.ts';
 import { type Answered, dialect, type Json } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
-import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { asQuery, type InProcess, type OneOrMore } from '../../access/in-process.ts';
 import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -18,7 +18,7 @@ const MAX = 1000;
  */
 export interface AnomaliesApi {
   /** Returns the newest thousand matches, up to date with all recorded decisions. */
-  list(filter?: InProcess<z.input<typeof AnomalyFilter>>): Promise<Anomaly[]>;
+  list(filter?: OneOrMore<InProcess<z.input<typeof AnomalyFilter>>>): Promise<Anomaly[]>;
   get(id: string): Promise<Anomaly>;
   acknowledge(id: string, input?: z.input<typeof Acknowledgement>): Promise<Anomaly>;
 }
@@ -28,7 +28,7 @@ export function anomaliesApi(platform: Pick<Platform, 'database' | 'ledger' | 's
   const db = platform.database.read;
   return {
     list: async (filter = {}) => {
-      const parsed = parseWith(AnomalyFilter, asOverHttp(filter));
+      const parsed = asQuery(AnomalyFilter, filter);
       await detectorOf(platform).look();
       return (await findAnomalies(db, all, parsed, { after: undefined, limit: MAX })).map(toAnomaly);
     },

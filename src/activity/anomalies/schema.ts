@@ -3,6 +3,7 @@ import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { isoMoment, isoTimestamp, text } from '../../kernel/json.ts';
+import { anyOf } from '../../kernel/query.ts';
 import { KINDS, SEVERITIES } from './detect.ts';
 
 const Status = z.enum(['open', 'acknowledged']);
@@ -28,10 +29,10 @@ export const Anomaly = z
 export type Anomaly = z.output<typeof Anomaly>;
 
 export const AnomalyFilter = z.strictObject({
-  agentId: idOf('agent', text(64)).optional(),
-  kind: z.enum(KINDS).optional(),
-  severity: z.enum(SEVERITIES).optional(),
-  status: Status.optional(),
+  agentId: anyOf(idOf('agent', text(64))),
+  kind: anyOf(z.enum(KINDS)),
+  severity: anyOf(z.enum(SEVERITIES)),
+  status: anyOf(Status),
   since: isoMoment.optional(),
   until: isoMoment.optional(),
   ...OwnerFilter,

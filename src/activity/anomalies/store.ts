@@ -18,11 +18,14 @@ export async function findAnomalies(
     .selectFrom('anomalies')
     .selectAll()
     .where(whereVisible(await restrictTo(db, visibility, filter)));
-  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
-  if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
-  if (filter.severity !== undefined) query = query.where('severity', '=', filter.severity);
-  if (filter.status !== undefined)
-    query = query.where('acknowledged_at', filter.status === 'open' ? 'is' : 'is not', null);
+  if (filter.agentId !== undefined) query = query.where('agent_id', 'in', filter.agentId);
+  if (filter.kind !== undefined) query = query.where('kind', 'in', filter.kind);
+  if (filter.severity !== undefined) query = query.where('severity', 'in', filter.severity);
+  const { status } = filter;
+  if (status !== undefined)
+    query = query.where((eb) =>
+      eb.or(status.map((one) => eb('acknowledged_at', one === 'open' ? 'is' : 'is not', null))),
+    );
   if (filter.since !== undefined) query = query.where('detected_at', '>=', filter.since);
   if (filter.until !== undefined) query = query.where('detected_at', '<', filter.until);
   if (page.after !== undefined) query = query.where('id', '<', page.after);

@@ -4,14 +4,12 @@ import { validationFailed } from '../../kernel/errors.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import { parseIp } from '../../kernel/ip.ts';
-import { isoMoment, repeated, text } from '../../kernel/json.ts';
+import { isoMoment, text } from '../../kernel/json.ts';
+import { anyOf, commaList } from '../../kernel/query.ts';
 import { type Condition, type EntryFilter, MAX_PREFIX_SEGMENTS, prefixOf } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
 
-/** Values of one filter. */
-const MAX_VALUES = 50;
 const MAX_IDS = 100;
-const MAX_ID_CHARS = 64;
 
 const ResourceFilter = text(512).refine(
   (value) => (prefixOf(value)?.split(':').length ?? 0) <= MAX_PREFIX_SEGMENTS + 1,
@@ -24,30 +22,27 @@ const IpFilter = text(64).transform((value, ctx) => {
   if (address === undefined) ctx.addIssue({ code: 'custom', message: 'must be an IPv4 or IPv6 address' });
   return address ?? '';
 });
-const IdList = text(MAX_IDS * (MAX_ID_CHARS + 2))
-  .transform((list) => list.split(',').map((id) => id.trim()))
-  .refine((ids) => ids.length <= MAX_IDS && ids.every((id) => isId('audit', id) || isId('event', id)), {
-    message: `must be up to ${MAX_IDS} ids of entries separated by commas`,
-  })
-  .meta({ type: 'string' });
-
-const anyOf = <T extends z.ZodType>(item: T, description: string) => repeated(item, MAX_VALUES, description);
+const IdList = commaList((id): id is Id<'audit'> | Id<'event'> => isId('audit', id) || isId('event', id), {
+  max: MAX_IDS,
+  expected: `must be 1 to ${MAX_IDS} ids of entries, separated by commas`,
+  description: `Up to ${MAX_IDS} ids, separated by commas.`,
+}).optional();
 
 const positive = {
-  agentId: anyOf(idOf('agent', text(64)), 'Repeated: any of them.'),
+  agentId: anyOf(idOf('agent', text(64))),
   userId: anyOf(idOf('user', text(128)), 'Owner of the agent. Repeated: any of them.'),
   ownerId: anyOf(idOf('user', text(128)), 'As userId.'),
   tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner. Repeated: any of them.'),
-  action: anyOf(text(128), 'Repeated: any of them.'),
+  action: anyOf(text(128)),
   resource: anyOf(ResourceFilter, '`prefix:*` matches everything below the prefix. Repeated: any of them.'),
-  result: anyOf(z.enum(['allowed', 'denied', 'rate_limited']), 'Repeated: any of them.'),
-  reason: anyOf(text(64), 'Repeated: any of them.'),
+  result: anyOf(z.enum(['allowed', 'denied', 'rate_limited'])),
+  reason: anyOf(text(64)),
   delegationId: anyOf(idOf('delegation', text(64)), 'A delegation of the chain. Repeated: any of them.'),
   clientId: anyOf(
     idOf('client', text(2048)),
     'OAuth client through which the decision was requested or the change was made. Repeated: any of them.',
   ),
-  ip: anyOf(IpFilter, 'Repeated: any of them.'),
+  ip: anyOf(IpFilter),
 } as const;
 
 type Name = keyof typeof positive;
@@ -66,8 +61,8 @@ export const RowFilters = { ...positive, ...negative };
 /** Filters of lists of rows of the ledger. */
 export const ListFilters = {
   ...RowFilters,
-  ids: IdList.optional().meta({ description: `Comma-separated ids, at most ${MAX_IDS}.` }),
-  'not.ids': IdList.optional().meta({ description: 'Leaves out these entries.' }),
+  ids: IdList,
+  'not.ids': IdList.meta({ description: 'Leaves out these entries.' }),
   since: isoMoment.optional().meta({ description: 'Inclusive.' }),
   until: isoMoment.optional().meta({ description: 'Exclusive.' }),
 };

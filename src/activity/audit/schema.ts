@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { ACTOR_KINDS } from '../../access/actor.ts';
 import { EnterpriseSchema, WorkloadSchema } from '../../access/actor-schema.ts';
 import { DecisionTrace, PermissionSource } from '../../authorization/permissions/index.ts';
-import { isoTimestamp, storedObject, text } from '../../kernel/json.ts';
+import { isoTimestamp, storedObject } from '../../kernel/json.ts';
+import { commaList } from '../../kernel/query.ts';
 import { ListFilters } from './filters.ts';
 import { PlaceQuery } from './pages.ts';
 
@@ -79,6 +80,8 @@ export const ExplainedEntry = z
   .meta({ id: 'ExplainedAuditEntry' });
 
 const MAX_OFFSET = 10_000;
+const MAX_ACTIONS = 50;
+const MAX_ACTION_CHARS = 128;
 const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 
@@ -92,12 +95,11 @@ const wholeNumber = (max: number, min: number, beyond = '') =>
 
 export const AuditFilter = z.strictObject({
   ...ListFilters,
-  actions: text(2048)
-    .transform((list) => list.split(',').map((action) => action.trim()))
-    .refine((list) => list.length <= 50 && list.every((action) => action !== ''), {
-      message: 'must be up to 50 actions separated by commas',
-    })
-    .optional(),
+  actions: commaList((action): action is string => action.length <= MAX_ACTION_CHARS, {
+    max: MAX_ACTIONS,
+    expected: `must be 1 to ${MAX_ACTIONS} actions, separated by commas`,
+    description: 'Actions, separated by commas: any of them.',
+  }).optional(),
 });
 export type AuditFilter = z.output<typeof AuditFilter>;
 

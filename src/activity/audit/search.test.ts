@@ -10,6 +10,7 @@ import {
 } from '../../../test/support/ledger-model.ts';
 import { type Random, random } from '../../../test/support/random.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { newId } from '../../kernel/ids.ts';
 import { EventIndex, LedgerReader } from '../../ledger/index.ts';
 
 const ROUNDS = Number(process.env['LEGATE_SEARCH_ROUNDS'] ?? 25);
@@ -272,7 +273,7 @@ describe('bad input', () => {
   it('400 names the parameter', async () => {
     const [first] = (await get('/audit?limit=1')).body as Json[];
     const other = link(await get('/audit?limit=1'), 'next')?.match(/cursor=([^&]+)/)?.[1] as string;
-    const list = (count: number) => Array.from({ length: count }, () => first.id).join();
+    const list = (count: number) => Array.from({ length: count }, () => newId('audit', t.clock.now())).join();
     for (const [path, issue] of [
       ['/audit?unknown=1', 'unknown'],
       ['/audit?not.limit=1', 'not.limit'],

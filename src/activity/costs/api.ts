@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
-import { asOverHttp, type ChangeOptions, expecting, type InProcess } from '../../access/in-process.ts';
+import { asQuery, type ChangeOptions, expecting, type InProcess, type OneOrMore } from '../../access/in-process.ts';
 import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -32,19 +32,19 @@ const MAX = 1000;
 export interface CostsApi {
   record(input: z.input<typeof RecordCost>): Promise<Cost>;
   /** Returns the newest thousand matches. */
-  list(filter?: InProcess<z.input<typeof CostFilter>>): Promise<Cost[]>;
+  list(filter?: OneOrMore<InProcess<z.input<typeof CostFilter>>>): Promise<Cost[]>;
   /** Returns the costs over time; the last 30 days without a range. */
   series(
-    query?: InProcess<Omit<z.input<typeof CostSeriesQuery>, 'buckets'>> & { buckets?: number },
+    query?: OneOrMore<InProcess<Omit<z.input<typeof CostSeriesQuery>, 'buckets'>>> & { buckets?: number },
   ): Promise<CostSeries>;
-  summary(filter?: InProcess<z.input<typeof CostFilter>>): Promise<CostSummary>;
+  summary(filter?: OneOrMore<InProcess<z.input<typeof CostFilter>>>): Promise<CostSummary>;
 }
 
 /** `legate.budgets`: the endpoints under /budgets, likewise. */
 export interface BudgetsApi {
   create(input: z.input<typeof CreateBudget>): Promise<Budget>;
   /** Returns the newest thousand matches. */
-  list(filter?: z.input<typeof BudgetFilter>): Promise<Budget[]>;
+  list(filter?: OneOrMore<z.input<typeof BudgetFilter>>): Promise<Budget[]>;
   get(id: string): Promise<Budget>;
   update(id: string, input: z.input<typeof UpdateBudget>, options?: ChangeOptions): Promise<Budget>;
   delete(id: string, options?: ChangeOptions): Promise<void>;
@@ -56,18 +56,15 @@ const page = { after: undefined, limit: MAX };
 export const costsApi = (platform: Pick<Platform, 'clock' | 'database' | 'ledger'>, actor: Actor): CostsApi => ({
   record: async (input) => recordCost(platform, applicationCaller(actor), parseWith(RecordCost, input)),
   list: async (filter = {}) =>
-    (await findCosts(platform.database.read, all, parseWith(CostFilter, asOverHttp(filter)), page)).map(toCost),
-  series: async ({ buckets, ...query } = {}) => {
-    const asked = { ...(asOverHttp(query) as object), ...(buckets === undefined ? {} : { buckets: String(buckets) }) };
-    return costSeries(platform, { kind: 'all' }, parseWith(CostSeriesQuery, asked));
-  },
-  summary: async (filter = {}) => summariseCosts(platform, all, parseWith(CostFilter, asOverHttp(filter))),
+    (await findCosts(platform.database.read, all, asQuery(CostFilter, filter), page)).map(toCost),
+  series: async (query = {}) => costSeries(platform, all, asQuery(CostSeriesQuery, query)),
+  summary: async (filter = {}) => summariseCosts(platform, all, asQuery(CostFilter, filter)),
 });
 
 export const budgetsApi = (platform: Pick<Platform, 'clock' | 'database' | 'ledger'>, actor: Actor): BudgetsApi => ({
   create: async (input) => createBudget(platform, applicationCaller(actor), parseWith(CreateBudget, input)),
   list: async (filter = {}) => {
-    const rows = await findBudgets(platform.database.read, all, parseWith(BudgetFilter, filter), page);
+    const rows = await findBudgets(platform.database.read, all, asQuery(BudgetFilter, filter), page);
     return rows.map((row) => toBudget(row, platform.clock.now()));
   },
   get: async (id) => toBudget(await getBudget(platform.database.read, all, asId('budget', id)), platform.clock.now()),

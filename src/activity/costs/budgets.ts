@@ -74,7 +74,7 @@ async function spentSince(
   since: number,
 ): Promise<number> {
   if (metric === 'calls') return 0;
-  const costs = costsMatching(db, { kind: 'all' }, { agentId: agent_id, since });
+  const costs = costsMatching(db, { kind: 'all' }, { agentId: [agent_id], since });
   const { spent } = await (currency === null ? costs : costs.where('currency', '=', currency))
     .select(total(metric === 'tokens' ? 'tokens' : 'amount').as('spent'))
     .executeTakeFirstOrThrow();

@@ -3,6 +3,7 @@ import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
+import { anyOf } from '../../kernel/query.ts';
 import { wholeNumber } from '../../kernel/whole-number.ts';
 
 const MAX_METADATA_BYTES = 16 * 1024;
@@ -42,7 +43,7 @@ export const Cost = z
 export type Cost = z.output<typeof Cost>;
 
 export const CostFilter = z.strictObject({
-  agentId: AgentId.optional(),
+  agentId: anyOf(AgentId),
   since: isoMoment.optional(),
   until: isoMoment.optional(),
   ...OwnerFilter,
@@ -132,6 +133,6 @@ export const Budget = z
   .meta({ id: 'Budget' });
 export type Budget = z.output<typeof Budget>;
 
-export const BudgetFilter = z.strictObject({ agentId: AgentId.optional(), ...OwnerFilter });
+export const BudgetFilter = z.strictObject({ agentId: anyOf(AgentId), ...OwnerFilter });
 export type BudgetFilter = z.output<typeof BudgetFilter>;
 export const ListBudgets = PageQuery.extend(BudgetFilter.shape);

@@ -16,7 +16,7 @@ interface Page<K extends 'cost' | 'budget'> {
 
 export function costsMatching(db: Db, visibility: ListVisibility, { agentId, since, until }: CostFilter) {
   let query = db.selectFrom('costs').where(whereVisible(visibility));
-  if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
+  if (agentId !== undefined) query = query.where('agent_id', 'in', agentId);
   // Ids contain their time, and the indexes end with the id.
   if (since !== undefined) query = query.where('created_at', '>=', since).where('id', '>=', firstIdFrom('cost', since));
   if (until !== undefined) query = query.where('created_at', '<', until).where('id', '<', firstIdFrom('cost', until));
@@ -53,7 +53,7 @@ export async function findBudgets(
     .selectFrom('budgets')
     .selectAll()
     .where(whereVisible(await restrictTo(db, visibility, filter)));
-  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+  if (filter.agentId !== undefined) query = query.where('agent_id', 'in', filter.agentId);
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }

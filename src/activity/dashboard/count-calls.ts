@@ -6,6 +6,7 @@ import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
 import { ALL_TIME, type Calls, countersOf, countSlice, wholeDay } from './counters.ts';
+import { ownerIds } from './owner-ids.ts';
 
 /** Maximum number of rows counted in a partial hour or day. Beyond that, the whole hour or day counts. */
 const PARTIAL_ROWS = 50_000;
@@ -68,22 +69,10 @@ type Sees = (userId: Id<'user'>) => boolean;
 
 /** The same as `within`, for rows in memory. */
 async function ownersSeen(db: Db, visibility: ListVisibility): Promise<Sees> {
-  switch (visibility.kind) {
-    case 'all':
-      return () => true;
-    case 'tenant': {
-      const owners = new Set(
-        (await db.selectFrom('users').select('id').where('tenant_id', '=', visibility.tenantId).execute()).map(
-          ({ id }) => id,
-        ),
-      );
-      return (userId) => owners.has(userId);
-    }
-    case 'nothing':
-      return () => false;
-    default:
-      return (userId) => userId === visibility.userId;
-  }
+  const ids = await ownerIds(db, visibility);
+  if (ids === undefined) return () => true;
+  const owners = new Set(ids);
+  return (userId) => owners.has(userId);
 }
 
 async function totalEntries(db: Db, visibility: ListVisibility): Promise<number> {

@@ -76,8 +76,10 @@ function ownedBy(visibility: ListVisibility): Expression<SqlBool> {
   switch (visibility.kind) {
     case 'all':
       return eb.lit(true);
-    case 'tenant':
-      return eb('owner_id', 'in', ownersOf(visibility.tenantId));
+    case 'owners':
+      return eb('owner_id', 'in', visibility.userIds);
+    case 'tenants':
+      return eb('owner_id', 'in', ownersOf(visibility.tenantIds));
     case 'nothing':
       return eb.lit(false);
     default:

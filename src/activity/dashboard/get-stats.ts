@@ -50,7 +50,8 @@ async function countAgents(
       ),
     ]);
   if (visibility.kind === 'nothing') query = query.where((eb) => eb.lit(false));
-  else if (visibility.kind === 'tenant') query = query.where('owner_id', 'in', ownersOf(visibility.tenantId));
+  else if (visibility.kind === 'tenants') query = query.where('owner_id', 'in', ownersOf(visibility.tenantIds));
+  else if (visibility.kind === 'owners') query = query.where('owner_id', 'in', visibility.userIds);
   else if (visibility.kind !== 'all') query = query.where('owner_id', '=', visibility.userId);
   const { total, active } = await query.executeTakeFirstOrThrow();
   return { totalAgents: Number(total), activeAgents: Number(active ?? 0) };

@@ -9,8 +9,10 @@ export async function ownerIds(db: Db, visibility: ListVisibility): Promise<read
       return undefined;
     case 'nothing':
       return [];
-    case 'tenant':
-      return (await db.selectFrom('users').select('id').where('tenant_id', '=', visibility.tenantId).execute()).map(
+    case 'owners':
+      return visibility.userIds;
+    case 'tenants':
+      return (await db.selectFrom('users').select('id').where('tenant_id', 'in', visibility.tenantIds).execute()).map(
         ({ id }) => id,
       );
     default:

@@ -71,7 +71,7 @@ export function eventsApi(
       const query = parseWith(ListEvents, {
         since: new Date(ms).toISOString(),
         limit: String(MAX_REPLAY),
-        ...(types ? { types: types.join() } : {}),
+        ...(types ? { types: [types.join()] } : {}),
       });
       return (await listEvents(platform, { kind: 'all' }, query)).events;
     },

@@ -53,6 +53,7 @@ describe('filters of a stream', () => {
       [`not.tenantId=${tenant}`, admin, (d: Decision) => d.agent === theirs],
       ['reason=NO_PERMISSION&not.resource=db:*', admin, (d: Decision) => d.resource === 'x:y'],
       ['action=write', admin, (d: Decision) => d.action === 'write'],
+      ['types=agent.updated&action=write', admin, (d: Decision) => d.action === 'write'],
     ] as const;
     const live = [];
     for (const [query, as] of cases) live.push(await open(`types=audit&${query}`, as));

@@ -3,26 +3,16 @@ import { ActorSchema } from '../../access/actor-schema.ts';
 import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
+import { commaList } from '../../kernel/query.ts';
 import { EVENT_TYPES, type EventType } from '../../ledger/index.ts';
 import { ListFilters, PlaceQuery, RowFilters } from '../audit/index.ts';
 
 /** Comma-separated names of types. */
-const Types = z
-  .string()
-  .max(2000)
-  .transform((list) =>
-    list
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
-  )
-  .superRefine((names, ctx) => {
-    if (names.length === 0) ctx.addIssue({ code: 'custom', message: 'must name at least one type' });
-    for (const name of names)
-      if (!Object.hasOwn(EVENT_TYPES, name))
-        ctx.addIssue({ code: 'custom', message: 'contains an unknown type of event' });
-  })
-  .meta({ type: 'string', description: 'Comma-separated types of events.' });
+const Types = commaList((name): name is EventType => Object.hasOwn(EVENT_TYPES, name), {
+  max: Object.keys(EVENT_TYPES).length,
+  expected: 'must be types of events, separated by commas',
+  description: 'Types of events, separated by commas.',
+}).optional();
 
 /** Specification 4.7. */
 export const StreamQuery = z.strictObject({
@@ -31,7 +21,7 @@ export const StreamQuery = z.strictObject({
       'The Bearer token, for clients that cannot send the header. Prefer a ticket, because logs may contain addresses.',
   }),
   ticket: z.string().max(512).optional().meta({ description: 'From POST /events/ticket. Valid for one stream.' }),
-  types: Types.optional(),
+  types: Types,
   since: isoInstant.optional().meta({ description: 'Replays events from this time on, inclusive.' }),
   lastEventId: z
     .string()
@@ -76,7 +66,7 @@ export const StreamEvent = z
   .meta({ id: 'StreamEvent' });
 export type StreamEvent = z.output<typeof StreamEvent>;
 
-export const ListEvents = PageQuery.extend({ types: Types.optional(), ...ListFilters, ...PlaceQuery });
+export const ListEvents = PageQuery.extend({ types: Types, ...ListFilters, ...PlaceQuery });
 export type ListEvents = z.output<typeof ListEvents>;
 
 export const Ticket = z.object({ ticket: z.string(), expiresAt: isoTimestamp }).meta({ id: 'StreamTicket' });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
 import { isoMoment, isoTimestamp, text } from '../../kernel/json.ts';
+import { anyOf } from '../../kernel/query.ts';
 import { EVENT_TYPES } from '../../ledger/index.ts';
 import { RowFilters } from '../audit/index.ts';
 import { CHAT_FORMATS, CHAT_TYPES } from './chat.ts';
@@ -139,4 +140,4 @@ export const Recovered = z
   .meta({ id: 'RecoveredWebhook' });
 
 export const ListWebhooks = PageQuery.extend(OwnerFilter);
-export const ListDeliveries = PageQuery.extend({ status: DeliveryStatus.optional() });
+export const ListDeliveries = PageQuery.extend({ status: anyOf(DeliveryStatus) });

@@ -38,11 +38,11 @@ export async function findWebhook(db: Db, visibility: Visibility, id: Id<'webhoo
 export function findDeliveries(
   db: Db,
   webhookId: Id<'webhook'>,
-  status: Delivery['status'] | undefined,
+  status: readonly Delivery['status'][] | undefined,
   page: { after: Id<'delivery'> | undefined; limit: number },
 ): Promise<WebhookDeliveryRow[]> {
   let query = db.selectFrom('webhook_deliveries').selectAll().where('webhook_id', '=', webhookId);
-  if (status !== undefined) query = query.where('status', '=', status);
+  if (status !== undefined) query = query.where('status', 'in', status);
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }

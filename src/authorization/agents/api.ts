@@ -1,7 +1,14 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
-import { asOverHttp, type ChangeOptions, expecting, type InProcess } from '../../access/in-process.ts';
+import {
+  asOverHttp,
+  asQuery,
+  type ChangeOptions,
+  expecting,
+  type InProcess,
+  type OneOrMore,
+} from '../../access/in-process.ts';
 import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -33,9 +40,9 @@ import { updateAgent } from './update-agent.ts';
 export interface AgentsApi {
   create(input: InProcess<z.input<typeof CreateAgent>>): Promise<AgentWithToken>;
   /** All agents that match the filter, oldest first, without pages. */
-  list(filter?: InProcess<z.input<typeof AgentFilter>>): Promise<Agent[]>;
+  list(filter?: OneOrMore<InProcess<z.input<typeof AgentFilter>>>): Promise<Agent[]>;
   /** The same agents without permissions and metadata, with their recent activity. */
-  summaries(filter?: InProcess<z.input<typeof AgentFilter>>): Promise<AgentSummary[]>;
+  summaries(filter?: OneOrMore<InProcess<z.input<typeof AgentFilter>>>): Promise<AgentSummary[]>;
   get(id: string): Promise<Agent>;
   permissions(id: string): Promise<EffectivePermission[]>;
   update(id: string, input: InProcess<z.input<typeof UpdateAgent>>, options?: ChangeOptions): Promise<Agent>;
@@ -66,11 +73,11 @@ export function agentsApi(platform: Platform, actor: Actor): AgentsApi {
   return {
     create: async (input) => createAgent(platform, caller, parseWith(CreateAgent, asOverHttp(input))),
     list: async (filter = {}) => {
-      const parsed = parseWith(AgentFilter, asOverHttp(filter));
+      const parsed = asQuery(AgentFilter, filter);
       return everyPage((cursor) => listAgents(platform, caller, parsed, { limit: PAGE, cursor }));
     },
     summaries: async (filter = {}) => {
-      const parsed = parseWith(AgentFilter, asOverHttp(filter));
+      const parsed = asQuery(AgentFilter, filter);
       return everyPage((cursor) => listAgentSummaries(platform, caller, parsed, { limit: PAGE, cursor }));
     },
     get: (id) => getAgent(platform, caller, asId('agent', id)),

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { OwnerFilter } from '../../access/owner-filter.ts';
 import { idList } from '../../http/id-list.ts';
 import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import { isoInstant, isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
+import { anyOf } from '../../kernel/query.ts';
 import { Constraints, Permission, PermissionSource, Permissions } from '../permissions/index.ts';
 import { SORTS } from './sort.ts';
 
@@ -90,10 +92,9 @@ export const UpdateAgent = z
 export type UpdateAgent = z.output<typeof UpdateAgent>;
 
 export const AgentFilter = z.strictObject({
-  status: AgentStatusName.optional(),
-  type: AgentType.optional(),
-  tenantId: idOf('tenant', text(MAX_OWNER_ID_CHARS)).optional(),
-  ownerId: idOf('user', text(MAX_OWNER_ID_CHARS)).optional(),
+  status: anyOf(AgentStatusName),
+  type: anyOf(AgentType),
+  ...OwnerFilter,
   q: text(MAX_NAME_CHARS)
     .optional()
     .meta({ description: 'Words, or beginnings of words, of the name. All must occur.' }),

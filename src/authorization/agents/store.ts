@@ -70,10 +70,10 @@ function matching(db: Db, visibility: Visibility, filter: AgentFilter, now: numb
   let query = db.selectFrom('agents');
   if (visibility.kind === 'owner') query = query.where('owner_id', '=', visibility.userId);
   if (visibility.kind === 'agent') query = query.where('id', '=', visibility.agentId);
-  if (type !== undefined) query = query.where('type', '=', type);
-  if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
-  if (ownerId !== undefined) query = query.where('owner_id', '=', ownerId);
-  if (status !== undefined) query = query.where(agentsOfStatus(status, now));
+  if (type !== undefined) query = query.where('type', 'in', type);
+  if (tenantId !== undefined) query = query.where('tenant_id', 'in', tenantId);
+  if (ownerId !== undefined) query = query.where('owner_id', 'in', ownerId);
+  if (status !== undefined) query = query.where((eb) => eb.or(status.map((one) => agentsOfStatus(one, now))));
   if (ids !== undefined) query = query.where('id', 'in', ids);
   if (expiresBefore !== undefined) query = query.where('expires_at', '<', expiresBefore);
   for (const word of q === undefined ? [] : searchWords(q))

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
+import { asQuery, type OneOrMore } from '../../access/in-process.ts';
 import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -16,7 +17,7 @@ const MAX = 1000;
  */
 export interface ApprovalsApi {
   /** The newest 1,000 that match the filter. */
-  list(filter?: z.input<typeof ApprovalFilter>): Promise<Approval[]>;
+  list(filter?: OneOrMore<z.input<typeof ApprovalFilter>>): Promise<Approval[]>;
   get(id: string): Promise<Approval>;
   approve(id: string, input?: z.input<typeof Resolution>): Promise<Approval>;
   deny(id: string, input?: z.input<typeof Resolution>): Promise<Approval>;
@@ -36,9 +37,9 @@ export function approvalsApi(
   return {
     list: async (filter = {}) => {
       const now = platform.clock.now();
-      return (
-        await findApprovals(db, all, parseWith(ApprovalFilter, filter), { after: undefined, limit: MAX }, now)
-      ).map((row) => toApproval(row, now));
+      return (await findApprovals(db, all, asQuery(ApprovalFilter, filter), { after: undefined, limit: MAX }, now)).map(
+        (row) => toApproval(row, now),
+      );
     },
     get: async (id) => toApproval(await getApproval(db, all, asId('approval', id)), platform.clock.now()),
     approve: resolve('approved'),

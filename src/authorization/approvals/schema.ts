@@ -3,6 +3,7 @@ import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { isoTimestamp, storedObject, text } from '../../kernel/json.ts';
+import { anyOf } from '../../kernel/query.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'used', 'expired']);
 export type ApprovalStatus = z.output<typeof ApprovalStatus>;
@@ -31,8 +32,8 @@ export type Approval = z.output<typeof Approval>;
 export const Resolution = z.strictObject({ note: text(1000).optional() });
 
 export const ApprovalFilter = z.strictObject({
-  status: ApprovalStatus.optional(),
-  agentId: idOf('agent', text(64)).optional(),
+  status: anyOf(ApprovalStatus),
+  agentId: anyOf(idOf('agent', text(64))),
   ...OwnerFilter,
 });
 export type ApprovalFilter = z.output<typeof ApprovalFilter>;

@@ -15,6 +15,20 @@ const statusOf = (row: ApprovalRow, now: number): ApprovalStatus =>
 export const isPastExpiry = (eb: ExpressionBuilder<Tables, 'approvals'>, now: number) =>
   eb.and([eb('status', 'in', ['pending', 'approved']), eb('expires_at', '<=', now)]);
 
+/** The same rule as {@link statusOf} in SQL. */
+function isOfStatus(eb: ExpressionBuilder<Tables, 'approvals'>, status: ApprovalStatus, now: number) {
+  switch (status) {
+    case 'expired':
+      return eb.or([eb('status', '=', status), isPastExpiry(eb, now)]);
+    case 'pending':
+    case 'approved':
+      return eb.and([eb('status', '=', status), eb('expires_at', '>', now)]);
+    case 'denied':
+    case 'used':
+      return eb('status', '=', status);
+  }
+}
+
 /** Newest first. */
 export async function findApprovals(
   db: Db,
@@ -27,12 +41,9 @@ export async function findApprovals(
     .selectFrom('approvals')
     .selectAll()
     .where(whereVisible(await restrictTo(db, visibility, filter)));
-  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
-  if (filter.status === 'expired')
-    query = query.where((eb) => eb.or([eb('status', '=', 'expired'), isPastExpiry(eb, now)]));
-  else if (filter.status === 'pending' || filter.status === 'approved')
-    query = query.where('status', '=', filter.status).where('expires_at', '>', now);
-  else if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (filter.agentId !== undefined) query = query.where('agent_id', 'in', filter.agentId);
+  const { status } = filter;
+  if (status !== undefined) query = query.where((eb) => eb.or(status.map((one) => isOfStatus(eb, one, now))));
   if (page.after !== undefined) query = query.where('id', '<', page.after);
   return query.orderBy('id', 'desc').limit(page.limit).execute();
 }

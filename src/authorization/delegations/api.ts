@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
-import { asOverHttp, type InProcess } from '../../access/in-process.ts';
+import { asOverHttp, asQuery, type InProcess, type OneOrMore } from '../../access/in-process.ts';
 import { cutPage } from '../../http/page.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
@@ -22,7 +22,7 @@ const PAGE = 1000;
 export interface DelegationsApi {
   create(input: InProcess<z.input<typeof CreateDelegation>>): Promise<Delegation>;
   /** All active delegations that match the filter, oldest first, without pages. */
-  list(filter?: z.input<typeof DelegationFilter>): Promise<Delegation[]>;
+  list(filter?: OneOrMore<z.input<typeof DelegationFilter>>): Promise<Delegation[]>;
   get(id: string): Promise<Delegation>;
   /** Ends it together with all delegations that descend from it. */
   revoke(id: string): Promise<void>;
@@ -41,7 +41,7 @@ export function delegationsApi(
   return {
     create: async (input) => createDelegation(platform, caller, parseWith(CreateDelegation, asOverHttp(input))),
     list: async (filter = {}) => {
-      const parsed = parseWith(DelegationFilter, filter);
+      const parsed = asQuery(DelegationFilter, filter);
       const now = platform.clock.now();
       const found: Delegation[] = [];
       let after: Id<'delegation'> | undefined;

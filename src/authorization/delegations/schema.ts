@@ -3,6 +3,7 @@ import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { isoInstant, isoTimestamp, text } from '../../kernel/json.ts';
+import { anyOf } from '../../kernel/query.ts';
 import { wholeNumber } from '../../kernel/whole-number.ts';
 import { Permission, Permissions } from '../permissions/index.ts';
 
@@ -57,8 +58,8 @@ export const Delegation = z
 export type Delegation = z.output<typeof Delegation>;
 
 export const DelegationFilter = z.strictObject({
-  fromAgent: AgentId.optional(),
-  toAgent: AgentId.optional(),
+  fromAgent: anyOf(AgentId),
+  toAgent: anyOf(AgentId),
   ...OwnerFilter,
 });
 export type DelegationFilter = z.output<typeof DelegationFilter>;

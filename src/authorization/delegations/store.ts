@@ -27,11 +27,15 @@ function whereVisible(query: ReturnType<typeof selectLive>, visibility: ListVisi
       return query.where((eb) =>
         eb.or([eb('from_agent', '=', visibility.agentId), eb('to_agent', '=', visibility.agentId)]),
       );
-    case 'tenant':
+    case 'owners':
+      return query.where((eb) =>
+        eb.or([eb('from_owner', 'in', visibility.userIds), eb('to_owner', 'in', visibility.userIds)]),
+      );
+    case 'tenants':
       return query.where((eb) =>
         eb.or([
-          eb('from_owner', 'in', ownersOf(visibility.tenantId)),
-          eb('to_owner', 'in', ownersOf(visibility.tenantId)),
+          eb('from_owner', 'in', ownersOf(visibility.tenantIds)),
+          eb('to_owner', 'in', ownersOf(visibility.tenantIds)),
         ]),
       );
     case 'nothing':
@@ -113,8 +117,8 @@ export async function findDelegations(
   now: number,
 ): Promise<DelegationRow[]> {
   let query = whereVisible(selectLive(db, now), await restrictTo(db, visibility, filter));
-  if (filter.fromAgent !== undefined) query = query.where('from_agent', '=', filter.fromAgent);
-  if (filter.toAgent !== undefined) query = query.where('to_agent', '=', filter.toAgent);
+  if (filter.fromAgent !== undefined) query = query.where('from_agent', 'in', filter.fromAgent);
+  if (filter.toAgent !== undefined) query = query.where('to_agent', 'in', filter.toAgent);
   const found: DelegationRow[] = [];
   for (let after = page.after; ; ) {
     const rows = await (after === undefined ? query : query.where('id', '>', after))

@@ -35,7 +35,7 @@ export async function listAgentChoices(
   const agents = await findAgents(
     db,
     { kind: 'owner', userId },
-    { filter: { type: 'delegated', status: 'active' }, after: undefined, limit: 1000 },
+    { filter: { type: ['delegated'], status: ['active'] }, after: undefined, limit: 1000 },
     now,
   );
   const usual = await findUsualAgent(platform, userId, clientId);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
-import { type ChangeOptions, expecting } from '../../access/in-process.ts';
+import { asQuery, type ChangeOptions, expecting, type OneOrMore } from '../../access/in-process.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Erasure } from '../../ledger/index.ts';
@@ -25,7 +25,7 @@ export interface UsersApi {
   /** Creates an account, whatever the value of `users.signUp`. */
   create(input: z.input<typeof CreateUser>): Promise<User>;
   /** Returns all matching users, ordered by id, without pages. */
-  list(filter?: z.input<typeof Filter>): Promise<User[]>;
+  list(filter?: OneOrMore<z.input<typeof Filter>>): Promise<User[]>;
   get(id: string): Promise<User>;
   update(id: string, input: z.input<typeof UpdateUser>, options?: ChangeOptions): Promise<User>;
   delete(id: string, options?: ChangeOptions): Promise<void>;
@@ -36,7 +36,7 @@ export interface UsersApi {
 export const usersApi = (platform: Platform, actor: Actor): UsersApi => ({
   create: async (input) => createUser(platform, actor, parseWith(CreateUser, input)),
   list: async (filter = {}) => {
-    const parsed = parseWith(Filter, filter);
+    const parsed = asQuery(Filter, filter);
     const all: User[] = [];
     for (let after: Id<'user'> | undefined; ; ) {
       const page = await listUsers(platform, parsed, { limit: PAGE, after });

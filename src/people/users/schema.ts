@@ -3,6 +3,7 @@ import { ROLES } from '../../access/principal.ts';
 import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { isoTimestamp, text } from '../../kernel/json.ts';
+import { anyOf } from '../../kernel/query.ts';
 import { NewPassword } from '../passwords/password.ts';
 import { Session } from '../sessions/index.ts';
 import { AnyEmail, Email } from './email.ts';
@@ -153,9 +154,9 @@ export const SessionAndUser = z
 export type SessionAndUser = z.output<typeof SessionAndUser>;
 
 export const ListUsers = PageQuery.extend({
-  role: Role.optional(),
-  tenantId: TenantId.optional(),
-  email: text(1024).optional().meta({ description: 'Exactly this address, ignoring case.' }),
+  role: anyOf(Role),
+  tenantId: anyOf(TenantId),
+  email: anyOf(text(1024), 'Exactly this address, ignoring case. Repeated: any of them.'),
   q: text(200).optional().meta({ description: 'Words, or beginnings of words, of name and address. All must occur.' }),
 });
 export type UserFilter = Omit<z.output<typeof ListUsers>, 'limit' | 'cursor'>;

@@ -152,9 +152,9 @@ export function findUsers(
   page: { limit: number; after: Id<'user'> | undefined },
 ): Promise<UserRow[]> {
   let query = db.selectFrom('users').selectAll();
-  if (filter.role !== undefined) query = query.where('role', '=', filter.role);
-  if (filter.tenantId !== undefined) query = query.where('tenant_id', '=', filter.tenantId);
-  if (filter.email !== undefined) query = query.where('email_key', '=', emailKey(filter.email));
+  if (filter.role !== undefined) query = query.where('role', 'in', filter.role);
+  if (filter.tenantId !== undefined) query = query.where('tenant_id', 'in', filter.tenantId);
+  if (filter.email !== undefined) query = query.where('email_key', 'in', filter.email.map(emailKey));
   for (const word of filter.q === undefined ? [] : searchWords(filter.q))
     query = query.where(sql<boolean>`${SEARCHED} like ${wordPattern(word)} escape '\\'`);
   if (page.after !== undefined) query = query.where('id', '>', page.after);

@@ -72,7 +72,7 @@ describe('GET /users', () => {
     'cursor=%00',
     'cursor=AA',
     'what=1',
-    'role=user&role=admin',
+    'role=user&role=root',
     'tenantId=',
     'email=%00',
   ])('400: %s', async (query) => {

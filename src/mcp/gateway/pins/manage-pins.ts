@@ -27,12 +27,12 @@ export async function listPins(
   page: {
     readonly limit: number;
     readonly after: string | undefined;
-    readonly state?: GatewayPinRow['state'] | undefined;
+    readonly state?: readonly GatewayPinRow['state'][] | undefined;
   },
 ): Promise<GatewayPinRow[]> {
   let query = db.selectFrom('gateway_pins').selectAll().where('server', '=', server);
   if (page.after !== undefined) query = query.where('tool', '>', page.after);
-  if (page.state !== undefined) query = query.where('state', '=', page.state);
+  if (page.state !== undefined) query = query.where('state', 'in', page.state);
   return query.orderBy('tool').limit(page.limit).execute();
 }
 

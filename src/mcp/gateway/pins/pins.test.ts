@@ -292,6 +292,11 @@ describe('administration', () => {
     const second = await t.call('GET', next as string, { as: admin });
     const waiting = await t.call('GET', '/gateway/servers/plain/tools?state=new', { as: admin });
     expect(waiting.body.map(({ name }: Json) => name)).toEqual(['c']);
+    const listed = async (query: string): Promise<string[]> =>
+      (await t.call('GET', `/gateway/servers/plain/tools${query}`, { as: admin })).body.map(({ name }: Json) => name);
+    const others = await listed('?state=approved&state=changed&state=blocked');
+    expect([...others, 'c'].sort()).toEqual((await listed('')).sort());
+    expect(others).not.toContain('c');
     expect([first.body.length, second.body.length, second.headers.get('link')]).toEqual([200, 50, null]);
   });
 });

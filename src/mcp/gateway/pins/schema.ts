@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PageQuery } from '../../../http/page.ts';
 import { isoTimestamp, text } from '../../../kernel/json.ts';
+import { anyOf } from '../../../kernel/query.ts';
 
 export const TOOL_STATES = ['approved', 'new', 'changed', 'blocked'] as const;
 
@@ -52,7 +53,7 @@ export const GatewayTool = z
   .meta({ id: 'GatewayTool' });
 export type GatewayTool = z.output<typeof GatewayTool>;
 
-export const ListTools = PageQuery.extend({ state: z.enum(TOOL_STATES).optional() });
+export const ListTools = PageQuery.extend({ state: anyOf(z.enum(TOOL_STATES)) });
 
 export const ApproveTool = z
   .strictObject({

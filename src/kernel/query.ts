@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { validationFailed } from './errors.ts';
+import { text, toIssues } from './json.ts';
+
+/** Values of one filter. */
+const MAX_VALUES = 50;
+const MAX_LIST_CHARS = 20_000;
+
+const repeatables = new WeakSet<z.ZodType>();
+
+function repeatable<T extends z.ZodType>(schema: T): T {
+  repeatables.add(schema);
+  return schema;
+}
+
+/** Returns whether a query parameter may be given several times. Its value before the schema is then a list. */
+export const isRepeated = (schema: unknown): boolean =>
+  schema instanceof z.ZodOptional
+    ? isRepeated(schema.unwrap())
+    : schema instanceof z.ZodType && repeatables.has(schema);
+
+/** A filter of a list. Given several times it means any of its values (contract 17.14), at most 50. */
+export const anyOf = <T extends z.ZodType>(item: T, description = 'Repeated: any of them.') =>
+  repeatable(z.array(item).min(1).max(MAX_VALUES)).optional().meta({ description });
+
+/**
+ * Values separated by commas, at most `max` different ones. Given several times, the lists are joined. `expected` is
+ * the message for anything else.
+ */
+export const commaList = <T extends string>(
+  isItem: (text: string) => text is T,
+  { max, expected, description }: { readonly max: number; readonly expected: string; readonly description: string },
+) =>
+  repeatable(
+    z
+      .array(text(MAX_LIST_CHARS))
+      .min(1)
+      .max(max)
+      .transform((lists) => [
+        ...new Set(
+          lists
+            .flatMap((list) => list.split(','))
+            .map((item) => item.trim())
+            .filter((item) => item !== ''),
+        ),
+      ])
+      .refine((items): items is T[] => items.length >= 1 && items.length <= max && items.every(isItem), expected)
+      .meta({ description }),
+  );
+
+/** Like `parseWith`, for a query: the values of a repeated parameter have the path of the parameter. */
+export function parseQuery<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const shape: Readonly<Record<string, unknown>> = schema instanceof z.ZodObject ? schema.shape : {};
+  const issues = toIssues(result.error).map(({ path, message }) => {
+    const name = path.replace(/\.\d+$/, '');
+    return { path: isRepeated(shape[name]) ? name : path, message };
+  });
+  throw validationFailed(issues);
+}
