@@ -11,7 +11,7 @@ const STYLE = `:root{color-scheme:light dark;--ground:#f7f6f3;--card:#fff;--text
 body{margin:0;min-height:100vh;display:flex;flex-direction:column;align-items:center;padding:2rem 1rem;background:var(--ground);color:var(--text);font:1rem/1.5 Plex,system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 header,main,footer{width:100%;max-width:27rem}
 form+p,form+p.quiet{margin-top:1rem}
-.wide .actions{grid-template-columns:repeat(auto-fit,minmax(9rem,16rem))}
+@media(min-width:36rem){.wide .actions{grid-template-columns:repeat(auto-fit,minmax(9rem,16rem))}}
 .wide header,.wide main,.wide footer{max-width:44rem}
 .banner{width:100%;max-width:44rem;margin:-1rem 0 1rem;padding:.5rem .75rem;border:1px solid var(--warn);border-radius:.25rem;background:var(--soft-warn);color:var(--warn);font-size:.875rem}
 header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.25rem 1rem;padding:0 .25rem .75rem}
@@ -22,7 +22,7 @@ header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-betw
 .person{display:flex;flex-wrap:wrap;align-items:center;gap:0 .75rem;font-size:.875rem;color:var(--quiet)}
 .plain{min-height:2.75rem;padding:0 .25rem;border:0;background:none;color:var(--accent);font-size:.875rem;font-weight:600}
 nav.pages{width:100%;max-width:44rem;padding:0 .25rem .75rem}
-nav.pages ul{list-style:none;display:flex;flex-wrap:wrap;gap:0 1.25rem;margin:0;padding:0}
+nav.pages ul{list-style:none;display:flex;flex-wrap:wrap;gap:0 1rem;margin:0;padding:0;font-size:.9375rem}
 nav.pages a{display:flex;align-items:center;min-height:2.75rem;border-bottom:2px solid transparent;color:inherit;text-decoration:none}
 nav.pages a:hover{text-decoration:underline}
 nav.pages [aria-current]{border-color:var(--accent);font-weight:600}
@@ -77,6 +77,7 @@ button:hover,.button:hover{text-decoration:underline}
 .card p{margin:.125rem 0}
 .card form{margin-top:.75rem}
 .card .actions{margin-top:.75rem}
+.cards .actions{display:flex;flex-wrap:wrap}
 .card button,.card>.button{min-height:2.5rem}
 .card>.button{width:fit-content;margin-top:.75rem}
 .cards>.card{margin:0;padding:1rem 0;border-width:1px 0 0;border-radius:0}

@@ -34,11 +34,15 @@ interface TableProps<T> {
   readonly rowKey: (row: T, index: number) => string;
 }
 
-/** A table of at most one page of rows, with links to the pages around it. On a phone each row is a block. */
+/** A name and one or two numbers, which fit next to each other on a phone. */
+const isSmall = (columns: readonly Column<never>[]): boolean =>
+  columns.length <= 3 && columns.slice(1).every(({ num }) => num);
+
+/** A table of at most one page of rows. On a phone each row is a block, unless the table is small. */
 export function Table<T>({ caption, rows, columns, rowKey }: TableProps<T>) {
   return (
     <Scrolled label={visible(caption)}>
-      <table className="stack">
+      <table className={isSmall(columns) ? undefined : 'stack'}>
         <caption className="sr">
           <Untrusted>{caption}</Untrusted>
         </caption>
