@@ -38,7 +38,7 @@ await may(helper, 'read', 'mcp:github:issues:42');
 await may(helper, 'write', 'mcp:github:issues:42');
 await may(helper, 'read', 'mcp:github:pulls:7');
 
-// 3. The limit is shared: the helper has made one call, so two are left for all three.
+// 3. The cap is shared: the helper has made one call, so two are left for all three.
 await may(reviewer, 'read', 'mcp:github:pulls:7');
 await may(release, 'write', 'mcp:github:pulls:7');
 await may(helper, 'read', 'mcp:github:issues:42');

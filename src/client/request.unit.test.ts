@@ -234,7 +234,7 @@ describe('retries', () => {
   it.each([
     ['a PATCH', (c: LegateClient) => c.agents.update('a', {})],
     ['an OAuth request', (c: LegateClient) => c.oauth.token({ grant_type: 'x' })],
-    ['what must not be repeated', (c: LegateClient) => c.authorize({ action: 'a', resource: 'r' }, { retries: 0 })],
+    ['a request with retries: 0', (c: LegateClient) => c.authorize({ action: 'a', resource: 'r' }, { retries: 0 })],
   ])('do not repeat %s, which has no key', async (_, call) => {
     const { client, sent } = clientOf([refusal]);
     await expect(settled<unknown>(call(client))).rejects.toThrow(LegateError);

@@ -60,17 +60,17 @@ describe('a proof', () => {
     'an index with a leading zero': good.replace('index 4', 'index 04'),
     'an index beyond the tree': good.replace('index 4', 'index 11'),
     'a changed hash': good.replace(first, sha256('x').toString('base64')),
-    'a hash too many': good.replace(first, `${first}\n${first}`),
-    'a hash too few': good.replace(`${first}\n`, ''),
+    'an additional hash': good.replace(first, `${first}\n${first}`),
+    'a missing hash': good.replace(`${first}\n`, ''),
     'swapped hashes': good.replace(`${first}\n${second}`, `${second}\n${first}`),
     'base64 that is not canonical': good.replace(first, `${first.slice(0, -2)}${first.at(-2) === 'A' ? 'B' : '/'}=`),
-    'a further member': good.replace(extraOf(4), extraOf(4, { seq: 4 })),
+    'an additional member': good.replace(extraOf(4), extraOf(4, { seq: 4 })),
     'a repeated member': good.replace(
       extraOf(4),
       Buffer.from(`{"leaf":"x","leaf":${JSON.stringify(leaf(4))}}`).toString('base64'),
     ),
     'another size': good.replace(`\n11\n`, '\n12\n'),
-    'no last newline': good.slice(0, -1),
+    'no newline at the end': good.slice(0, -1),
     'a control character': good.replace(`— ${ORIGIN}`, `— ${ORIGIN}\u001b`),
   };
   it.each(Object.keys(forged))('with %s is refuted', (name) => {

@@ -119,8 +119,8 @@ describe('nothing is allowed after the response to a change that ended it', () =
   });
 });
 
-describe('hourly limits under 200 parallel calls', () => {
-  it('allow exactly the limit, across three generations of agents and all instances', async () => {
+describe('caps under 200 parallel calls', () => {
+  it('allow exactly their number of calls, across three generations of agents and all instances', async () => {
     const services = await instances();
     const [t] = services as [TestService];
     const owner = await t.user();
@@ -149,7 +149,7 @@ describe('hourly limits under 200 parallel calls', () => {
     expect(answers.filter((x) => x.allowed)).toHaveLength(50);
     expect(answers.filter((x) => x.allowed && (x.caller === c || x.caller === e)).length).toBeLessThanOrEqual(10);
     expect(new Set(answers.filter((x) => !x.allowed).map((x) => x.reason))).toEqual(new Set(['RATE_LIMITED']));
-    // Refused calls do not count, so the next hour starts with the full limit.
+    // Refused calls do not count, so the next hour starts with the full cap.
     t.clock.set('2030-01-15T11:00:00.000Z');
     expect((await t.authorize(e, ask)).body.allowed).toBe(true);
   });

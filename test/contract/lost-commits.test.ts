@@ -58,7 +58,7 @@ describe('a database that has lost commits under running instances', () => {
     expect((await a.authorize(agent, { action: 'read', resource: 'db:x' })).status).toBe(401);
   });
 
-  it('limits, budgets and statistics continue from the state of the database', async () => {
+  it('caps, budgets and statistics continue from the state of the database', async () => {
     const a = await createTestService();
     const [owner, admin] = [await a.user(), await a.admin()];
     const agent = await a.agent(owner, {

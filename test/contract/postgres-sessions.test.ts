@@ -67,7 +67,7 @@ describe('sessions of PostgreSQL', () => {
     }
   });
 
-  it('a pooler that changes the server session with each transaction keeps the settings and exact limits across instances', async () => {
+  it('a pooler that changes the server session with each transaction keeps the settings, and caps stay exact across instances', async () => {
     const own = await newTestDatabase();
     // The server sessions of the pooler have unsafe settings, and nothing that a client sets in one persists.
     const admin = new pg.Client(own.url);

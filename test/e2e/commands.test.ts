@@ -184,10 +184,10 @@ describe('legate admin create, legate admin token', () => {
   it.each([
     ['no address', [], 'long enough it is', 64, '--email'],
     ['a text that is not an address', ['--email', 'nobody'], 'long enough it is', 1, 'email'],
-    ['a password too short', ['--email', 'a@example.com'], 'short', 1, 'password'],
+    ['a password that is too short', ['--email', 'a@example.com'], 'short', 1, 'password'],
     ['no password', ['--email', 'a@example.com'], '', 1, 'password'],
     [
-      'a password file that is not there',
+      'a password file that does not exist',
       ['--email', 'a@example.com', '--password-file', '/nowhere'],
       '',
       1,

@@ -126,7 +126,7 @@ async function loadUntilKilled(
 }
 
 /**
- * Checks that every answered id is stored exactly once with its result, that the sequence has no gap, and that no limit
+ * Checks that every answered id is stored exactly once with its result, that the sequence has no gap, and that no cap
  * was exceeded.
  */
 async function verify(database: Database, answered: readonly Answered[]): Promise<number> {
@@ -149,7 +149,7 @@ async function verify(database: Database, answered: readonly Answered[]): Promis
   const head = await database.read.selectFrom('head').selectAll().executeTakeFirstOrThrow();
   expect(head.seq).toBe(rows.length);
   const counters = new Map((await database.read.selectFrom('counters').selectAll().execute()).map((c) => [c.key, c]));
-  // The number of allowed calls of one limited entry, by clock hour.
+  // The number of allowed calls of one capped entry, by clock hour.
   const hours = new Map<number, number>();
   let holder: string | null = null;
   for (const r of rows) {
@@ -205,7 +205,7 @@ describe('kill -9 under load', () => {
     expect(listed.length).toBe(new Set(listed).size);
     const known = new Set(listed);
     expect(answered.filter((a) => !known.has(a.id))).toEqual([]);
-    // The limit was reached, so the run has tested it.
+    // The cap was reached, so the run has tested it.
     expect(answered.filter((a) => a.capped && !a.allowed).length).toBeGreaterThan(0);
     expect(await running.stop()).toBe(0);
     console.log(`${ROUNDS} rounds, ${answered.length} answered decisions, none lost`);

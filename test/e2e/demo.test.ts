@@ -47,8 +47,8 @@ describe('legate demo', () => {
 
   it.each([
     ['in production', { NODE_ENV: 'production' }, 'not available in production'],
-    ['next to data of your own', { LEGATE_DATA_DIR: './data' }, 'Unset LEGATE_DATA_DIR first'],
-    ['next to a database of your own', { LEGATE_DATABASE_URL: 'sqlite:x.db' }, 'Unset LEGATE_DATABASE_URL first'],
+    ['with a data folder', { LEGATE_DATA_DIR: './data' }, 'Unset LEGATE_DATA_DIR first'],
+    ['with a database', { LEGATE_DATABASE_URL: 'sqlite:x.db' }, 'Unset LEGATE_DATABASE_URL first'],
   ])('refuses to start %s', async (_, env, message) => {
     expect(await legate(['demo'], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
   });

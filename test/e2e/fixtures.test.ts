@@ -60,13 +60,9 @@ describe('legate test', () => {
       example.replace('    expect: allowed', '    expects: allowed'),
       /permissions\.yaml:26: tests\.0\.expects: unknown field/,
     ],
+    ['a missing field', example.replace('    action: delete\n', ''), /permissions\.yaml:28: tests\.1\.action: /],
     [
-      'a field that is missing',
-      example.replace('    action: delete\n', ''),
-      /permissions\.yaml:28: tests\.1\.action: /,
-    ],
-    [
-      'an answer that does not exist',
+      'an unknown result',
       example.replace('expect: denied', 'expect: maybe'),
       /permissions\.yaml:38: tests\.2\.expect: must be allowed, denied, or the reason/,
     ],
@@ -76,12 +72,12 @@ describe('legate test', () => {
       /permissions\.yaml:7: agents\.triage\.permissions\.0\.constraints\.maxCallPerHour: unknown field/,
     ],
     [
-      'an agent that is not there',
+      'an unknown agent',
       example.replace('agent: helper', 'agent: helpers'),
       /permissions\.yaml:35: tests\.2\.agent: agent helpers is not in the policy\. Agents: triage, helper/,
     ],
     [
-      'more than the source holds',
+      'more than the source has',
       example.replace('actions: [read]', 'actions: [merge]'),
       /permissions\.yaml:15: delegations\.0\.permissions\.0: INSUFFICIENT_PERMISSIONS: /,
     ],

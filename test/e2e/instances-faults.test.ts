@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { runFaults } from '../faults/run-faults.ts';
 import { scratchFolder } from '../support/cli.ts';
 
-// Two minutes with fixed random numbers and clients that pause; or as long and as busy as `npm run test:faults` says.
+// Two minutes with fixed random numbers and clients that pause, or as long and as busy as `npm run test:faults` sets.
 const MINUTES = Number(process.env['LEGATE_TEST_FAULTS_MINUTES'] ?? 2);
 const SEED = Number(process.env['LEGATE_TEST_SEED'] ?? 22);
 const REPORT = process.env['LEGATE_TEST_FAULTS_REPORT'];

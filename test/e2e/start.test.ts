@@ -174,12 +174,12 @@ describe('an invalid configuration', () => {
   const wrong: [string, Record<string, string>, string[]][] = [
     ['an unknown name', { LEGATE_X: '1' }, ['LEGATE_X is not a known option']],
     [
-      'a name misspelt',
+      'a misspelt name',
       { LEGATE_ADMIN_EMAILS: 'a@example.com' },
       ['LEGATE_ADMIN_EMAILS', 'did you mean LEGATE_ADMIN_EMAIL?'],
     ],
     [
-      'values of the wrong form, all of them at once',
+      'several invalid values together',
       { PORT: 'http', LEGATE_LOG_LEVEL: 'loud', LEGATE_BASE_URL: 'example.com' },
       ['PORT', 'LEGATE_LOG_LEVEL', 'LEGATE_BASE_URL'],
     ],
@@ -198,7 +198,11 @@ describe('an invalid configuration', () => {
       { LEGATE_BASE_URL: 'https://me:secret@legate.example.com' },
       ['LEGATE_BASE_URL: must not have a user name or password'],
     ],
-    ['a secret file that is not there', { LEGATE_METRICS_TOKEN_FILE: '/nowhere/token' }, ['LEGATE_METRICS_TOKEN_FILE']],
+    [
+      'a secret file that does not exist',
+      { LEGATE_METRICS_TOKEN_FILE: '/nowhere/token' },
+      ['LEGATE_METRICS_TOKEN_FILE'],
+    ],
   ];
   it.each(wrong)('exits with 78 and names %s', async (_, env, names) => {
     const cwd = scratchFolder();
@@ -280,9 +284,14 @@ describe('an invalid configuration', () => {
   });
 
   const unusable: [string, Record<string, string>, number, string][] = [
-    ['a data folder that cannot be made', { LEGATE_DATA_DIR: join(root, 'package.json/data') }, 1, 'LEGATE_DATA_DIR'],
     [
-      'a SQLite file that cannot be made',
+      'a data folder that cannot be created',
+      { LEGATE_DATA_DIR: join(root, 'package.json/data') },
+      1,
+      'LEGATE_DATA_DIR',
+    ],
+    [
+      'a SQLite file that cannot be created',
       { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json/legate.db')}` },
       1,
       'LEGATE_DATABASE_URL',
@@ -303,13 +312,13 @@ describe('an invalid configuration', () => {
     ],
     ['a file that is not a database', { LEGATE_DATABASE_URL: 'sqlite:.legate/secrets.json' }, 1, 'not a database'],
     [
-      'a PostgreSQL that does not answer',
+      'a PostgreSQL that does not respond',
       { LEGATE_DATABASE_URL: 'postgres://legate:pa55word@127.0.0.1:9/legate' },
       1,
       'ECONNREFUSED',
     ],
     [
-      'a database of another kind',
+      'an unsupported kind of database',
       { LEGATE_DATABASE_URL: 'mysql://legate:pa55word@db/legate' },
       78,
       'LEGATE_DATABASE_URL',

@@ -4,15 +4,15 @@ import type { Asked, Cap, History, LedgerRow, Operation, Violation } from './his
 type Time = number;
 
 /**
- * Returns how a history breaks the rules that hold under every fault:
+ * Returns how a history violates the rules that apply under every fault:
  *
- * - no request that begins after the answer to the end of a right is allowed by it;
- * - a right that was answered holds until its end begins;
- * - every answered decision is in the ledger exactly once, as answered, and in the order of the answers;
- * - the sequence has no gap, and time never goes back along it;
+ * - no request that begins after the response to the end of a right is allowed by that right;
+ * - a right whose grant was answered is effective until its end begins;
+ * - every answered decision is in the ledger exactly once, as answered, and in the order of the responses;
+ * - the sequence has no gap, and time never decreases along it;
  * - caps are exact;
- * - what is valid once is used once at most;
- * - a failure is 503 or no answer.
+ * - what is valid once is used at most once;
+ * - a failure is 503 or no response.
  */
 export function checkHistory(history: History): Violation[] {
   return [
@@ -26,11 +26,11 @@ export function checkHistory(history: History): Violation[] {
 }
 
 interface Life {
-  /** When the answer arrived that the right is given. */
+  /** When the response arrived that granted the right. */
   givenAt: Time;
   /** When the first attempt to end it began. */
   endBegunAt: Time;
-  /** When the first answer arrived that it has ended. */
+  /** When the first response arrived that ended it. */
   endedAt: Time;
 }
 
@@ -123,7 +123,7 @@ function checkDecisions({ operations, ledger }: History): Violation[] {
 const isSame = (row: LedgerRow, { allowed, agentId, resource }: Asked): boolean =>
   (row.result === 'allowed') === allowed && row.agentId === agentId && row.resource === resource;
 
-/** Of two decisions, the one whose answer arrived before the other began comes first in the ledger. */
+/** Of two decisions, the one whose response arrived before the other began comes first in the ledger. */
 function checkOrder(decisions: readonly Decision[]): Violation[] {
   const found: Violation[] = [];
   const byStart = [...decisions].sort((a, b) => a.startedAt - b.startedAt);

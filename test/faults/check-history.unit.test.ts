@@ -27,7 +27,7 @@ const row = (seq: number, id: string, more: Partial<LedgerRow> = {}): LedgerRow 
 const check = (history: Partial<History>): string[] =>
   checkHistory({ operations: [], ledger: [], caps: [], ...history }).map(({ rule }) => rule);
 
-describe('a sound history', () => {
+describe('a correct history', () => {
   it('has no violation', () => {
     expect(
       check({
@@ -57,12 +57,12 @@ describe('a sound history', () => {
 });
 
 describe('rights', () => {
-  it('rejects an allow that begins after the answer to the revocation', () => {
+  it('rejects an allowed call that begins after the response to the revocation', () => {
     const operations = [at(1, 2, ended('agent')), at(3, 4, asked('x', true))];
     expect(check({ operations, ledger: [row(1, 'x')] })).toEqual(['no allow after a revocation']);
   });
 
-  it('accepts an allow that overlaps the revocation, and one after a revocation without an answer', () => {
+  it('accepts an allowed call that overlaps the revocation, and one after a revocation without a response', () => {
     const operations = [
       at(1, 5, ended('agent')),
       at(4, 9, asked('x', true)),
@@ -77,7 +77,7 @@ describe('rights', () => {
     expect(check({ operations, ledger: [row(1, 'x', { result: 'denied' })] })).toEqual(['what was given holds']);
   });
 
-  it('accepts a refusal if the end may have happened without an answer, or by a cap', () => {
+  it('accepts a refusal if the end may have happened without a response, or because of a cap', () => {
     const ledger = [row(1, 'x', { result: 'denied' })];
     const unanswered = [at(1, 2, granted('agent')), at(3, 4, ended('agent', false), undefined)];
     expect(check({ operations: [...unanswered, at(5, 6, asked('x', false))], ledger })).toEqual([]);
@@ -87,16 +87,16 @@ describe('rights', () => {
 });
 
 describe('decisions', () => {
-  it('rejects an answer that is not in the ledger', () => {
+  it('rejects a response whose decision is not in the ledger', () => {
     expect(check({ operations: [at(1, 2, asked('x', true))] })).toEqual(['recorded once']);
   });
 
-  it('rejects an answer without an audit id', () => {
+  it('rejects a response without an audit id', () => {
     const operations = [at(1, 2, asked('x', true, { auditId: undefined }))];
     expect(check({ operations })).toEqual(['recorded once']);
   });
 
-  it('rejects two rows for one decision, and one row for two answers', () => {
+  it('rejects two rows for one decision, and one row for two responses', () => {
     expect(check({ ledger: [row(1, 'x'), row(2, 'x')] })).toEqual(['recorded once']);
     const operations = [at(1, 4, asked('x', true)), at(3, 4, asked('x', true))];
     expect(check({ operations, ledger: [row(1, 'x')] })).toEqual(['recorded once']);
@@ -126,7 +126,7 @@ describe('the sequence', () => {
     expect(check({ ledger: [row(2, 'x')] })).toEqual(['no gap']);
   });
 
-  it('rejects time that goes back', () => {
+  it('rejects time that decreases', () => {
     const ledger = [row(1, 'x', { timestamp: 1000 }), row(2, 'y', { timestamp: 999 })];
     expect(check({ ledger })).toEqual(['time never goes back']);
   });
@@ -135,11 +135,11 @@ describe('the sequence', () => {
 describe('caps', () => {
   const caps = [{ agentId: 'a', resource: 'db:x', limit: 1, per: 'hour' }] as const;
 
-  it('rejects one call too many, also if no client received the answer', () => {
+  it('rejects one call too many, even if no client received the response', () => {
     expect(check({ ledger: [row(1, 'x'), row(2, 'y')], caps })).toEqual(['caps are exact']);
   });
 
-  it('rejects a refusal by a cap that is not used up', () => {
+  it('rejects a refusal because of a cap that is not used up', () => {
     const ledger = [row(1, 'x', { result: 'denied', reason: 'RATE_LIMITED' }), row(2, 'y')];
     expect(check({ ledger, caps })).toEqual(['caps are exact']);
   });

@@ -9,7 +9,7 @@ const LIMITED = ['SIGN_IN', 'SIGN_UP', 'TOKEN', 'AUTHORIZATION', 'REVOCATION', '
 /** Longer than a restart of PostgreSQL with a failover. */
 const START_DEADLINE_MS = 90_000;
 
-/** One instance as a process, with its own network to the databases. */
+/** An instance as a process, with its own network to the databases. */
 export class Instance {
   readonly number: number;
   readonly #cwd: string;
@@ -26,17 +26,17 @@ export class Instance {
     this.proxies = proxies;
   }
 
-  /** Undefined while it is down. */
+  /** Undefined while the instance is down. */
   get url(): string | undefined {
     return this.#running?.url;
   }
 
-  /** Output of all its processes so far. */
+  /** The output of all its processes so far. */
   get output(): string {
     return this.#earlierOutput + (this.#running?.output() ?? '');
   }
 
-  /** Starts it, again and again while the database is away. */
+  /** Starts the instance, repeatedly while the database is away. */
   async start(): Promise<void> {
     const deadline = performance.now() + START_DEADLINE_MS;
     while (!this.#isClosed) {
@@ -78,7 +78,9 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** Starts PostgreSQL with a synchronous standby, Redis and three instances, each reached through proxies of its own. */
+/**
+ * Starts PostgreSQL with a synchronous standby, Redis and three instances, each with its own proxies to the databases.
+ */
 export async function startCluster(cwd: string): Promise<Cluster> {
   const postgres = await PostgresPair.start();
   const server = await startRedis();

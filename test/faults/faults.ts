@@ -1,7 +1,7 @@
 import type { Random } from '../support/random.ts';
 import type { Cluster, Instance } from './cluster.ts';
 
-/** Something that goes wrong for a while, and ends by itself. */
+/** A fault that happens for a while, and ends by itself. */
 export interface Fault {
   readonly name: string;
   run(cluster: Cluster, random: Random): Promise<void>;
@@ -73,7 +73,7 @@ export const INSTANCE_FAULTS: readonly Fault[] = [
       const instance = anyOf(cluster, random);
       instance.signal('SIGUSR2');
       await sleep(500 + random.below(2000));
-      // If it was killed meanwhile, it started with the right clock.
+      // If the instance was killed in the meantime, it has started with the right clock.
       instance.signal('SIGUSR2');
     },
   },

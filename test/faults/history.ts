@@ -1,23 +1,23 @@
-/** A request with its answer. */
+/** A request with its response. */
 export interface Operation {
   /** Milliseconds of the clock of the recording process. */
   readonly startedAt: number;
-  /** When the answer had arrived in full, or when the request failed. */
+  /** When the complete response had arrived, or when the request failed. */
   readonly endedAt: number;
-  /** Number of the instance that received the request. */
+  /** The number of the instance that received the request. */
   readonly instance: number;
-  /** Undefined if no answer arrived. */
+  /** Undefined if no response arrived. */
   readonly status?: number | undefined;
   readonly what: Asked | Granted | Ended | Redeemed | Other;
 }
 
-/** Something was requested that needs all of `rights`. */
+/** The request needs all of `rights`. */
 export interface Asked {
   readonly kind: 'asked';
   readonly rights: readonly string[];
-  /** Undefined if the answer says neither, such as 503. */
+  /** Undefined if the response says neither, such as 503. */
   readonly allowed?: boolean | undefined;
-  /** The call may be refused for another reason than its rights: a cap, an approval. */
+  /** The call may be refused for a reason other than its rights: a cap, an approval. */
   readonly isConditional?: boolean;
   readonly auditId?: string | undefined;
   /** Present if the request is a decision. */
@@ -25,7 +25,7 @@ export interface Asked {
   readonly resource?: string;
 }
 
-/** A right began, if `succeeded`. A right is given once at most. */
+/** A right began, if `succeeded`. Each right is given at most once. */
 export interface Granted {
   readonly kind: 'granted';
   readonly right: string;
@@ -39,7 +39,7 @@ export interface Ended {
   readonly succeeded: boolean;
 }
 
-/** A secret that works once was used. */
+/** A secret that is valid once was used. */
 export interface Redeemed {
   readonly kind: 'redeemed';
   readonly secret: string;
@@ -64,7 +64,7 @@ export interface LedgerRow {
   readonly reason: string | null;
 }
 
-/** How many calls of an agent on a resource may be allowed within one clock hour, or in all. */
+/** The number of calls of an agent on a resource that may be allowed within one clock hour, or in total. */
 export interface Cap {
   readonly agentId: string;
   readonly resource: string;
@@ -74,7 +74,7 @@ export interface Cap {
 
 export interface History {
   readonly operations: readonly Operation[];
-  /** In the order of the sequence. */
+  /** The rows are in the order of the sequence. */
   readonly ledger: readonly LedgerRow[];
   readonly caps: readonly Cap[];
 }

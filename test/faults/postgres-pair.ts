@@ -26,7 +26,7 @@ interface Node {
 
 const DEADLINE_MS = 60_000;
 
-/** Two PostgreSQL servers: one that takes writes, and a synchronous standby that can take over. */
+/** Two PostgreSQL servers: a primary, and a synchronous standby that can take over. */
 export class PostgresPair {
   readonly #home: PostgresHome;
   #primary: Node;
@@ -52,21 +52,21 @@ export class PostgresPair {
     return pair;
   }
 
-  /** Ports of both servers; either may be the one that takes writes. */
+  /** The ports of both servers, either of which may be the primary. */
   get ports(): readonly [number, number] {
     const [a, b] = this.#primary.name === 'a' ? [this.#primary, this.#standby] : [this.#standby, this.#primary];
     return [a.port, b.port];
   }
 
-  /** When each promotion of a standby was over. */
+  /** When each promotion of a standby was completed. */
   readonly promotions: number[] = [];
 
-  /** Address of the server that takes writes now. */
+  /** The address of the current primary. */
   get url(): string {
     return urlOf(this.#primary);
   }
 
-  /** Ends the server that takes writes, and starts it again on its data. */
+  /** Ends the primary, and starts it again on its data. */
   async restart(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL', downMs: number): Promise<void> {
     await endPostgres(this.#primary.process, signal);
     await new Promise((resolve) => setTimeout(resolve, downMs));
@@ -81,7 +81,7 @@ export class PostgresPair {
     );
   }
 
-  /** Kills the server that takes writes, and promotes the standby after a while. The former one becomes the standby. */
+  /** Kills the primary, and promotes the standby after a while. The former primary becomes the standby. */
   async failOver(downMs: number): Promise<void> {
     await endPostgres(this.#primary.process, 'SIGKILL');
     await new Promise((resolve) => setTimeout(resolve, downMs));
@@ -100,7 +100,7 @@ export class PostgresPair {
   }
 
   async #run(node: Node): Promise<void> {
-    // A killed server leaves its children behind for a moment: they hold its shared memory.
+    // The children of a killed server remain for a moment, and keep its shared memory.
     const deadline = performance.now() + DEADLINE_MS;
     for (;;) {
       try {
@@ -116,7 +116,7 @@ export class PostgresPair {
     }
   }
 
-  /** Copies the data of the primary while it runs, starts the copy as its standby, and makes commits wait for it. */
+  /** Copies the data of the running primary, starts the copy as its standby, and makes commits wait for it. */
   async #addStandby(): Promise<void> {
     const { user } = this.#home;
     const standby = this.#standby;
@@ -140,7 +140,7 @@ export class PostgresPair {
     writeFileSync(join(standby.data, 'standby.signal'), '');
     chmodSync(standby.data, 0o700);
     if (user) give(standby.data, user);
-    // WAL that the copy caught half-way is fetched from the primary.
+    // WAL of which the copy has only a part is fetched from the primary.
     await this.#run(standby);
     await this.#query(this.#primary, "alter system set synchronous_standby_names = 'standby'");
     await this.#query(this.#primary, 'select pg_reload_conf()');
@@ -172,7 +172,10 @@ async function connect(node: Node): Promise<pg.Client> {
 
 const NOT_COPIED = /postmaster\.(pid|opts)$|standby\.signal$|pg_internal\.init$|pgsql_tmp/;
 
-/** Copies the files of a running server. What it deletes meanwhile, such as old WAL, a backup does not need. */
+/**
+ * Copies the files of a running server. A backup does not need the files that the server deletes during the copy, such
+ * as old WAL.
+ */
 function copyData(from: string, to: string): void {
   cpSync(from, to, {
     recursive: true,
@@ -189,7 +192,7 @@ function copyData(from: string, to: string): void {
   });
 }
 
-/** Makes a folder and all that it contains belong to `user`. */
+/** Makes `user` the owner of a folder and everything in it. */
 function give(folder: string, user: { uid: number; gid: number }): void {
   chownSync(folder, user.uid, user.gid);
   for (const entry of readdirSync(folder, { recursive: true }))

@@ -3,13 +3,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** A TCP proxy that fails on command. */
 export interface FaultyProxy {
   readonly port: number;
-  /** Keeps and accepts connections and forwards nothing: a network that swallows packets. */
+  /** Keeps and accepts connections and forwards nothing, like a network that drops packets. */
   freeze(): void;
-  /** Delays everything by so many milliseconds each way. */
+  /** Delays everything by this many milliseconds in each direction. */
   slow(ms: number): void;
   /** Breaks every connection. New ones are accepted. */
   cut(): void;
-  /** Ends `freeze` and `slow`. What was held arrives. */
+  /** Ends `freeze` and `slow`. Delayed data arrives. */
   mend(): void;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export async function proxyTo(port: number): Promise<FaultyProxy> {
   let frozen = false;
   let delayMs = 0;
   const forward = (from: Socket, to: Socket): void => {
-    // Chunks leave in the order in which they came, whatever the delay does meanwhile.
+    // Chunks leave in the order of their arrival, whatever happens to the delay.
     let turn = Promise.resolve();
     from.on('data', (chunk: Buffer) => {
       const due = performance.now() + delayMs;

@@ -4,7 +4,7 @@ import type { Instance } from './cluster.ts';
 import type { Cap, Operation } from './history.ts';
 
 export interface Answer {
-  /** 0 if no answer arrived. */
+  /** 0 if no response arrived. */
   readonly status: number;
   readonly headers: Headers;
   readonly body: Json;
@@ -34,7 +34,7 @@ export class Recorder {
     this.#instances = instances;
   }
 
-  /** Sends a request to an instance and records what `meaning` makes of the answer. */
+  /** Sends a request to an instance and records the result of `meaning` for the response. */
   async send(number: number, message: Message, meaning: (answer: Answer) => Operation['what']): Promise<Answer> {
     const startedAt = performance.now();
     const url = this.#instances[number]?.url;
@@ -42,7 +42,7 @@ export class Recorder {
     const endedAt = performance.now();
     const status = answer.status || undefined;
     this.operations.push({ startedAt, endedAt, instance: number, status, what: meaning(answer) });
-    // An instance that is down refuses at once: wait a little, as a client would.
+    // An instance that is down refuses immediately, so the client waits a little, as a real one would.
     if (answer.status === 0 || answer.status === 503) await new Promise((resolve) => setTimeout(resolve, 20));
     return answer;
   }

@@ -12,9 +12,9 @@ export interface RunOptions {
   readonly cwd: string;
   readonly seed: number;
   readonly clients: number;
-  /** Pause of a client between two scenarios: with it, the run leaves most of the machine to others. */
+  /** The pause of a client between two scenarios. It leaves most of the processor time to other programs. */
   readonly pauseMs?: number;
-  /** For how long faults happen. Each fault happens at least once, even if that takes longer. */
+  /** How long faults happen. Each fault happens at least once, even if that takes longer. */
   readonly forMs: number;
   readonly say?: (line: string) => void;
 }
@@ -24,20 +24,20 @@ export interface Report {
   readonly faults: Readonly<Record<string, number>>;
   readonly scenarios: Readonly<Record<string, number>>;
   readonly requests: number;
-  /** Requests that ended with 503 or without an answer. */
+  /** Requests that ended with 503 or without a response. */
   readonly failed: number;
   readonly decisions: number;
   readonly rows: number;
-  /** Longest time in which no instance answered a decision with 200. */
+  /** The longest time in which no instance answered a decision with 200. */
   readonly longestSilenceMs: number;
-  /** Longest time from the promotion of a standby to a decision, answered with 200, that was asked after it. */
+  /** The longest time from the promotion of a standby until a later decision is answered with 200. */
   readonly longestFailoverMs: number | undefined;
 }
 
 const QUIET_MS = 2000;
 const RECOVERY_MS = 30_000;
 
-/** Runs clients on three instances while faults happen, and checks their history against the ledger. */
+/** Runs clients on three instances during faults, and checks their history against the ledger. */
 export async function runFaults(options: RunOptions): Promise<Report> {
   const { cwd, seed, say = () => {} } = options;
   const cluster = await startCluster(cwd);
@@ -84,7 +84,10 @@ export async function runFaults(options: RunOptions): Promise<Report> {
 
 type Happen = (fault: Fault, numbers: Random) => Promise<void>;
 
-/** Two faults at once at most: one of an instance, one of what all share. Each of a list happens before one repeats. */
+/**
+ * At most two faults happen at the same time: one of an instance, one of a shared service. Each fault of a list happens
+ * before any is repeated.
+ */
 async function schedule({ forMs, seed }: RunOptions, happen: Happen): Promise<void> {
   const end = performance.now() + forMs;
   const loop = async (faults: readonly Fault[], pauseMs: number, numbers: Random): Promise<void> => {
@@ -104,8 +107,8 @@ function shuffled<T>(list: readonly T[], numbers: Random): T[] {
 }
 
 /**
- * Returns a new person with an API token that does not expire. A session ends with time, and a developer token can
- * create no token that outlives it.
+ * Returns a new person with an API token that does not expire. A session expires, and a developer token cannot create a
+ * token that outlives it.
  */
 async function ownerOf({ instances }: Cluster): Promise<{ id: string; token: string }> {
   const post = async (path: string, body: object, bearer?: string): Promise<unknown> => {
@@ -137,7 +140,7 @@ async function assertRecovered({ instances }: Cluster): Promise<void> {
   }
 }
 
-/** Returns what the instances logged for each answer of 500: the cause, which the answer does not say. */
+/** Returns what the instances logged for each response with 500: the cause, which the response does not contain. */
 const unexpectedErrors = ({ instances }: Cluster): Violation[] =>
   instances.flatMap(({ number, output }) =>
     output

@@ -8,17 +8,17 @@ import type { Answer, Message, Recorder } from './recorder.ts';
 
 const PASSWORD = 'correct horse battery';
 const INSTANCES = 3;
-/** How often something that has to happen is tried while instances and databases are away. */
+/** The maximum number of attempts for a step that has to succeed while instances and databases are away. */
 const TRIES = 400;
 
-/** What one client does, again and again, at instances it picks at random. Each run uses new agents. */
+/** The behaviour of one client: it repeats scenarios at instances that it picks at random. Each run uses new agents. */
 export class Client {
   readonly #recorder: Recorder;
   readonly #random: Random;
   readonly #owner: { id: string; token: string };
   readonly #isOver: () => boolean;
   readonly #prefix: string;
-  /** Pause between two scenarios. */
+  /** The pause between two scenarios. */
   readonly #pauseMs: number;
   #count = 0;
   #oauthClient: Json;
@@ -103,7 +103,7 @@ export class Client {
       toAgent: target.id,
       permissions: [{ resource, actions: ['read'] }],
     };
-    // Without a key, a repetition after a lost answer would make a second delegation.
+    // Without a key, repeating the request after a lost response would create a second delegation.
     const headers = { 'idempotency-key': resource };
     const made = await this.#until([201], { path: '/delegations', token: this.#owner.token, body, headers });
     const path = `/delegations?fromAgent=${source.id}`;
@@ -160,7 +160,7 @@ export class Client {
   async #sessionEnded(): Promise<void> {
     const email = `${this.#name('person')}@example.com`;
     const signUp = { path: '/sign-up', body: { email, password: PASSWORD } };
-    // A sign-up whose answer was lost cannot be repeated.
+    // A sign-up whose response was lost cannot be repeated.
     const signedUp = await this.#send(signUp, other('sign-up'));
     if (signedUp.status !== 200) return;
     const { token } = signedUp.body as { token: string };
@@ -186,7 +186,7 @@ export class Client {
       asked = ask(this.#oauthClient);
       issued = await code(this.#service, person, asked);
     } catch (error) {
-      // A step that failed without a trace of 503 is a mistake of this file or of the service.
+      // A step that failed without a 503 is a fault of this file or of the service.
       if (!/answered (0|503)|no code: (0|503)/.test(String(error))) throw error;
       throw new GivenUp();
     }
@@ -208,7 +208,7 @@ export class Client {
     );
   }
 
-  /** The functions of test/support/oauth.ts, with requests to instances at random. */
+  /** The functions of test/support/oauth.ts, with requests to random instances. */
   get #service(): TestService {
     return this.#redeeming();
   }
@@ -263,7 +263,7 @@ export class Client {
     }));
   }
 
-  /** Ends a right, again until it is answered. A repetition finds it ended: 404 or 409. */
+  /** Ends a right, repeatedly until a response arrives. A repetition may find it ended: 404 or 409. */
   async #end(right: string, message: Message, success = [204, 404, 409]): Promise<void> {
     await this.#until(success, { token: this.#owner.token, ...message }, ({ status }) => ({
       kind: 'ended',
@@ -272,14 +272,14 @@ export class Client {
     }));
   }
 
-  /** Records that a right was answered just now. */
+  /** Records that a response has granted a right just now. */
   #given(right: string): void {
     const now = performance.now();
     const what = { kind: 'granted', right, succeeded: true } as const;
     this.#recorder.operations.push({ startedAt: now, endedAt: now, instance: -1, status: 200, what });
   }
 
-  /** Asks at several instances without pause, ends the right meanwhile, and asks some more. */
+  /** Sends requests to several instances without a pause, ends the right at the same time, and sends some more. */
   async #whileAsking(question: () => Promise<Answer>, end: () => Promise<void>): Promise<void> {
     let isEnded = false;
     const askers = Array.from({ length: 3 }, async () => {
@@ -318,7 +318,7 @@ export class Client {
     for (let i = 0; i < TRIES; i++) {
       last = await run();
       if (isDone(last)) return last;
-      // The first request with the key may go on at an instance whose answer was lost.
+      // The first request with the key may still be running at an instance whose response was lost.
       const isRunning = last.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
       if (last.status !== 0 && last.status !== 503 && !isRunning)
         throw new Error(`unexpected answer ${last.status}: ${last.text.slice(0, 300)}`);
@@ -338,7 +338,7 @@ export class Client {
   }
 }
 
-/** The time was over before a scenario could go on. */
+/** The time was over before a scenario could continue. */
 class GivenUp extends Error {}
 
 interface TestAgent {

@@ -36,7 +36,7 @@ export interface Statuses {
 /** Every kind of caller, with the field of a row that contains its status. */
 export const CALLERS = {
   nobody: 'nobody',
-  'a credential that proves nothing': 'endedCredential',
+  'an invalid credential': 'endedCredential',
   'a credential in another scheme': 'endedCredential',
   'the token of a revoked agent': 'endedCredential',
   'an expired API token': 'endedCredential',
@@ -44,12 +44,12 @@ export const CALLERS = {
   'another user': 'anotherUser',
   'the owner': 'owner',
   'the owner by cookie': 'ownerByCookie',
-  "the owner's token narrowed to what is needed": 'narrowed',
-  "the owner's token narrowed to something else": 'narrowedToOther',
+  "the owner's token narrowed to the required scope": 'narrowed',
+  "the owner's token narrowed to another scope": 'narrowedToOther',
   'the agent itself': 'agentItself',
   'another agent of the owner': 'otherAgent',
   'a gateway agent of the owner': 'gatewayAgent',
-  "a stranger's agent": 'strangersAgent',
+  "another owner's agent": 'strangersAgent',
   'an admin': 'admin',
   'an auditor': 'auditor',
 } as const satisfies Record<string, keyof Statuses>;

@@ -81,7 +81,7 @@ function caller(name: keyof typeof CALLERS, s: Scene, scope: string | undefined)
         : t.call(method, path, { as: token, ...(body === undefined ? {} : { body }), ...(headers ? { headers } : {}) });
   const all: Record<keyof typeof CALLERS, () => Promise<Send> | Send> = {
     nobody: () => by(undefined),
-    'a credential that proves nothing': () => by(`lgk_${'x'.repeat(49)}`),
+    'an invalid credential': () => by(`lgk_${'x'.repeat(49)}`),
     'a credential in another scheme': () =>
       by(undefined, { authorization: `Basic ${Buffer.from(`${owner.email}:${owner.token}`).toString('base64')}` }),
     'the token of a revoked agent': async () =>
@@ -115,13 +115,13 @@ function caller(name: keyof typeof CALLERS, s: Scene, scope: string | undefined)
       const cookie = `${t.legate.platform.config.service.name}_session=${await session(t, owner.id, now + 1e6)}`;
       return by(undefined, { cookie, origin: new URL(t.legate.baseUrl).origin });
     },
-    "the owner's token narrowed to what is needed": async () =>
+    "the owner's token narrowed to the required scope": async () =>
       by(await t.apiToken(owner.id, [scope ?? 'offline_access'])),
-    "the owner's token narrowed to something else": async () => by(await t.apiToken(owner.id, ['mcp:read'])),
+    "the owner's token narrowed to another scope": async () => by(await t.apiToken(owner.id, ['mcp:read'])),
     'the agent itself': () => by(agent.token),
     'another agent of the owner': async () => by((await t.agent(owner)).token),
     'a gateway agent of the owner': async () => by((await t.agent(owner, { permissions: everyOwnPower })).token),
-    "a stranger's agent": async () => by(await stranger(name, async () => t.agent(await t.user()))),
+    "another owner's agent": async () => by(await stranger(name, async () => t.agent(await t.user()))),
     'an admin': async () => by(await stranger(name, () => t.admin())),
     'an auditor': async () => by(await stranger(name, () => t.user({ role: 'auditor' }))),
   };

@@ -186,7 +186,7 @@ export class Model {
     return this.#used.get(this.#counter(step)) ?? 0;
   }
 
-  /** The constraints of every link apply, hourly limits last. */
+  /** The constraints of every link apply, caps last. */
   #unmet(chain: Chain, ask: ModelAsk): string[] {
     const out: string[] = [];
     for (const { permission } of chain) {

@@ -81,9 +81,9 @@ describe('POST /costs', () => {
   it.each<[string, Json, string]>([
     ['a negative amount', { amount: -1 }, 'amount'],
     ['no amount', {}, 'amount'],
-    ['an amount in words', { amount: '1' }, 'amount'],
-    ['a currency that is none', { amount: 1, currency: 'euro' }, 'currency'],
-    ['half a token', { amount: 1, tokens: 0.5 }, 'tokens'],
+    ['an amount as text', { amount: '1' }, 'amount'],
+    ['an unknown currency', { amount: 1, currency: 'euro' }, 'currency'],
+    ['a fractional number of tokens', { amount: 1, tokens: 0.5 }, 'tokens'],
     ['an unknown field', { amount: 1, cost: 1 }, 'cost'],
   ])('400: %s', async (_, body, path) => {
     const agent = await agentOf(owner);

@@ -54,20 +54,24 @@ describe('a sealed export of a range', () => {
     const { left, right, checkpoint } = JSON.parse(end);
     const foreign = (other[1] as string).replace('ledger.begun\\u00001\\u0000', 'ledger.begun\\u00003\\u0000');
     const forged: Record<string, string[]> = {
-      'a row missing': [head, ...rows.slice(1), end],
-      'a row missing and the range with it': [head.replace('"from":3', '"from":4'), ...rows.slice(1), end],
-      'the last row missing': [head, ...rows.slice(0, -1), end],
-      'the end missing': [head, ...rows],
+      'a missing row': [head, ...rows.slice(1), end],
+      'a missing row and a changed range': [head.replace('"from":3', '"from":4'), ...rows.slice(1), end],
+      'a missing last row': [head, ...rows.slice(0, -1), end],
+      'a missing end': [head, ...rows],
       'rows swapped': [head, rows[1] as string, rows[0] as string, ...rows.slice(2), end],
-      'a row twice': [head, rows[0] as string, ...rows, end],
+      'a repeated row': [head, rows[0] as string, ...rows, end],
       'a foreign row': [head, foreign, ...rows.slice(1), end],
       'a changed row': [head, (rows[0] as string).replace('agent.created', 'agent.updated'), ...rows.slice(1), end],
       'a forged hash': [head, JSON.stringify({ hash: Buffer.alloc(32).toString('base64') }), ...rows.slice(1), end],
-      'a hash too few on the left': [head, ...rows, JSON.stringify({ left: left.slice(1), right, checkpoint })],
-      'a hash too many': [head, ...rows, JSON.stringify({ left, right: [...right, ...right, right[0]], checkpoint })],
+      'a missing hash on the left': [head, ...rows, JSON.stringify({ left: left.slice(1), right, checkpoint })],
+      'an additional hash': [
+        head,
+        ...rows,
+        JSON.stringify({ left, right: [...right, ...right, right[0]], checkpoint }),
+      ],
       'another range': [head.replace(`"to":${last - 1}`, `"to":${last}`), ...rows, end],
       'another log': [head.replace('"origin":"', '"origin":"x'), ...rows, end],
-      'a further member': [head, ...rows, end.replace('{', '{"more":1,')],
+      'an additional member': [head, ...rows, end.replace('{', '{"more":1,')],
       spaces: [head, ...rows, end.replace(':', ': ')],
     };
     verifyExport(good, policy);

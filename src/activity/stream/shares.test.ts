@@ -66,7 +66,7 @@ it("gives an administrator the connection of a caller above its share, but nobod
   expect(statuses(await open(full, await full.user()))).toEqual([503]);
 });
 
-it('applies no shares to a cap of 10 or less', async () => {
+it('applies no shares to a limit of 10 or less', async () => {
   for (const cap of [2, 10]) {
     const t = await withCap(cap);
     const mine = await open(t, await t.user(), cap);

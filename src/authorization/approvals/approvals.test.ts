@@ -103,7 +103,7 @@ describe('a decision that requires approval', () => {
     expect((await request(w)).allowed).toBe(true);
   });
 
-  it('other conditions are reported first, and the hourly limit is counted last', async () => {
+  it('other conditions are reported first, and the cap is counted last', async () => {
     const w = await world({ maxCallsPerHour: 1, allowedArgPatterns: ['acme', 'hunter*'] });
     expect((await request(w, { ...ask, arguments: { to: 'evil' } })).reason).toBe('ARGUMENTS_NOT_ALLOWED');
     const { approvalId } = await request(w);

@@ -62,7 +62,7 @@ describe('POST /authorize through a chain', () => {
     expect(await may(2, { dryRun: true })).toMatchObject({ allowed: false, reason: 'RATE_LIMITED', limit: 2 });
   });
 
-  it('200 in a batch: answers in order, exact limits, and the chain in each entry of GET /audit', async () => {
+  it('200 in a batch: answers in order, exact caps, and the chain in each entry of GET /audit', async () => {
     const { t, owner, agents, give } = await cast(3, db('db:*', { maxCallsPerHour: 2 }));
     const chain = [await give(0, 1), await give(1, 2)];
     const requests = [2, 1, 0, 2].map((i) => ({ ...ask, agentId: agents[i]?.id }));
@@ -272,7 +272,7 @@ describe('ended delegations', () => {
 });
 
 describe('GET /agents/:id/permissions through chains', () => {
-  it('200 with the constraints of all links and the least limit, without chains that are too long or ended', async () => {
+  it('200 with the constraints of all links and the lowest cap, without chains that are too long or ended', async () => {
     const { t, owner, agents, give, patch, inMinutes } = await cast(
       4,
       db('*', { maxCallsPerHour: 5, ipAllowlist: ['192.0.2.1'] }),

@@ -104,12 +104,12 @@ describe('an active delegation', () => {
   });
 });
 
-describe('hourly limits along chains', () => {
+describe('caps along chains', () => {
   const capped = (n: number, actions = ['read']) => [
     { resource: 'mcp:gh:*', actions, constraints: { maxCallsPerHour: n } },
   ];
 
-  it('delegating never multiplies a limit: parent and children use the same counter, exactly', async () => {
+  it('delegating never multiplies a cap: parent and children use the same counter, exactly', async () => {
     const w = await world();
     await w.t.call('PATCH', `/agents/${w.a.id}`, { as: w.owner, body: { permissions: capped(20) } });
     await delegate(w, w.a, w.b);
@@ -125,7 +125,7 @@ describe('hourly limits along chains', () => {
     expect(answers.filter((r) => r.body.reason === 'RATE_LIMITED')).toHaveLength(180);
   });
 
-  it('a delegated permission may have its own, lower limit', async () => {
+  it('a delegated permission may have its own, lower cap', async () => {
     const w = await world();
     await w.t.call('PATCH', `/agents/${w.a.id}`, { as: w.owner, body: { permissions: capped(5) } });
     await delegate(w, w.a, w.b, { permissions: capped(2) });

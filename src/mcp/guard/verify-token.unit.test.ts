@@ -109,10 +109,10 @@ describe('[RFC 9068 4] verification with the keys of the issuer', () => {
   });
 
   it.each<[string, () => Wanted]>([
-    ['ES256 by its own key', () => ({ header: { alg: 'ES256', kid: 'es' }, key: es.privateKey })],
+    ['ES256 with its own key', () => ({ header: { alg: 'ES256', kid: 'es' }, key: es.privateKey })],
     ['application/at+jwt', () => ({ header: { typ: 'application/at+jwt' } })],
     ['several audiences', () => ({ claims: { aud: ['https://other.example', AUDIENCE] } })],
-    ['a clock that is a little behind', () => ({ claims: { nbf: now() + 3 } })],
+    ['a start that is a few seconds ahead', () => ({ claims: { nbf: now() + 3 } })],
   ])('accepts %s', async (_what, wanted) => {
     expect((await verify(await sign(wanted()))).valid).toBe(true);
   });
@@ -135,21 +135,21 @@ describe('[RFC 9068 4] verification with the keys of the issuer', () => {
     ['a key that is not published', () => sign({ key: stranger.privateKey })],
     ['an unknown key id', () => sign({ header: { kid: 'x' } })],
     [
-      'a key that the token brings itself',
+      'a key in the token itself',
       async () =>
         sign({ header: { kid: undefined, jwk: await exportJWK(stranger.publicKey) }, key: stranger.privateKey }),
     ],
     ['another type', () => sign({ header: { typ: 'JWT' } })],
     ['no type', () => sign({ header: { typ: undefined } })],
     ['another audience', () => sign({ claims: { aud: 'https://mcp.example.com/other' } })],
-    ['the audience with a slash more', () => sign({ claims: { aud: `${AUDIENCE}/` } })],
+    ['the audience with a trailing slash', () => sign({ claims: { aud: `${AUDIENCE}/` } })],
     ['the audience in capitals', () => sign({ claims: { aud: 'https://MCP.example.com/mcp' } })],
     ['no audience', () => sign({ claims: { aud: undefined } })],
     ['another issuer', () => sign({ claims: { iss: 'https://evil.example' } })],
-    ['the issuer with a slash more', () => sign({ claims: { iss: `${issuer}/` } })],
-    ['an end that has passed', () => sign({ claims: { exp: now() - 60 } })],
-    ['no end', () => sign({ claims: { exp: undefined } })],
-    ['a beginning to come', () => sign({ claims: { nbf: now() + 600 } })],
+    ['the issuer with a trailing slash', () => sign({ claims: { iss: `${issuer}/` } })],
+    ['an expiry in the past', () => sign({ claims: { exp: now() - 60 } })],
+    ['no expiry', () => sign({ claims: { exp: undefined } })],
+    ['a start in the future', () => sign({ claims: { nbf: now() + 600 } })],
     ['no subject', () => sign({ claims: { sub: undefined } })],
     [
       'a critical extension',
@@ -163,12 +163,12 @@ describe('[RFC 9068 4] verification with the keys of the issuer', () => {
       async () =>
         (await sign()).replace(/\.[^.]+\./, `.${part({ iss: issuer, aud: AUDIENCE, sub: 'agt_2', exp: now() + 60 })}.`),
     ],
-    ['a signature cut short', async () => (await sign()).slice(0, -8)],
+    ['a truncated signature', async () => (await sign()).slice(0, -8)],
     ['no token', () => ''],
     ['two parts', () => 'a.b'],
     ['five parts', () => 'a.b.c.d.e'],
-    ['something else', () => 'lgt_x'],
-    ['far too much', () => 'x'.repeat(20_000)],
+    ['an agent token', () => 'lgt_x'],
+    ['a very long text', () => 'x'.repeat(20_000)],
   ])('refuses %s', async (_what, make) => {
     expect(await verify(await make())).toEqual({ valid: false });
   });
@@ -228,10 +228,10 @@ describe('[RFC 7662 2] verification by introspection', () => {
     ['inactive', { active: false }],
     ['active as a text', { active: 'true' }],
     ['for another audience', { aud: 'https://mcp.example.com/other' }],
-    ['for no audience', { aud: undefined }],
+    ['without an audience', { aud: undefined }],
     ['of another issuer', { iss: 'https://evil.example' }],
-    ['past its end', { exp: 1 }],
-    ['without an end', { exp: undefined }],
+    ['expired', { exp: 1 }],
+    ['without an expiry', { exp: undefined }],
     ['without a subject', { sub: undefined }],
   ])('refuses a token that is %s', async (_what, change) => {
     introspection = { ...introspection, ...change };

@@ -107,10 +107,10 @@ describe('a client ID metadata document', () => {
 
   it.each<[string, (client: Json) => void]>([
     ['lies about its id', (c) => publishOf(c, { client_id: `${origin}/clients/other` })],
-    ['has the id with a slash more', (c) => publishOf(c, { client_id: `${c.client_id}/` })],
+    ['has its id with a trailing slash', (c) => publishOf(c, { client_id: `${c.client_id}/` })],
     ['has no id', (c) => publishOf(c, { client_id: undefined })],
-    ['holds a secret', (c) => publishOf(c, { client_secret: 'x' })],
-    ['holds the end of a secret', (c) => publishOf(c, { client_secret_expires_at: 0 })],
+    ['contains a secret', (c) => publishOf(c, { client_secret: 'x' })],
+    ['contains the expiry of a secret', (c) => publishOf(c, { client_secret_expires_at: 0 })],
     ['names client_secret_basic', (c) => publishOf(c, { token_endpoint_auth_method: 'client_secret_basic' })],
     ['names client_secret_post', (c) => publishOf(c, { token_endpoint_auth_method: 'client_secret_post' })],
     ['names a method that is not offered', (c) => publishOf(c, { token_endpoint_auth_method: 'private_key_jwt' })],
@@ -119,7 +119,7 @@ describe('a client ID metadata document', () => {
     ['is 6 KB', (c) => publishOf(c, { padding: 'x'.repeat(6000) })],
     ['is an array', () => publish('[]')],
     ['is not JSON', () => publish('<html></html>')],
-    ['is not there', (c) => publish(JSON.stringify(c), 404)],
+    ['does not exist', (c) => publish(JSON.stringify(c), 404)],
     ['is a 201', (c) => publish(JSON.stringify(c), 201)],
     [
       'redirects',
@@ -148,9 +148,9 @@ describe('a client ID metadata document', () => {
 
   it.each<[string, () => void]>([
     ['fails', () => publish('', 500)],
-    ['is asked for too often', () => publish('', 429)],
+    ['answers that there are too many requests', () => publish('', 429)],
     [
-      'breaks off',
+      'breaks the connection midway',
       () => {
         answer = (_req, res) => void res.writeHead(200, { 'content-length': '100' }).write('{', () => res.destroy());
       },
@@ -297,7 +297,7 @@ describe('a client ID metadata document', () => {
 
   it.each([
     ['no path', () => origin.replace('http:', 'https:')],
-    ['a slash for a path', () => `${origin}/`],
+    ['only a slash as path', () => `${origin}/`],
     ['a fragment', () => `${origin}/client#x`],
     ['a user', () => origin.replace('//', '//user@').concat('/client')],
     ['a dot segment', () => `${origin}/a/../client`],

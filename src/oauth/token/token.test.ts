@@ -78,7 +78,7 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
     ['another verifier', (f) => ({ ...f, code_verifier: 'x'.repeat(43) }), 'invalid_grant'],
     ['a verifier of 42 characters', (f) => ({ ...f, code_verifier: 'x'.repeat(42) }), 'invalid_grant'],
     ['a verifier of 129 characters', (f) => ({ ...f, code_verifier: 'x'.repeat(129) }), 'invalid_grant'],
-    ['a verifier with a padding', (f) => ({ ...f, code_verifier: `${f['code_verifier']}=` }), 'invalid_grant'],
+    ['a verifier with padding', (f) => ({ ...f, code_verifier: `${f['code_verifier']}=` }), 'invalid_grant'],
     ['no redirect URI', (f) => without(f, 'redirect_uri'), 'invalid_request'],
     ['an empty redirect URI', (f) => ({ ...f, redirect_uri: '' }), 'invalid_request'],
     ['another redirect URI', (f) => ({ ...f, redirect_uri: 'https://app.example/callback/' }), 'invalid_grant'],
@@ -177,10 +177,10 @@ describe('POST /oauth/token, grant_type=authorization_code', () => {
 
 describe('the client of a token request', () => {
   it.each<[string, Json, (c: Json) => [Record<string, string>, Record<string, string>], number]>([
-    ['unstated, no secret sent', {}, () => [{}, {}], 200],
-    ['unstated, its secret in the body', {}, (c) => [{ client_secret: c.client_secret }, {}], 200],
-    ['unstated, its secret by Basic', {}, (c) => [{}, basic(c.client_id, c.client_secret)], 200],
-    ['unstated, a wrong secret', {}, () => [{ client_secret: 'lgc_wrong' }, {}], 401],
+    ['no method stated, no secret sent', {}, () => [{}, {}], 200],
+    ['no method stated, its secret in the body', {}, (c) => [{ client_secret: c.client_secret }, {}], 200],
+    ['no method stated, its secret by Basic', {}, (c) => [{}, basic(c.client_id, c.client_secret)], 200],
+    ['no method stated, a wrong secret', {}, () => [{ client_secret: 'lgc_wrong' }, {}], 401],
     ['none, no secret sent', { token_endpoint_auth_method: 'none' }, () => [{}, {}], 200],
     ['none, an empty secret', { token_endpoint_auth_method: 'none' }, () => [{ client_secret: '' }, {}], 200],
     ['none, some secret', { token_endpoint_auth_method: 'none' }, () => [{ client_secret: 'x' }, {}], 401],

@@ -155,8 +155,8 @@ describe('a workload', () => {
 
   it.each<[string, Json, Json, string]>([
     ['expired more than a minute ago', { exp: -61 }, {}, 'assertion-expired'],
-    ['is not valid for more than a minute', { nbf: 62 }, {}, 'assertion-expired'],
-    ['was issued in more than a minute', { iat: 62 }, {}, 'assertion-expired'],
+    ['becomes valid only in more than a minute', { nbf: 62 }, {}, 'assertion-expired'],
+    ['is issued more than a minute in the future', { iat: 62 }, {}, 'assertion-expired'],
     ['does not expire', { exp: undefined }, {}, 'assertion-malformed'],
     ['has no subject', { sub: undefined }, {}, 'assertion-malformed'],
     ['has no audience', { aud: undefined }, {}, 'assertion-malformed'],
@@ -375,7 +375,7 @@ describe('the keys of an issuer', () => {
 
   it.each<[string, unknown, string]>([
     ['are not a key set', { keys: 'x' }, 'assertion-keys-unavailable'],
-    ['are in another form', ['x'], 'assertion-keys-unavailable'],
+    ['have another format', ['x'], 'assertion-keys-unavailable'],
     ['are too many', { keys: [], more: 'x'.repeat(200_000) }, 'assertion-keys-unavailable'],
     ['are secrets', { keys: [{ kty: 'oct', kid: 'key-1', k: 'AAAA', alg: 'ES256' }] }, 'assertion-signature'],
     ['are broken', { keys: [{ kty: 'EC', crv: 'P-256', kid: 'key-1', x: 'AA', y: 'AA' }] }, 'assertion-signature'],

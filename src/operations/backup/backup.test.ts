@@ -92,7 +92,7 @@ describe('a backup', () => {
       expect((await restored.authorize(agent, { action: 'write', resource: 'file:new' })).body).toMatchObject({
         allowed: false,
       });
-      // The hourly limit was partly used before the backup.
+      // The cap was partly used before the backup.
       let allowed = 1;
       while ((await restored.authorize(agent, { action: 'read', resource: 'file:x' })).body.allowed) allowed++;
       expect(answered.length + allowed).toBe(30);
@@ -151,7 +151,7 @@ describe('a backup', () => {
 
   const damage: [string, (dir: string) => void][] = [
     [
-      'a byte that differs',
+      'a changed byte',
       (copy) => {
         const file = join(copy, 'stream_events.ndjson.gz');
         const bytes = readFileSync(file);
@@ -159,11 +159,11 @@ describe('a backup', () => {
         writeFileSync(file, bytes);
       },
     ],
-    ['a file that is cut', (copy) => truncateSync(join(copy, 'agents.ndjson.gz'), 20)],
-    ['a file that is missing', (copy) => rmSync(join(copy, 'head.ndjson.gz'))],
+    ['a truncated file', (copy) => truncateSync(join(copy, 'agents.ndjson.gz'), 20)],
+    ['a missing file', (copy) => rmSync(join(copy, 'head.ndjson.gz'))],
     ['no manifest', (copy) => rmSync(join(copy, 'manifest.json'))],
     [
-      'a manifest that was edited',
+      'an edited manifest',
       (copy) => {
         const file = join(copy, 'manifest.json');
         writeFileSync(file, readFileSync(file, 'utf8').replace('"format": 1', '"format": 2'));

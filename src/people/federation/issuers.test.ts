@@ -76,7 +76,7 @@ describe('issuers', () => {
     ['no signature', { algorithms: ['none'] }],
     ['an unknown use', { uses: ['anything'] }],
     ['no use', { uses: [] }],
-    ['an address with user', { issuer: 'https://user@issuer.example' }],
+    ['an address with a user name', { issuer: 'https://user@issuer.example' }],
     ['an address with a query', { issuer: 'https://issuer.example?a=b' }],
     ['another scheme', { jwksUri: 'file:///etc/passwd' }],
     ['a name that is not a path segment', { name: 'a/b' }],

@@ -123,7 +123,7 @@ describe('users.validatePassword', () => {
     ],
     ['false', async () => false, 422, 'PASSWORD_REJECTED', 'This password is not accepted. Choose another one.'],
     [
-      'an error of its own',
+      'an error',
       () => {
         throw new TypeError('select * from secrets');
       },

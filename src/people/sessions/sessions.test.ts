@@ -86,7 +86,7 @@ describe('the data of the sign-in that a session shows', () => {
       `Mozilla/5.0 (${'Windows NT 10.0; '.repeat(8300)}) Chrome/131`,
       { browser: expect.any(String), os: 'Windows', type: expect.any(String) } as never,
     ],
-    ['140 KB of nothing', ' ( '.repeat(47_000), { browser: 'unknown', os: 'unknown', type: 'unknown' }],
+    ['140 KB without information', ' ( '.repeat(47_000), { browser: 'unknown', os: 'unknown', type: 'unknown' }],
   ];
   it.each(agents)('includes the device, from a User-Agent of %s', async (what, userAgent, device) => {
     const email = `${what.replaceAll(' ', '-')}@example.com`;

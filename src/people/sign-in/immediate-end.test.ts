@@ -45,7 +45,7 @@ const ends: [string, (scene: Scene) => Promise<{ status: number }>, { session: n
     { session: 200, apiToken: 401 },
   ],
   [
-    'taking the role of administrator away',
+    'removing the role of administrator',
     ({ t, admin, alice }) => t.call('PATCH', `/users/${alice.id}`, { as: admin, body: { role: 'user' } }),
     { session: 404, apiToken: 404 },
   ],

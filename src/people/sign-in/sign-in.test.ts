@@ -248,17 +248,17 @@ describe('a session', () => {
 describe('a change by cookie', () => {
   const own = 'http://localhost:3000';
   const cases: [string, Record<string, string>, number][] = [
-    ['from our own origin', { origin: own }, 204],
+    ['from the own origin', { origin: own }, 204],
     ['from a trusted origin', { origin: 'https://console.example' }, 204],
     ['from another origin', { origin: 'https://evil.example' }, 403],
     ['from another port', { origin: 'http://localhost:3001' }, 403],
-    ['from an origin that only begins like ours', { origin: `${own}.evil.example` }, 403],
+    ['from an origin that only begins like the own one', { origin: `${own}.evil.example` }, 403],
     ['without an origin', {}, 403],
     ['with Origin: null from the same origin', { origin: 'null', 'sec-fetch-site': 'same-origin' }, 204],
     ['with Origin: null from a sandboxed frame', { origin: 'null', 'sec-fetch-site': 'cross-site' }, 403],
-    ['with Origin: null and nothing else', { origin: 'null' }, 403],
+    ['with only Origin: null', { origin: 'null' }, 403],
     [
-      'from another origin that calls itself the same',
+      'from another origin that claims to be the same',
       { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' },
       403,
     ],

@@ -62,8 +62,8 @@ describe('grant_type=client_credentials', () => {
       400,
       'unauthorized_client',
     ],
-    ['two ways at once', (agent) => [{}, basic(agent.id, agent.token)], 400, 'invalid_request'],
-    ['a scope over what people own', () => [{ scope: 'agents:write' }, {}], 400, 'invalid_scope'],
+    ['two ways to authenticate', (agent) => [{}, basic(agent.id, agent.token)], 400, 'invalid_request'],
+    ['a scope for what people own', () => [{ scope: 'agents:write' }, {}], 400, 'invalid_scope'],
     ['an unknown scope', () => [{ scope: 'x' }, {}], 400, 'invalid_scope'],
     ['an unknown resource', () => [{ resource: 'https://elsewhere.example' }, {}], 400, 'invalid_target'],
   ])('[RFC 6749 5.2] client credentials are refused with %s', async (_what, change, status, error) => {
@@ -216,7 +216,7 @@ describe('token exchange', () => {
       () => ({ subject_token_type: 'urn:ietf:params:oauth:token-type:id_token' }),
       'invalid_request',
     ],
-    ['a subject token that is none', () => ({ subject_token: 'a.b.c' }), 'invalid_request'],
+    ['an invalid subject token', () => ({ subject_token: 'a.b.c' }), 'invalid_request'],
     ['an agent token as subject', (actor) => ({ subject_token: actor.token }), 'invalid_request'],
     ['no actor token', () => ({ actor_token: '' }), 'invalid_request'],
     ['an unknown actor token', () => ({ actor_token: 'lgt_x' }), 'invalid_request'],
@@ -227,11 +227,11 @@ describe('token exchange', () => {
       'invalid_request',
     ],
     [
-      'an actor of somebody else',
+      'an actor of another person',
       async () => ({ actor_token: (await actorOf(await t.user())).token }),
       'invalid_request',
     ],
-    ['more scope', () => ({ scope: 'mcp:read agents:write' }), 'invalid_scope'],
+    ['an additional scope', () => ({ scope: 'mcp:read agents:write' }), 'invalid_scope'],
     ['another resource', () => ({ resource: NOTES }), 'invalid_target'],
     ['an unknown audience', () => ({ audience: 'https://elsewhere.example' }), 'invalid_target'],
   ])('[RFC 8693 2.2.2] an exchange is 400 for %s', async (_what, change, error) => {

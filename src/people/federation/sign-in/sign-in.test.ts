@@ -113,7 +113,7 @@ describe('GET /auth/oidc/:name/start', () => {
 describe('the discovery document of a provider', () => {
   it.each<[string, Json]>([
     ['names another issuer', { issuer: 'https://other.example' }],
-    ['has a page in a script', { authorization_endpoint: 'javascript:alert(1)' }],
+    ['has a script as page', { authorization_endpoint: 'javascript:alert(1)' }],
     ['has no keys', { jwks_uri: undefined }],
     ['has no token endpoint', { token_endpoint: undefined }],
   ])('[OIDC Discovery 4.3] a discovery document is refused if it %s', async (what, document) => {
@@ -181,8 +181,8 @@ describe('GET /auth/oidc/:name/callback', () => {
     ['another nonce', () => ({ nonce: 'x' })],
     ['no nonce', () => ({ nonce: undefined })],
     ['another authorized party', () => ({ aud: [CLIENT.clientId, 'x'], azp: 'x' })],
-    ['a time 10 minutes ahead', () => ({ iat: seconds() + 600, exp: seconds() + 900 })],
-    ['a time 10 minutes past', () => ({ iat: seconds() - 900, exp: seconds() - 600 })],
+    ['a time 10 minutes in the future', () => ({ iat: seconds() + 600, exp: seconds() + 900 })],
+    ['a time 10 minutes in the past', () => ({ iat: seconds() - 900, exp: seconds() - 600 })],
     ['no subject', () => ({ sub: '' })],
     ['the type of a logout token', () => ({}), { typ: 'logout+jwt' }],
     ['the type of an ID-JAG', () => ({}), { typ: 'oauth-id-jag+jwt' }],
@@ -261,7 +261,7 @@ describe('the account of an identity', () => {
 
   it.each<[string, Json]>([
     ['an unverified address', { email_verified: false }],
-    ['an address without a statement', { email_verified: undefined }],
+    ['an address without email_verified', { email_verified: undefined }],
     ['an address of another domain', { email: 'x@elsewhere.example' }],
     ['an address of a subdomain', { email: 'x@sub.example.com' }],
     ['no address', { email: undefined }],

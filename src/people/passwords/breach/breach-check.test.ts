@@ -57,10 +57,10 @@ describe('check', () => {
 
   it.each([
     ['lower case', (list: string) => list.toLowerCase()],
-    ['line feeds alone', (list: string) => list.replaceAll('\r', '')],
+    ['line feeds only', (list: string) => list.replaceAll('\r', '')],
     ['an empty line at the end', (list: string) => `${list}\r\n\r\n`],
     ['the same hash twice, once as padding', (list: string) => `${sha1('password').slice(5)}:0\r\n${list}`],
-    ['a broken line besides', (list: string) => `<html>\r\n${list}`],
+    ['an additional invalid line', (list: string) => `<html>\r\n${list}`],
   ])('reads %s', async (_, change) => {
     const { server, breach } = await withServer();
     server.answer = (res, list) => text(res, change(list));
@@ -104,20 +104,20 @@ describe('a service', () => {
     ['says 500', (res, list) => text(res, list, 500)],
     ['says 404', (res) => text(res, '', 404)],
     ['says 429', (res) => text(res, '', 429)],
-    ['leads elsewhere', (res) => void res.writeHead(302, { location: 'https://portal.example/' }).end()],
+    ['redirects elsewhere', (res) => void res.writeHead(302, { location: 'https://portal.example/' }).end()],
     [
       'answers 200 with a page',
       (res) => text(res, '<!doctype html><title>Sign in to the network</title>', 200, 'text/html'),
     ],
-    ['has a broken line and not the hash', (res) => text(res, `${'A'.repeat(35)}:1\r\n${'B'.repeat(20)}`)],
+    ['has an invalid line and not the hash', (res) => text(res, `${'A'.repeat(35)}:1\r\n${'B'.repeat(20)}`)],
     ['has counts that are not numbers', (res) => text(res, `${'A'.repeat(35)}:many`)],
     ['sends too much', (res) => text(res, `${'A'.repeat(35)}:1\r\n`.repeat(10_000))],
     [
-      'breaks off',
+      'breaks the connection midway',
       (res, list) => void res.writeHead(200, { 'content-length': 100_000 }).write(list, () => res.destroy()),
     ],
-    ['hangs up', (res) => void res.destroy()],
-    ['never answers', () => {}],
+    ['closes the connection', (res) => void res.destroy()],
+    ['never responds', () => {}],
     ['never ends', (res, list) => void res.writeHead(200).write(list)],
     [
       'drips',

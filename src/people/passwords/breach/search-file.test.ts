@@ -21,7 +21,7 @@ describe('searchFile', () => {
   it.each([
     ['with \\n', (all: string[]) => `${all.join('\n')}\n`],
     ['with \\r\\n', (all: string[]) => `${all.join('\r\n')}\r\n`],
-    ['without an end of the last line', (all: string[]) => all.join('\n')],
+    ['without a line end after the last line', (all: string[]) => all.join('\n')],
     ['with empty lines at the end', (all: string[]) => `${all.join('\n')}\n\n\n`],
     ['in lower case', (all: string[]) => all.join('\n').toLowerCase()],
   ])('finds every line of a file %s, and no other text', async (_, join_) => {
@@ -50,10 +50,10 @@ describe('createBreachCheck with a file', () => {
   });
 
   it.each([
-    ['is not there', () => join(dir, 'absent')],
+    ['does not exist', () => join(dir, 'absent')],
     ['is a folder', () => dir],
     ['has other lines', () => write('a,b\n'.repeat(100))],
-    ['has one line without end', () => write('A'.repeat(10_000))],
+    ['has one long line without an end', () => write('A'.repeat(10_000))],
   ])('a file that %s counts as unreachable', async (_, path) => {
     const reasons: string[] = [];
     const offlineFile = path();

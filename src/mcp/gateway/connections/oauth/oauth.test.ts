@@ -224,7 +224,7 @@ describe('the callback', () => {
   it.each([
     ['another state', { state: 'other' }],
     ['another issuer', { iss: 'https://evil.example' }],
-    ['no issuer, which the server names always', { iss: '' }],
+    ['no issuer, although the server always names it', { iss: '' }],
   ])('refuses %s', async (_what, change) => {
     rogue.metadata = honest();
     rogue.asked.length = 0;
