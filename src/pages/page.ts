@@ -20,7 +20,7 @@ export interface Page {
    * redirect after a form too. A consent page lists the redirect_uri here.
    */
   readonly formTargets?: readonly string[];
-  /** For lists and tables: 44rem instead of 27rem. */
+  /** For tables: 44rem instead of 27rem, like the account pages. */
   readonly wide?: boolean;
   /** The signed-in user, shown in the header with a sign-out button. */
   readonly person?: PagePerson | undefined;
@@ -45,7 +45,7 @@ export function page(site: Site, request: Request, content: Page): Response {
   const title = `${content.failed ? `${t.common.errorPrefix}: ` : ''}${content.title} – ${brand}`;
   const document = html`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(styleOf(site).text)}</style></head>
-<body${attributes({ class: content.wide ? 'wide' : undefined })}>
+<body${attributes({ class: content.wide || content.inAccount ? 'wide' : undefined })}>
 ${banner && html`<p class="banner" role="note">${banner}</p>`}<header><a class="brand" href="${pathOf(site, '/')}">${MARK}${brand}</a>${content.person && personInHeader(site, t, content.person)}</header>
 ${content.inAccount && accountNav(site, t, new URL(request.url).pathname, content.person)}<main><h1>${content.title}</h1>
 ${content.body}

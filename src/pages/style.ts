@@ -13,6 +13,7 @@ header,main,footer{width:100%;max-width:27rem}
 form+p,form+p.quiet{margin-top:1rem}
 @media(min-width:36rem){.wide .actions{grid-template-columns:repeat(auto-fit,minmax(9rem,16rem))}}
 .wide header,.wide main,.wide footer{max-width:44rem}
+.wide .field{max-width:27rem}
 .banner{width:100%;max-width:44rem;margin:-1rem 0 1rem;padding:.5rem .75rem;border:1px solid var(--warn);border-radius:.25rem;background:var(--soft-warn);color:var(--warn);font-size:.875rem}
 header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:.25rem 1rem;padding:0 .25rem .75rem}
 .brand{display:inline-flex;align-items:center;gap:.5rem;min-height:2.75rem;font:600 1.125rem/1.5 Source,Georgia,serif;color:inherit;text-decoration:none}

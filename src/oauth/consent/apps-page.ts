@@ -39,7 +39,6 @@ export async function appsPage(
   const intro = connected.length === 0 ? t.apps.none : t.apps.intro;
   return page(platform, request, {
     title: t.apps.title,
-    wide: true,
     person: await pagePerson(platform, principal),
     inAccount: true,
     body: html`${ended ? notice('good', t.apps.ended) : undefined}<p>${intro}</p>${list(

@@ -86,7 +86,6 @@ export async function connectionsPage(
   }`;
   return page(platform, call.request, {
     title: t.identities.title,
-    wide: true,
     status: error?.status ?? 200,
     failed: error !== undefined,
     ...(error?.headers ? { headers: error.headers } : {}),

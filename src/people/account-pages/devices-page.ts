@@ -53,7 +53,6 @@ export async function devicesPage(
   const done = { ended: t.devices.ended, others: t.devices.othersEnded }[call.url.searchParams.get('done') ?? ''];
   return page(platform, call.request, {
     title: t.devices.title,
-    wide: true,
     person: await findPagePerson(platform, call),
     inAccount: true,
     body: html`${done !== undefined && notice('good', done)}<p>${t.devices.intro}</p>

@@ -15,7 +15,6 @@ export async function homePage(
   const unverified = user?.email != null && user.email_verified === 0 && platform.mailer.available;
   return page(platform, call.request, {
     title: t.account.title,
-    wide: true,
     person,
     inAccount: true,
     body: html`<p>${t.common.signedInAs(user?.name ? `${user.name} (${person?.name ?? ''})` : (person?.name ?? ''))}</p>${

@@ -64,7 +64,6 @@ export async function tokensPage(
   const cards = tokens.map((token) => tokenCard(platform, call, t, token)).reverse();
   return page(platform, call.request, {
     title: t.tokens.title,
-    wide: true,
     status: tried ? (error?.status ?? 400) : 200,
     failed: tried !== undefined,
     ...(error?.headers ? { headers: error.headers } : {}),

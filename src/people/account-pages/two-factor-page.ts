@@ -40,7 +40,6 @@ interface View {
   readonly title: string;
   readonly body: Html;
   /** For lists. */
-  readonly wide?: boolean;
 }
 
 /** GET: the second factor of the user, or the first step of setting one up. Also shows the problems of a form. */
@@ -105,7 +104,7 @@ export function backupCodesPage(
 async function render(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
   call: AnyCall,
-  { title, body, wide = false }: View,
+  { title, body }: View,
   problems: readonly Problem[] = [],
   error?: LegateError,
 ): Promise<Response> {
@@ -113,7 +112,6 @@ async function render(
   const due = asUser(call.principal).secondFactorDue === true;
   return page(platform, call.request, {
     title,
-    wide,
     status: error?.status ?? 200,
     failed: error !== undefined,
     ...(error?.headers ? { headers: error.headers } : {}),
@@ -156,7 +154,6 @@ async function onView(
   const step = (label: string, name: (typeof STEPS)[number]): Html => buttonLink(label, hereWith(platform, call, name));
   return {
     title: t.twoFactor.title,
-    wide: true,
     body: html`${done !== undefined && notice('good', done)}<p>${badge('good', t.twoFactor.on)} ${t.twoFactor.onSince(when)}</p>
 ${list([
   card({

@@ -188,7 +188,6 @@ export async function connectionsPage(
   });
   return page(platform, call.request, {
     title: t.connections.title,
-    wide: true,
     person: await pagePerson(platform, principal),
     inAccount: true,
     body: html`<p>${cards.length === 0 ? t.connections.none : t.connections.listIntro}</p>${list(cards)}`,
