@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { PlainText } from './branded.ts';
 import { type Encrypted, isAmong, type KeyedHash, keyedHash, type SealKey, seal, unseal } from './encryption.ts';
+import { shownSecret } from './secret-schema.ts';
 import { newSecret, type PasswordHash, type SecretHash, secretHash, secretsEqual } from './secrets.ts';
 
 const key: SealKey = { id: 'k1', key: Buffer.alloc(32, 7).toString('base64url') };
@@ -51,6 +53,19 @@ describe('a secret and what is derived from it', () => {
     expect(secretsEqual(secretHash(secret), hash)).toBe(true);
     expect(isAmong([keyed], keyed)).toBe(true);
     expect(isAmong([keyed], `${keyed}x`)).toBe(false);
+  });
+
+  it('neither a hash nor an encrypted text type-checks as a secret in a response', () => {
+    const Response = z.object({ token: shownSecret('The token.') });
+    const respond = (body: z.input<typeof Response>): z.output<typeof Response> => Response.parse(body);
+    expect(respond({ token: secret }).token).toBe(secret);
+    // @ts-expect-error The hash.
+    expect(respond({ token: hash }).token).not.toBe(secret);
+    // @ts-expect-error The hash with a key.
+    expect(respond({ token: keyed }).token).not.toBe(secret);
+    // @ts-expect-error It is encrypted.
+    expect(respond({ token: seal([key], 'test', 'usr_1', secret) }).token).not.toBe(secret);
+    expect(z.toJSONSchema(Response).properties).toEqual({ token: { type: 'string', description: 'The token.' } });
   });
 
   it('an encrypted text does not type-check where its content is needed, nor plain text where it is decrypted', () => {

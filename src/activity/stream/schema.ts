@@ -4,6 +4,7 @@ import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { isoInstant, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { commaList } from '../../kernel/query.ts';
+import { shownSecret } from '../../kernel/secret-schema.ts';
 import { EVENT_TYPES, type EventType } from '../../ledger/index.ts';
 import { ListFilters, PlaceQuery, RowFilters } from '../audit/index.ts';
 
@@ -69,7 +70,7 @@ export type StreamEvent = z.output<typeof StreamEvent>;
 export const ListEvents = PageQuery.extend({ types: Types, ...ListFilters, ...PlaceQuery });
 export type ListEvents = z.output<typeof ListEvents>;
 
-export const Ticket = z.object({ ticket: z.string(), expiresAt: isoTimestamp }).meta({ id: 'StreamTicket' });
+export const Ticket = z.object({ ticket: shownSecret(), expiresAt: isoTimestamp }).meta({ id: 'StreamTicket' });
 
 const MAX_DATA_BYTES = 1024 * 1024;
 

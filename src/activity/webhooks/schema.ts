@@ -3,6 +3,7 @@ import { OwnerFilter } from '../../access/owner-filter.ts';
 import { PageQuery } from '../../http/page.ts';
 import { isoMoment, isoTimestamp, text } from '../../kernel/json.ts';
 import { anyOf } from '../../kernel/query.ts';
+import { shownSecret } from '../../kernel/secret-schema.ts';
 import { EVENT_TYPES } from '../../ledger/index.ts';
 import { RowFilters } from '../audit/index.ts';
 import { CHAT_FORMATS, CHAT_TYPES } from './chat.ts';
@@ -74,7 +75,7 @@ export const Webhook = z
 export type Webhook = z.output<typeof Webhook>;
 
 export const WebhookWithSecret = Webhook.extend({
-  secret: z.string().meta({ description: 'Signing secret (`whsec_...`, Standard Webhooks). Shown once.' }),
+  secret: shownSecret('Signing secret (`whsec_...`, Standard Webhooks). Shown once.'),
 }).meta({ id: 'WebhookWithSecret' });
 export type WebhookWithSecret = z.output<typeof WebhookWithSecret>;
 

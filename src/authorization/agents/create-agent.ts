@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
+import type { PlainText } from '../../kernel/branded.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
@@ -56,7 +57,7 @@ async function insert(
   change: Change,
   input: CreateAgent,
   owner: Owner,
-  token: string,
+  token: PlainText,
   maker: Maker = NOBODY,
 ): Promise<AgentRow> {
   const { db, now } = change;

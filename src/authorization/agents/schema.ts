@@ -6,6 +6,7 @@ import { idOf } from '../../kernel/id-schema.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import { isoInstant, isoMoment, isoTimestamp, jsonObject, storedObject, text } from '../../kernel/json.ts';
 import { anyOf } from '../../kernel/query.ts';
+import { shownSecret } from '../../kernel/secret-schema.ts';
 import { Constraints, Permission, PermissionSource, Permissions } from '../permissions/index.ts';
 import { SORTS } from './sort.ts';
 
@@ -60,7 +61,7 @@ export const AgentSummary = Agent.omit({ permissions: true, metadata: true })
 export type AgentSummary = z.output<typeof AgentSummary>;
 
 export const AgentWithToken = Agent.extend({
-  token: z.string().meta({ description: 'The agent token. Shown once; only its hash is stored.' }),
+  token: shownSecret('The agent token. Shown once; only its hash is stored.'),
 }).meta({ id: 'AgentWithToken' });
 export type AgentWithToken = z.output<typeof AgentWithToken>;
 

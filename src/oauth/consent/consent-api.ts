@@ -4,6 +4,7 @@ import { SCOPES } from '../../access/scopes.ts';
 import { comesFrom } from '../../http/origin.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { text } from '../../kernel/json.ts';
+import { shownSecret } from '../../kernel/secret-schema.ts';
 import type { Platform } from '../../platform.ts';
 import type { AuthorizationRequest } from '../authorize/authorization-request.ts';
 import { approverOf, type Person } from '../authorize/authorize.ts';
@@ -39,9 +40,7 @@ export const ConsentDetails = z
     ),
     agents: z.array(z.object({ id: z.string(), name: z.string() })),
     usualAgent: z.string().nullable().meta({ description: 'The agent that this client used before.' }),
-    consentToken: z.string().meta({
-      description: 'Return it with the decision. Valid once, for this session and request, for an hour.',
-    }),
+    consentToken: shownSecret('Return it with the decision. Valid once, for this session and request, for an hour.'),
   })
   .meta({ id: 'ConsentDetails' });
 

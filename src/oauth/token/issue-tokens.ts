@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Enterprise, Workload } from '../../access/principal.ts';
+import type { PlainText } from '../../kernel/branded.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import { newSecret, secretFrom, secretHash } from '../../kernel/secrets.ts';
@@ -12,7 +13,7 @@ import type { RefreshToken } from './token-request.ts';
 
 /** RFC 6749, section 5.1; `issued_token_type` is of RFC 8693, section 2.2.1. */
 export interface TokenResponse {
-  readonly access_token: string;
+  readonly access_token: PlainText;
   readonly token_type: 'Bearer';
   readonly expires_in: number;
   readonly scope: string;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { LegateError } from '../../kernel/errors.ts';
+import { shownSecret } from '../../kernel/secret-schema.ts';
 import type { Platform } from '../../platform.ts';
 import {
   authenticateClient,
@@ -26,10 +27,10 @@ import { readTokenRequest, TOKEN_EXCHANGE, type TokenForm, type TokenRequest } f
 
 export const TokenResponseSchema = z
   .object({
-    access_token: z.string(),
+    access_token: shownSecret(),
     token_type: z.literal('Bearer'),
     expires_in: z.int().meta({ description: 'Seconds.' }),
-    refresh_token: z.string().optional(),
+    refresh_token: shownSecret().optional(),
     scope: z.string(),
     issued_token_type: z.string().optional(),
   })

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SCIM_SCOPE, SCOPE_NAMES } from '../../access/scopes.ts';
 import { isoInstant, isoTimestamp, text } from '../../kernel/json.ts';
+import { shownSecret } from '../../kernel/secret-schema.ts';
 
 const Scopes = z.array(z.enum([...SCOPE_NAMES, SCIM_SCOPE]));
 
@@ -16,7 +17,7 @@ export const ApiToken = z
 export type ApiToken = z.output<typeof ApiToken>;
 
 export const ApiTokenWithSecret = ApiToken.extend({
-  token: z.string().meta({ description: 'The token value. Shown once; only its hash is stored.' }),
+  token: shownSecret('The token value. Shown once; only its hash is stored.'),
 }).meta({ id: 'ApiTokenWithSecret' });
 export type ApiTokenWithSecret = z.output<typeof ApiTokenWithSecret>;
 

@@ -4,6 +4,7 @@ import { PageQuery } from '../../http/page.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { isoTimestamp, text } from '../../kernel/json.ts';
 import { anyOf } from '../../kernel/query.ts';
+import { shownSecret } from '../../kernel/secret-schema.ts';
 import { NewPassword } from '../passwords/password.ts';
 import { Session } from '../sessions/index.ts';
 import { AnyEmail, Email } from './email.ts';
@@ -99,7 +100,7 @@ export const Invite = z
   .meta({ id: 'Invite' });
 export type Invite = z.output<typeof Invite>;
 /** Includes the link, which is shown only in this answer. */
-export const NewInvite = Invite.extend({ url: z.string() }).meta({ id: 'NewInvite' });
+export const NewInvite = Invite.extend({ url: shownSecret() }).meta({ id: 'NewInvite' });
 
 export const SignIn = z
   .strictObject({
@@ -115,7 +116,7 @@ export type SignIn = z.output<typeof SignIn>;
 
 export const SignedIn = z
   .object({
-    token: z.string().meta({ description: 'The session token, also set as a cookie. It works as a Bearer token too.' }),
+    token: shownSecret('The session token, also set as a cookie. It works as a Bearer token too.'),
     user: User,
     secondFactorSetupRequired: z
       .literal(true)
@@ -135,10 +136,9 @@ export const TwoFactorRequired = z
     twoFactorMethods: z
       .array(z.enum(['totp']))
       .meta({ description: 'Methods that POST /totp/verify accepts. A backup code is always accepted too.' }),
-    twoFactorToken: z.string().meta({
-      description:
-        'For POST /totp/verify: valid for 10 minutes, 5 attempts and one sign-in. It is not a session token.',
-    }),
+    twoFactorToken: shownSecret(
+      'For POST /totp/verify: valid for 10 minutes, 5 attempts and one sign-in. It is not a session token.',
+    ),
   })
   .meta({ id: 'TwoFactorRequired' });
 

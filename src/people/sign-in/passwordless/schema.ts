@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownSecret } from '../../../kernel/secret-schema.ts';
 import { AnyEmail, Email } from '../../users/index.ts';
 
 export const SendCode = z.strictObject({ email: Email }).meta({ id: 'SendCodeRequest' });
@@ -7,9 +8,7 @@ export const SendCode = z.strictObject({ email: Email }).meta({ id: 'SendCodeReq
 export const CodeSent = z
   .object({
     status: z.literal(true),
-    requestToken: z
-      .string()
-      .meta({ description: 'For POST /email-otp/verify: binds the code to this request. Also set as a cookie.' }),
+    requestToken: shownSecret('For POST /email-otp/verify: binds the code to this request. Also set as a cookie.'),
   })
   .meta({ id: 'CodeSent' });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownSecret } from '../../../kernel/secret-schema.ts';
 
 export const Password = z.string().max(16_384).meta({ format: 'password' });
 
@@ -19,10 +20,10 @@ export type DisableTotp = z.output<typeof DisableTotp>;
 
 export const TotpEnabling = z
   .object({
-    totpURI: z.string().meta({ description: 'otpauth:// URI, to be shown as a QR code.' }),
-    secret: z.string().meta({ description: 'The same secret in Base32, for manual entry.' }),
+    totpURI: shownSecret('otpauth:// URI, to be shown as a QR code.'),
+    secret: shownSecret('The same secret in Base32, for manual entry.'),
     backupCodes: z
-      .array(z.string())
+      .array(shownSecret())
       .meta({ description: 'Ten single-use codes that replace a code of the app. Shown only in this answer.' }),
   })
   .meta({ id: 'TotpEnabling' });
