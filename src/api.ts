@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Actor, application } from './access/actor.ts';
 import { applicationCaller } from './access/caller.ts';
+import { asQuery } from './access/in-process.ts';
 import { type AnomaliesApi, anomaliesApi } from './activity/anomalies/index.ts';
 import { type AuditApi, auditApi } from './activity/audit/index.ts';
 import { type ChangesApi, changesApi } from './activity/changes/index.ts';
@@ -98,7 +99,7 @@ export function createApi(platform: Platform, actor: Actor, fetch: Fetch): Legat
     events: eventsApi(platform, actor, fetch),
     webhooks: webhooksApi(platform, actor),
     dashboard: dashboardApi(platform),
-    names: async (ids) => findNames(platform, applicationCaller(actor), parseWith(NamesQuery, { ids: ids.join() }).ids),
+    names: async (ids) => findNames(platform, applicationCaller(actor), asQuery(NamesQuery, { ids }).ids),
     system: () => describeSystem(platform),
     costs: costsApi(platform, actor),
     budgets: budgetsApi(platform, actor),

@@ -11,10 +11,11 @@ export interface Caller {
   /** Recorded with every event of the change that is made. */
   readonly actor: Actor;
   /**
-   * Throws 412 PRECONDITION_FAILED if the caller names a version (If-Match) other than that of this representation. For
-   * use inside the change, with what was read there.
+   * Throws 412 PRECONDITION_FAILED if the caller names a version (If-Match) other than that of this representation, or
+   * requires that there is none (If-None-Match of a PUT). For use inside the change, with what was read there;
+   * undefined: nothing exists yet.
    */
-  readonly assertUnchanged?: ((current: object) => void) | undefined;
+  readonly assertUnchanged?: ((current: object | undefined) => void) | undefined;
 }
 
 /** The part of a caller for use cases that need nothing but the right to change. */

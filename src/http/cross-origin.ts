@@ -13,7 +13,7 @@ const EXPOSED_TO_TRUSTED =
   `${EXPOSED}, Link, ETag, Legate-Total-Count, Content-Disposition, RateLimit, RateLimit-Policy, ` +
   'Idempotent-Replayed, Legate-Warning, Allow';
 const ASKED_HEADERS = 'Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version';
-const ASKED_BY_TRUSTED = `${ASKED_HEADERS}, X-Request-ID, If-Match, Idempotency-Key`;
+const ASKED_BY_TRUSTED = `${ASKED_HEADERS}, X-Request-ID, If-Match, If-None-Match, Idempotency-Key`;
 const PREFLIGHT_SECONDS = 7200;
 
 const allowed = (reader: Reader): Record<string, string> =>

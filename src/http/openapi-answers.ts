@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CommonErrors, type ErrorFactory } from '../kernel/errors.ts';
 import { Preview } from '../platform/preview-schema.ts';
 import type { Route } from '../platform/route.ts';
+import { comparesVersion, showsVersion } from '../platform/version.ts';
 import type { Platform } from '../platform.ts';
 import { IdempotencyErrors } from './idempotency/errors.ts';
 import { takesIdempotencyKey } from './idempotency/request-key.ts';
@@ -63,7 +64,7 @@ const headersOf = (route: Route<Platform>, status: string): Json => {
   const headers = {
     ...(isPaged(route) ? LINK : {}),
     ...(route.total ? TOTAL : {}),
-    ...(route.versioned && status === '200' && route.method !== 'DELETE' ? ETAG : {}),
+    ...(showsVersion(route, Number(status)) ? ETAG : {}),
     ...headersOfErrors(Number(status)),
   };
   return inAnswer(headers);
@@ -93,7 +94,7 @@ export function errors(route: Route<Platform>): Json {
   if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
   if (route.access !== 'public' || route.checksItself || route.page)
     all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.SECOND_FACTOR_REQUIRED);
-  if (route.versioned && route.method !== 'GET') all.push(CommonErrors.PRECONDITION_FAILED);
+  if (comparesVersion(route)) all.push(CommonErrors.PRECONDITION_FAILED);
   if (route.preview)
     all.push(CommonErrors.RATE_LIMIT_EXCEEDED, CommonErrors.PREVIEW_TIMED_OUT, CommonErrors.VALIDATION_FAILED);
   if (takesIdempotencyKey(route)) all.push(...Object.values(IdempotencyErrors), CommonErrors.VALIDATION_FAILED);

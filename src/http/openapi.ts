@@ -3,6 +3,7 @@ import type { Access } from '../access/principal.ts';
 import { sessionCookieName } from '../access/session-cookie.ts';
 import { packageVersion } from '../kernel/version.ts';
 import type { Route } from '../platform/route.ts';
+import { comparesVersion, takesIfNoneMatch } from '../platform/version.ts';
 import type { Platform } from '../platform.ts';
 import type { MountedRoute } from './app.ts';
 import { MAX_KEY_CHARS, takesIdempotencyKey } from './idempotency/request-key.ts';
@@ -95,7 +96,7 @@ use the format of RFC 6749. What you may not see is 404, as if it did not exist.
 several times means any of its values. Times are ISO 8601 in UTC.
 
 **Lost updates.** Send the ETag of a resource as \`If-Match\` with a change. If somebody else has changed the resource
-meanwhile, the answer is 412.
+meanwhile, the answer is 412. With \`If-None-Match: *\`, a PUT creates a resource and never replaces one.
 
 **Retries.** A POST with an \`Idempotency-Key\` may be repeated: it has one effect, and the same answer for 24 hours.
 
@@ -141,7 +142,8 @@ function operation(route: Route<Platform>, tag: string, components: Components, 
     ...(takesIdempotencyKey(route) ? [IDEMPOTENCY_KEY_PARAMETER] : []),
     ...(route.preview ? [PREVIEW_PARAMETER] : []),
   ];
-  if (route.versioned && route.method !== 'GET') parameters.push(IF_MATCH);
+  if (comparesVersion(route)) parameters.push(IF_MATCH);
+  if (takesIfNoneMatch(route)) parameters.push(IF_NONE_MATCH);
   const named = new Set(parameters.map((p) => p['name']));
   for (const [, name] of path.matchAll(/:(\w+)/g))
     if (!named.has(name)) parameters.unshift({ name, in: 'path', required: true, schema: { type: 'string' } });
@@ -185,6 +187,14 @@ const IF_MATCH: Json = {
   required: false,
   description: 'The ETag that was read, or several: 412 if the resource has changed since.',
   schema: { type: 'string' },
+};
+
+const IF_NONE_MATCH: Json = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'With `*`, 412 if the resource exists already.',
+  schema: { type: 'string', const: '*' },
 };
 
 function security({ access, checksItself }: Route<Platform>): Json[] {

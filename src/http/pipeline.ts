@@ -11,6 +11,7 @@ import { Preview } from '../platform/preview-schema.ts';
 import { takesReason } from '../platform/reason.ts';
 import { count, type EndpointMetrics, type RequestMetrics } from '../platform/request-metrics.ts';
 import type { Answer, Route } from '../platform/route.ts';
+import { comparesVersion, showsVersion } from '../platform/version.ts';
 import type { Platform } from '../platform.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
@@ -145,7 +146,7 @@ export class Pipeline {
 
   async #carryOut(route: Route<Platform>, call: RequestCall, platform: Platform): Promise<Rendered | Response> {
     if (takesReason(route)) call.takeReason();
-    if (route.versioned && changes(call.source)) call.readIfMatch();
+    if (comparesVersion(route)) call.readPrecondition();
     const handled = await route.handle(call, platform);
     return this.#render(route, route.versioned ? withVersion(route, call, handled) : handled);
   }
@@ -323,10 +324,9 @@ function opensByStaticToken(platform: Platform, route: Route<Platform>, source: 
 
 /** Adds the ETag to the answer. Throws if a change did not compare the version. */
 function withVersion(route: Route<Platform>, call: RequestCall, answer: Answer): Answer {
-  if (changes(call.source) && !call.matched)
+  if (comparesVersion(route) && !call.matched)
     throw new Error(`${route.method} ${route.path} is versioned and did not call assertUnchanged.`);
-  // A deleted resource has no version.
-  if (answer instanceof Response || answer.status !== 200 || !answer.body || route.method === 'DELETE') return answer;
+  if (answer instanceof Response || !answer.body || !showsVersion(route, answer.status)) return answer;
   return { ...answer, headers: { ...answer.headers, etag: entityTagOf(answer.body) } };
 }
 

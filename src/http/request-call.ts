@@ -1,9 +1,11 @@
 import { type Actor, actorOf } from '../access/actor.ts';
 import { type Access, ANONYMOUS, asUser, type Effect, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
-import { assertMatches, type IfMatch, parseIfMatch } from '../kernel/entity-tag.ts';
+import { assertMatches, type IfMatch, parseIfMatch, parseIfNoneMatch } from '../kernel/entity-tag.ts';
+import { CommonErrors } from '../kernel/errors.ts';
 import { splitReason } from '../platform/reason.ts';
 import type { Call, Route } from '../platform/route.ts';
+import { takesIfNoneMatch } from '../platform/version.ts';
 import type { Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
@@ -26,6 +28,7 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
   query: unknown;
   body: unknown;
   #ifMatch: IfMatch | undefined;
+  #mustBeNew = false;
   /** Whether the use case has compared the version. */
   matched = false;
   readonly requestId: string;
@@ -80,16 +83,19 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
     return (this.proven ?? this.#asked)?.principal ?? ANONYMOUS;
   }
 
-  /** The version that the request depends on. Throws 400 for a malformed If-Match. */
-  readIfMatch(): void {
+  /** The version that the request depends on. Throws 400 for a malformed If-Match or If-None-Match. */
+  readPrecondition(): void {
     const header = this.source.header('if-match');
     if (header !== null) this.#ifMatch = parseIfMatch(header);
+    const none = takesIfNoneMatch(this.#route) ? this.source.header('if-none-match') : null;
+    if (none !== null) this.#mustBeNew = parseIfNoneMatch(none);
   }
 
-  get assertUnchanged(): (current: object) => void {
+  get assertUnchanged(): (current: object | undefined) => void {
     return (current) => {
       this.matched = true;
       if (this.#ifMatch !== undefined) assertMatches(this.#ifMatch, current);
+      if (this.#mustBeNew && current !== undefined) throw CommonErrors.PRECONDITION_FAILED();
     };
   }
 

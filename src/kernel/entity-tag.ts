@@ -58,7 +58,17 @@ export function parseIfMatch(header: string): IfMatch {
 
 const notTags = () => validationFailed([{ path: 'If-Match', message: 'must be * or a list of quoted entity tags' }]);
 
-/** Throws 412 PRECONDITION_FAILED unless the current representation is one of those that the caller expects. */
-export function assertMatches(expected: IfMatch, current: object): void {
-  if (expected !== 'any' && !expected.includes(entityTagOf(current))) throw CommonErrors.PRECONDITION_FAILED();
+/** Throws 412 PRECONDITION_FAILED unless there is a current representation that is one of those expected. */
+export function assertMatches(expected: IfMatch, current: object | undefined): void {
+  if (current === undefined || (expected !== 'any' && !expected.includes(entityTagOf(current))))
+    throw CommonErrors.PRECONDITION_FAILED();
+}
+
+/**
+ * Parses If-None-Match (RFC 9110, section 13.1.2) of a PUT that must create something. Throws 400 VALIDATION_FAILED for
+ * a value other than `*`.
+ */
+export function parseIfNoneMatch(header: string): true {
+  if (header.trim() !== '*') throw validationFailed([{ path: 'If-None-Match', message: 'must be *' }]);
+  return true;
 }

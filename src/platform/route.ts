@@ -22,7 +22,7 @@ export interface Call<Params, Query, Body> {
    */
   readonly reauthorize: (db: Db) => Promise<Visibility>;
   /** On a `versioned` route that changes something: has to be called inside the change. Throws 412. */
-  readonly assertUnchanged: (current: object) => void;
+  readonly assertUnchanged: (current: object | undefined) => void;
   /**
    * On a public route: returns the calling person, authenticated as on a route for `user`. Throws 401 or 403.
    * `reauthorize` checks the same again inside a change.
@@ -86,8 +86,9 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly description?: string;
   readonly access: Access;
   /**
-   * The resource at the path has a version. The answers with status 200 carry it as ETag, and a request that changes
-   * something may carry If-Match: its use case calls `call.assertUnchanged`.
+   * The resource at the path, or the one that a POST creates, has a version. Answers that show it carry the version as
+   * ETag. A request that changes it may carry If-Match, and a PUT If-None-Match: its use case calls
+   * `call.assertUnchanged`.
    */
   readonly versioned?: boolean;
   /** A list whose answer has the number of rows on all pages, in Legate-Total-Count. */

@@ -80,6 +80,16 @@ describe.skipIf(chromiumPath === undefined)('keys, sessions and second factors o
     await dialog.getByLabel('Address of a JWK set').fill('https://keys.example/jwks.json');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('https://keys.example/jwks.json').waitFor();
+
+    // Somebody else sets them while the form is open.
+    await page.getByRole('button', { name: 'Set keys' }).click();
+    await dialog.getByLabel('Address of a JWK set').fill('https://keys.example/mine.json');
+    await scene.send('user', 'PUT', `/agents/${agent.id}/keys`, { jwksUri: 'https://keys.example/theirs.json' });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('https://keys.example/theirs.json').waitFor();
+    await dialog.getByRole('button', { name: 'Load again' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('https://keys.example/mine.json').waitFor();
     await context.close();
   });
 

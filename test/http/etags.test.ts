@@ -3,7 +3,7 @@ import { asId } from '../../src/kernel/ids.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 import { matrix } from './matrix.cases.ts';
-import { budget, client, mcpServer, newScene, webhook } from './matrix.scene.ts';
+import { AGENT_KEYS, budget, client, mcpServer, newIssuer, newScene, webhook } from './matrix.scene.ts';
 
 const TRUSTED = 'https://console.example';
 
@@ -28,8 +28,6 @@ const OF_SOMETHING_ELSE = [
   'POST /agents/:id/trust',
   'DELETE /agents/:id/trust',
   'DELETE /agents/:id/trust/:trustId',
-  'PUT /agents/:id/keys',
-  'DELETE /agents/:id/keys',
   'DELETE /users/:id/sessions',
   'DELETE /users/:id/sessions/:sid',
   'POST /webhooks/:id/recover',
@@ -44,6 +42,7 @@ describe('versions of resources', () => {
     expect(resources.sort()).toEqual(
       [
         '/agents/:id',
+        '/agents/:id/keys',
         '/budgets/:id',
         '/issuers/:id',
         '/mcp/servers/:id',
@@ -62,6 +61,13 @@ describe('versions of resources', () => {
     expect(document.paths['/agents/{id}'].get.responses['200'].headers).toHaveProperty('ETag');
     expect(document.paths['/agents/{id}'].patch.parameters.map((p: { name: string }) => p.name)).toContain('If-Match');
     expect(document.paths['/agents/{id}'].patch.responses).toHaveProperty('412');
+    const [create, set] = [document.paths['/agents'].post, document.paths['/agents/{id}/keys'].put];
+    expect(create.responses['201'].headers).toHaveProperty('ETag');
+    expect(create.parameters.map((p: { name: string }) => p.name)).not.toContain('If-Match');
+    expect(create.responses).not.toHaveProperty('412');
+    expect(set.parameters.map((p: { name: string }) => p.name)).toEqual(
+      expect.arrayContaining(['If-Match', 'If-None-Match']),
+    );
   });
 
   const versioned = Object.keys(matrix).filter(
@@ -151,6 +157,78 @@ describe('versions of resources', () => {
       expect([malformed, await patch(malformed)]).toEqual([malformed, 400]);
     const missing = await t.call('PATCH', `/agents/agt_${'0'.repeat(26)}`, { as: owner, body: {}, ...ifMatch('*') });
     expect(missing.status).toBe(404);
+  });
+
+  it('are told with each resource that is created, and then fit', async () => {
+    const t = await shared();
+    const { owner, agent } = await newScene(t);
+    const admin = await t.admin();
+    const made = Date.now();
+    for (const [path, as, body, change] of [
+      ['/agents', owner, { ownerId: owner.id, name: 'a', type: 'service', metadata: { a: 1 } }, { name: 'b' }],
+      ['/webhooks', owner, { url: 'http://127.0.0.1:9/', types: ['audit'] }, { types: null }],
+      ['/budgets', owner, { agentId: agent.id, metric: 'cost', limit: 1.5, window: 'day' }, { limit: 2 }],
+      ['/mcp/servers', admin, mcpServer(), { tools: [] }],
+      ['/tenants', admin, { name: 'Tenant', slug: `t-${made}` }, { name: 'Other' }],
+      ['/issuers', admin, newIssuer(), { name: `other-${made}` }],
+    ] as const) {
+      const created = await t.call('POST', path, { as, body });
+      expect(created.status, `${path} ${created.text}`).toBe(201);
+      const tag = created.headers.get('etag') as string;
+      expect(tag, path).toBe(await etagOf(t, `${path}/${created.body.id}`, as));
+      const patch = () => t.call('PATCH', `${path}/${created.body.id}`, { as, body: change, ...ifMatch(tag) });
+      expect([(await patch()).status, (await patch()).status], path).toEqual([200, 412]);
+    }
+    // A repeated request gets them again.
+    const headers = { 'idempotency-key': `key-${made}` };
+    const once = { as: owner, headers, body: { agentId: agent.id, metric: 'calls', limit: 1, window: 'day' } };
+    const [first, again] = [await t.call('POST', '/budgets', once), await t.call('POST', '/budgets', once)];
+    expect([again.headers.get('idempotent-replayed'), again.headers.get('etag')]).toEqual([
+      'true',
+      first.headers.get('etag'),
+    ]);
+  });
+
+  it('of keys: of parallel sets from one version, or from none, exactly one succeeds', async () => {
+    const t = await shared();
+    const { owner, agent } = await newScene(t);
+    const path = `/agents/${agent.id}/keys`;
+    let sets = 0;
+    const parallel = async (headers: Record<string, string>): Promise<Record<number, number>> => {
+      const sent = Array.from({ length: 20 }, () =>
+        t.call('PUT', path, { as: owner, headers, body: { jwksUri: `https://keys.example/${++sets}` } }),
+      );
+      const found: Record<number, number> = {};
+      for (const { status } of await Promise.all(sent)) found[status] = (found[status] ?? 0) + 1;
+      return found;
+    };
+    // An agent without keys has no version.
+    for (const tag of ['*', '"another"'])
+      expect((await t.call('PUT', path, { as: owner, body: AGENT_KEYS, ...ifMatch(tag) })).status).toBe(412);
+    expect((await t.call('DELETE', path, { as: owner, ...ifMatch('*') })).status).toBe(404);
+    expect(await parallel({ 'if-none-match': '*' })).toEqual({ 200: 1, 412: 19 });
+    const tag = await etagOf(t, path, owner);
+    expect(await parallel({ 'if-match': tag })).toEqual({ 200: 1, 412: 19 });
+    expect(await parallel({ 'if-none-match': ' * ' })).toEqual({ 412: 20 });
+    const { body } = await t.call('GET', path, { as: owner });
+    const set = (headers: Record<string, string>, as: { token: string } = owner) =>
+      t.call('PUT', path, { as, headers, body: { jwksUri: body.jwksUri } });
+    // Also for a set that changes nothing.
+    expect((await set({ 'if-match': tag })).status).toBe(412);
+    const current = await etagOf(t, path, owner);
+    expect((await set({ 'if-match': current })).headers.get('etag')).toBe(current);
+    expect((await set({ 'if-match': '*' })).status).toBe(200);
+    for (const malformed of ['', '"a"', current, '*, *']) {
+      const r = await set({ 'if-none-match': malformed });
+      expect([r.status, r.body.error?.details.issues[0].path]).toEqual([400, 'If-None-Match']);
+    }
+    // A caller who may not change them does not learn whether there are any.
+    const stranger = await t.user();
+    expect((await set({ 'if-none-match': '*' }, stranger)).status).toBe(404);
+    expect((await set({ 'if-none-match': '*' }, await t.user({ role: 'auditor' }))).status).toBe(403);
+    expect((await t.call('DELETE', path, { as: owner, ...ifMatch(tag) })).status).toBe(412);
+    expect((await t.call('DELETE', path, { as: owner, ...ifMatch(current) })).status).toBe(204);
+    expect((await set({ 'if-none-match': '*' })).status).toBe(200);
   });
 
   it('stay the same while the resource is only used', async () => {

@@ -1,5 +1,6 @@
 import { type Agent, type AgentKeys, LegateError, type SetAgentKeysRequest } from 'legate/client';
 import { legate, rights } from '../api.ts';
+import { isConflict } from '../parts/conflict.tsx';
 import { Action } from '../parts/dialog.tsx';
 import { FormButton } from '../parts/form.tsx';
 import { useKept } from '../parts/hooks.tsx';
@@ -12,9 +13,13 @@ const STALE = ['agents', 'changes'];
 
 type Key = NonNullable<AgentKeys['jwks']>['keys'][number];
 
-/** Replaces all keys of an agent. The service checks them. */
-const setKeys = (agentId: string, jwks: unknown, reason: string | undefined): Promise<AgentKeys> =>
-  legate.agents.keys.set(agentId, { jwks, reason } as SetAgentKeysRequest);
+/** Replaces the keys of an agent if they are still those given; null: it has none. The service checks them. */
+const setKeys = (agentId: string, from: AgentKeys | null, to: object, reason: string | undefined): Promise<AgentKeys> =>
+  legate.agents.keys.set(
+    agentId,
+    { ...to, reason } as SetAgentKeysRequest,
+    from === null ? { headers: { 'if-none-match': '*' } } : { ifMatch: from },
+  );
 
 /** Returns the keys of an agent; null if it has none. */
 async function findKeys(agentId: string): Promise<AgentKeys | null> {
@@ -50,7 +55,7 @@ export function Keys({ agent }: { agent: Agent }) {
           ) : (
             <>
               {keys.jwksUri === undefined ? (
-                <KeyTable agent={agent} keys={keys.jwks?.keys ?? []} mayChange={mayChange} />
+                <KeyTable agent={agent} keys={keys} mayChange={mayChange} />
               ) : (
                 <p>
                   {t.keysAt}: <Untrusted mono>{keys.jwksUri}</Untrusted>
@@ -66,7 +71,7 @@ export function Keys({ agent }: { agent: Agent }) {
                     label={t.endKeys}
                     question={t.endKeysQuestion(agent.name)}
                     text={t.endKeysText}
-                    run={(reason) => legate.agents.keys.delete(agent.id, { reason })}
+                    run={(reason) => legate.agents.keys.delete(agent.id, { reason }, { ifMatch: keys })}
                     stale={STALE}
                   />
                 </div>
@@ -81,7 +86,8 @@ export function Keys({ agent }: { agent: Agent }) {
 
 const kindOf = ({ kty, ...key }: Key): string => [kty, key['crv'] ?? key['alg']].filter(Boolean).join(' ');
 
-function KeyTable({ agent, keys, mayChange }: { agent: Agent; keys: readonly Key[]; mayChange: boolean }) {
+function KeyTable({ agent, keys: from, mayChange }: { agent: Agent; keys: AgentKeys; mayChange: boolean }) {
+  const keys = from.jwks?.keys ?? [];
   return (
     <Table
       caption={t.publicKeys}
@@ -101,7 +107,9 @@ function KeyTable({ agent, keys, mayChange }: { agent: Agent; keys: readonly Key
                     label={t.endKey}
                     question={t.endKeyQuestion(key.kid ?? kindOf(key))}
                     text={t.endKeysText}
-                    run={(reason) => setKeys(agent.id, { keys: keys.filter((one) => one !== key) }, reason)}
+                    run={(reason) =>
+                      setKeys(agent.id, from, { jwks: { keys: keys.filter((one) => one !== key) } }, reason)
+                    }
                     stale={STALE}
                   />
                 ),
@@ -119,9 +127,24 @@ async function makeKey(agentId: string, reason: string | undefined): Promise<str
   const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', pair.privateKey);
   const kid = crypto.randomUUID();
   const publicKey = { kid, kty: kty as string, crv, x, y, alg: 'ES256', use: 'sig' };
-  const present = (await findKeys(agentId))?.jwks?.keys ?? [];
-  await setKeys(agentId, { keys: [...present, publicKey] }, reason);
+  await addKey(agentId, publicKey, reason);
   return JSON.stringify({ ...publicKey, d });
+}
+
+/** Adds a key to those that the agent has, also to those that others add at the same time. */
+async function addKey(agentId: string, key: Key, reason: string | undefined): Promise<void> {
+  for (;;) {
+    const present = await findKeys(agentId);
+    const keys = present?.jwks?.keys ?? [];
+    // A request that was repeated because its answer was lost had added it.
+    if (keys.some(({ kid }) => kid === key.kid)) return;
+    try {
+      await setKeys(agentId, present, { jwks: { keys: [...keys, key] } }, reason);
+      return;
+    } catch (error) {
+      if (!isConflict(error as Error)) throw error;
+    }
+  }
 }
 
 const MakeKey = ({ agent }: { agent: Agent }) => (
@@ -161,7 +184,7 @@ const SetKeys = ({ agent }: { agent: Agent }) => (
     ]}
     edited={{
       id: agent.id,
-      type: 'agent.publicKeys',
+      type: 'agent.keys',
       load: () => findKeys(agent.id),
       values: (keys) => ({
         as: keys?.jwksUri === undefined ? 'set' : 'address',
@@ -169,10 +192,8 @@ const SetKeys = ({ agent }: { agent: Agent }) => (
         jwksUri: keys?.jwksUri ?? '',
       }),
     }}
-    run={({ as, jwks, jwksUri }, _, reason) =>
-      as === 'address'
-        ? legate.agents.keys.set(agent.id, { jwksUri: jwksUri.trim(), reason })
-        : setKeys(agent.id, JSON.parse(jwks), reason)
+    run={({ as, jwks, jwksUri }, of, reason) =>
+      setKeys(agent.id, of, as === 'address' ? { jwksUri: jwksUri.trim() } : { jwks: JSON.parse(jwks) }, reason)
     }
   />
 );

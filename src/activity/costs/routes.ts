@@ -92,6 +92,7 @@ export const costRoutes = [
     summary: "Limit an agent's usage per window",
     description: 'notify: emits budget.exceeded once per window. deny: also refuses calls with BUDGET_EXCEEDED.',
     access: BudgetsWrite,
+    versioned: true,
     body: CreateBudget,
     responses: { 201: Budget },
     errors: [AGENT_NOT_FOUND, AgentErrors.AGENT_REVOKED, BUDGET_LIMIT_EXCEEDED],

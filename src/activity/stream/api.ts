@@ -1,4 +1,5 @@
 import type { Actor } from '../../access/actor.ts';
+import { asQuery } from '../../access/in-process.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
@@ -68,11 +69,7 @@ export function eventsApi(
     replay: async (since, types) => {
       const ms = new Date(since).getTime();
       if (Number.isNaN(ms)) throw validationFailed([{ path: 'since', message: 'must be a Date or a date-time' }]);
-      const query = parseWith(ListEvents, {
-        since: new Date(ms).toISOString(),
-        limit: String(MAX_REPLAY),
-        ...(types ? { types: [types.join()] } : {}),
-      });
+      const query = asQuery(ListEvents, { since: new Date(ms), limit: MAX_REPLAY, ...(types ? { types } : {}) });
       return (await listEvents(platform, { kind: 'all' }, query)).events;
     },
     connectionCount: () => slotsOf(platform).size,

@@ -77,7 +77,7 @@ export async function createWebhook(
     return made;
   });
   dispatcherOf(platform).wake();
-  return { ...toWebhook(row), secret };
+  return Object.assign(toWebhook(row), { secret });
 }
 
 function assertTypesFit(format: ChatFormat | null, types: readonly string[] | null | undefined): void {

@@ -42,6 +42,7 @@ export const webhookRoutes = [
       'Standard Webhooks. The secret that verifies the messages is shown once. Events that the owner may see are ' +
       'delivered; all events for an admin, unless an agent has set the address.',
     access: mayWrite,
+    versioned: true,
     body: CreateWebhook,
     responses: { 201: WebhookWithSecret },
     secrets: ['secret'],

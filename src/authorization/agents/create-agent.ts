@@ -34,7 +34,7 @@ export async function createAgent(
     await assertMayGrant(platform, db, caller.principal, input.permissions);
     const owner = await takeOwner(platform, change, { visibility, principal: caller.principal }, input.ownerId);
     const row = await insert(platform, change, input, owner, token, await makerOf(db, caller.principal));
-    return { ...toAgent(row, now), token };
+    return Object.assign(toAgent(row, now), { token });
   });
 }
 

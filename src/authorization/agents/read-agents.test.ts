@@ -162,7 +162,7 @@ describe('GET /agents', () => {
     const queries: [string, string][] = [
       ['status=dead', 'status'],
       ['status=', 'status'],
-      ['status=active&status=revoked', 'status'],
+      ['status=active&status=robot', 'status'],
       ['type=robot', 'type'],
       ['tenantId=', 'tenantId'],
       ['tenantId=%00', 'tenantId'],

@@ -43,6 +43,7 @@ export const agentRoutes = [
     summary: 'Register an agent',
     description: 'The answer contains the agent token, which is shown only once.',
     access: mayWrite,
+    versioned: true,
     body: CreateAgent,
     responses: { 201: AgentWithToken },
     secrets: ['token'],

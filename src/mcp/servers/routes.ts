@@ -20,6 +20,7 @@ export const serverRoutes = [
       'Its endpoint becomes a resource that access tokens can be issued for, and its tools the resources ' +
       '`mcp:<name>:<tool>` of permissions.',
     access: 'admin',
+    versioned: true,
     body: RegisterMcpServer,
     responses: { 201: McpServer },
     errors: [MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED],

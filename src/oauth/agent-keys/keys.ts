@@ -2,6 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import { assertMayChange, getAgentRow, getChangeableAgent } from '../../authorization/agents/index.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { versioned } from '../../kernel/entity-tag.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -11,10 +12,8 @@ import { AgentKeysErrors } from './errors.ts';
 import type { AgentKeys, SetAgentKeys } from './schema.ts';
 import { findAgentKeys } from './store.ts';
 
-const toKeys = (row: AgentKeysRow): AgentKeys => ({
-  ...(JSON.parse(row.keys) as SetAgentKeys),
-  updatedAt: isoTime(row.updated_at),
-});
+const toKeys = (row: AgentKeysRow): AgentKeys =>
+  versioned({ ...(JSON.parse(row.keys) as SetAgentKeys), updatedAt: isoTime(row.updated_at) }, row);
 
 /** Throws 404 AGENT_NOT_FOUND, AGENT_KEYS_NOT_FOUND. */
 export async function getKeys(
@@ -31,7 +30,7 @@ export async function getKeys(
 
 /**
  * Replaces the keys of an agent. Access tokens that it obtained for itself end in the same change. Throws 403 like
- * every change of the agent, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED.
+ * every change of the agent, 404 AGENT_NOT_FOUND, 409 AGENT_REVOKED, 412 PRECONDITION_FAILED.
  */
 export async function setKeys(
   platform: Pick<Platform, 'ledger' | 'stateOf'>,
@@ -42,6 +41,7 @@ export async function setKeys(
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     const { agent, before } = await readForChange(platform, caller, change, agentId);
+    caller.assertUnchanged?.(before && toKeys(before));
     const row: AgentKeysRow = { agent_id: agent.id, keys: JSON.stringify(input), updated_at: now };
     if (before?.keys === row.keys) return toKeys(before);
     await db
@@ -56,7 +56,7 @@ export async function setKeys(
 
 /**
  * Removes the keys of an agent. Access tokens that it obtained for itself end in the same change. Throws 403 like every
- * change of the agent, 404 AGENT_NOT_FOUND, AGENT_KEYS_NOT_FOUND, 409 AGENT_REVOKED.
+ * change of the agent, 404 AGENT_NOT_FOUND, AGENT_KEYS_NOT_FOUND, 409 AGENT_REVOKED, 412 PRECONDITION_FAILED.
  */
 export async function removeKeys(
   platform: Pick<Platform, 'ledger' | 'stateOf'>,
@@ -66,6 +66,7 @@ export async function removeKeys(
   await platform.ledger.change(caller.actor, async (change) => {
     const { agent, before } = await readForChange(platform, caller, change, agentId);
     if (!before) throw AgentKeysErrors.AGENT_KEYS_NOT_FOUND();
+    caller.assertUnchanged?.(toKeys(before));
     await change.db.deleteFrom('agent_keys').where('agent_id', '=', agent.id).execute();
     await recordChange(change, agent, before, undefined);
   });

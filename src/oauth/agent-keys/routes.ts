@@ -18,8 +18,10 @@ export const agentKeysRoutes = [
     description:
       'The agent then authenticates at the OAuth endpoints with an assertion that it signs (`private_key_jwt`, RFC ' +
       '7523, section 2.2; issuer and subject are its id) instead of its agent token. Replacing keys ends the ' +
-      'access tokens that the agent obtained for itself.',
+      'access tokens that the agent obtained for itself. To add a key, send the ETag of the keys as If-Match, or ' +
+      '`If-None-Match: *` if there are none yet.',
     access: mayWrite,
+    versioned: true,
     params: idParams('agent'),
     body: SetAgentKeys,
     responses: { 200: AgentKeys },
@@ -34,6 +36,7 @@ export const agentKeysRoutes = [
     path: '/agents/:id/keys',
     summary: 'Get the public keys of an agent',
     access: { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true },
+    versioned: true,
     params: idParams('agent'),
     responses: { 200: AgentKeys },
     errors: [AGENT_NOT_FOUND, AGENT_KEYS_NOT_FOUND],
@@ -45,6 +48,7 @@ export const agentKeysRoutes = [
     summary: 'Remove the public keys of an agent',
     description: 'Access tokens that the agent obtained for itself end immediately.',
     access: mayWrite,
+    versioned: true,
     params: idParams('agent'),
     responses: { 204: null },
     errors: [AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS, AGENT_KEYS_NOT_FOUND],

@@ -20,6 +20,7 @@ export const issuerRoutes = [
       'Its documents and keys are fetched when one of its tokens is first used. Needs a recent use of the second ' +
       'factor, if the caller has one, because the issuer can sign in people with any role.',
     access: 'admin',
+    versioned: true,
     body: CreateIssuer,
     responses: { 201: Issuer },
     errors: [ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, REAUTHENTICATION_REQUIRED],

@@ -16,6 +16,7 @@ export const tenantRoutes = [
     path: '/tenants',
     summary: 'Create a tenant',
     access: 'admin',
+    versioned: true,
     body: CreateTenant,
     responses: { 201: Tenant },
     errors: [SLUG_IN_USE],
