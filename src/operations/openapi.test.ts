@@ -59,7 +59,10 @@ describe('GET /openapi.json', () => {
         name: 'status',
         in: 'query',
         required: false,
-        schema: expect.objectContaining({ enum: ['active', 'revoked', 'expired'] }),
+        schema: expect.objectContaining({
+          type: 'array',
+          items: { type: 'string', enum: ['active', 'revoked', 'expired'] },
+        }),
       }),
     );
   });
