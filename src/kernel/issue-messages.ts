@@ -39,8 +39,8 @@ const bound = (origin: string, word: string, limit: number): string => {
 };
 
 /**
- * Returns the text for what a schema refuses without a text of its own, as the rest of a sentence that begins with the
- * name of the field. Undefined for what only the schema can explain.
+ * Returns the message for a value that a schema refuses without its own message, as the rest of a sentence that begins
+ * with the name of the field. Returns undefined for errors that only the schema can explain.
  */
 export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value'))

@@ -47,7 +47,7 @@ const messageFor = (field: string, value: unknown): unknown => {
   return undefined;
 };
 
-describe('what a refused field is told', () => {
+describe('the message about a refused field', () => {
   it.each([
     ['name', '', 'name: must not be empty'],
     ['name', 'four', 'name: must have at most 3 characters'],

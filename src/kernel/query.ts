@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { validationFailed } from './errors.ts';
 import { text, toIssues } from './json.ts';
 
-/** Values of one filter. */
+/** The maximum number of values of one filter. */
 const MAX_VALUES = 50;
 const MAX_LIST_CHARS = 20_000;
 
@@ -13,19 +13,19 @@ function repeatable<T extends z.ZodType>(schema: T): T {
   return schema;
 }
 
-/** Returns whether a query parameter may be given several times. Its value before the schema is then a list. */
+/** Returns whether a query parameter may be repeated. Its value before parsing is then a list. */
 export const isRepeated = (schema: unknown): boolean =>
   schema instanceof z.ZodOptional
     ? isRepeated(schema.unwrap())
     : schema instanceof z.ZodType && repeatables.has(schema);
 
-/** A filter of a list. Given several times it means any of its values (contract 17.14), at most 50. */
+/** A filter of a list. Repeated, it means any of its values (contract 17.14), of which there may be 50. */
 export const anyOf = <T extends z.ZodType>(item: T, description = 'Repeated: any of them.') =>
   repeatable(z.array(item).min(1).max(MAX_VALUES)).optional().meta({ description });
 
 /**
- * Values separated by commas, at most `max` different ones. Given several times, the lists are joined. `expected` is
- * the message for anything else.
+ * Values separated by commas, at most `max` different ones. If the parameter is repeated, the lists are joined.
+ * `expected` is the message for invalid values.
  */
 export const commaList = <T extends string>(
   isItem: (text: string) => text is T,
@@ -48,7 +48,7 @@ export const commaList = <T extends string>(
       .meta({ description }),
   );
 
-/** Like `parseWith`, for a query: the values of a repeated parameter have the path of the parameter. */
+/** Like `parseWith`, for a query. Errors in values of a repeated parameter have the path of the parameter. */
 export function parseQuery<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

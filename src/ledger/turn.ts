@@ -1,6 +1,6 @@
 /**
- * Tells an instance whether another one does work that only one of them has to do. It is seen by the stored position of
- * that work, which then moves.
+ * Tells an instance whether another one already does work that only one has to do: the stored position of that work
+ * then advances.
  */
 export class Turn {
   readonly #readPosition: () => Promise<number>;
@@ -10,7 +10,7 @@ export class Turn {
     this.#readPosition = readPosition;
   }
 
-  /** Stored position at the last look; undefined before the first one. */
+  /** The stored position at the last check; undefined before the first one. */
   get seen(): number | undefined {
     return this.#seen;
   }
@@ -20,7 +20,7 @@ export class Turn {
     this.#seen = position;
   }
 
-  /** Reads the position. Returns whether it has moved since the last look; undefined at the first one. */
+  /** Reads the position. Returns whether it has advanced since the last check; undefined at the first one. */
   async othersMoved(): Promise<boolean | undefined> {
     const before = this.#seen;
     this.#seen = await this.#readPosition();

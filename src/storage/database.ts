@@ -172,7 +172,7 @@ function restrict(path: string): void {
 
 /**
  * Maximum time that one transaction may hold a connection. A longer one is stuck (a frozen server, a network that drops
- * packets) and would block every decision behind it.
+ * packets) and would block every later decision.
  */
 const TRANSACTION_MS = 8000;
 

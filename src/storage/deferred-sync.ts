@@ -12,11 +12,11 @@ const failed = (cause: unknown): Error =>
 
 /**
  * Commits of SQLite that do not block this thread while the disk writes. Between `defer` and `restore` a commit only
- * appends to the log (synchronous=NORMAL); `durable` then syncs the log, as synchronous=FULL does within the commit.
- * Nobody may learn of such a commit before. Every other commit syncs itself, and those before it.
+ * appends to the log (synchronous=NORMAL); `durable` then syncs the log, as synchronous=FULL does within the commit. No
+ * caller may learn of such a commit before. Every other commit syncs itself, and those before it.
  *
- * After a failed sync nobody can say what is on the disk, not even after a later one succeeds: the connection is
- * closed, and nothing can be written until the service starts again.
+ * After a failed sync it is unknown what is on the disk, even after a later one succeeds: the connection is closed, and
+ * nothing can be written until the service starts again.
  */
 export class DeferredSync {
   readonly #writer: SqliteHandle;

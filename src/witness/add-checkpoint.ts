@@ -94,7 +94,7 @@ export function openWitness({ name, logs, folder, now = Date.now }: WitnessOptio
     const { origin, size, root } = checkpoint;
     const known = store.find(origin);
     const isFork = known?.size === size && known.root !== root.toString('base64');
-    // Whatever the old size says: the log has signed both.
+    // The old size makes no difference, because the log has signed both.
     if (isFork) store.keepFork(origin, known.note, note, now());
     if (oldSize !== (known?.size ?? 0)) return isAt(known?.size ?? 0);
     if (isFork) return refusal(409, 'Another tree of this size was cosigned: the log was forked.');

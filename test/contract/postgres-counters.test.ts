@@ -11,7 +11,7 @@ const countedBy = {
   'activity and slots': (platform: Platform) => new LedgerCounts(platform, MAX_ROWS),
 };
 
-/** Returns the platform for one reader, and how many queries for rows of the ledger that reader has made. */
+/** Returns the platform for one reader, and a function that counts the reader's queries for rows of the ledger. */
 function counted({ legate: { platform } }: TestService): { platform: Platform; queries: () => number } {
   let queries = 0;
   const read = new Proxy(platform.database.read, {
@@ -25,7 +25,7 @@ function counted({ legate: { platform } }: TestService): { platform: Platform; q
 }
 
 for (const [name, create] of Object.entries(countedBy))
-  it(`decisions of other instances are read by one of them: ${name}`, async () => {
+  it(`one instance reads the decisions of the others for all of them: ${name}`, async () => {
     const deciding = await createTestService();
     const agent = await deciding.agent(await deciding.user());
     const decide = async (times: number): Promise<void> => {
@@ -48,6 +48,6 @@ for (const [name, create] of Object.entries(countedBy))
     await decide(MAX_ROWS);
     expect([await second(), await first()]).toEqual([true, false]);
     await decide(1);
-    // The second time, nothing was decided since, so there is time for it.
+    // No decision was made before the second upkeep, so it counts the rest.
     expect([await first(), await first()]).toEqual([false, true]);
   });

@@ -51,7 +51,7 @@ beforeAll(async () => {
   admin = await t.admin();
   const ann = await owned();
   await t.authorize(ann.from, { action: 'read', resource: 'ask:late' });
-  // Nobody answers, so it lapses.
+  // Nobody decides this approval, so it lapses.
   t.clock.advance(301_000);
   scene = { ann, eve: await owned(), fay: await owned() };
   for (const { from } of Object.values(scene)) await t.authorize(from, { action: 'read', resource: 'ask:x' });
@@ -91,9 +91,9 @@ const sum = (numbers: number[]): number => numbers.reduce((a, b) => a + b, 0);
 const agentId = () => [scene.ann.from.id, scene.eve.from.id];
 
 interface Row {
-  /** What the answer found: the ids of a list, or a number. */
+  /** The results in a response: the ids of a list, or a number. */
   readonly found: (body: Json) => string[] | number;
-  /** Two values of each filter, each of which finds something else, and something that neither finds exists. */
+  /** Two values of each filter with different results. Other objects match neither. */
   readonly filters: Record<string, () => string[]>;
 }
 
@@ -142,7 +142,7 @@ const FILTERS: Record<string, Row> = {
   },
 };
 
-/** Tested with the audit log (src/activity/audit), the stream, the changes and the gateway. */
+/** The tests of the audit log (src/activity/audit), the stream, the changes and the gateway cover these. */
 const TESTED_ELSEWHERE = /^\/(audit|events|changes|gateway)/;
 
 const anyOfNames = ({ query }: { readonly query?: z.ZodType }): string[] =>
@@ -153,7 +153,7 @@ const anyOfNames = ({ query }: { readonly query?: z.ZodType }): string[] =>
     .map(([name]) => name)
     .sort();
 
-describe('a filter that is given several times', () => {
+describe('a repeated filter', () => {
   it('has a row here wherever it is declared', async () => {
     const declared = distinctRoutes(t.legate.platform.config)
       .filter(({ route }) => anyOfNames(route).length > 0 && !TESTED_ELSEWHERE.test(route.path))
@@ -186,7 +186,7 @@ describe('a filter that is given several times', () => {
       expect(first.length * second.length).toBeGreaterThan(0);
       expect([...(both as string[])].sort()).toEqual([...new Set([...first, ...second])].sort());
     }
-    // The order of the values, and repeated ones, make no difference.
+    // The order of the values and repetitions make no difference.
     expect(await ask([b, a, b])).toEqual(both);
     const errors = async (values: readonly string[]) =>
       (await t.call('GET', `${path}?${new URLSearchParams(values.map((v) => [name, v]))}`, { as: admin })).body.error
@@ -197,7 +197,7 @@ describe('a filter that is given several times', () => {
     expect(await errors(Array.from({ length: 50 }, () => a))).toBeUndefined();
   });
 
-  it('has one unknown value: the whole request is refused', async () => {
+  it('with one unknown value is refused', async () => {
     for (const [path, name, good] of [
       ['/agents', 'status', 'active'],
       ['/agents', 'type', 'service'],
@@ -211,7 +211,7 @@ describe('a filter that is given several times', () => {
     }
   });
 
-  it('is combined with others: all must hold', async () => {
+  it('is combined with other filters, all of which must match', async () => {
     const { ann, eve, fay } = scene;
     const list = async (as: TestUser, query: string): Promise<string[]> =>
       (await t.call('GET', `/costs?${query}`, { as })).body.map((cost: Json) => cost.agentId).sort();
@@ -219,7 +219,7 @@ describe('a filter that is given several times', () => {
     expect(await list(admin, `${both}&tenantId=${eve.tenantId}&tenantId=${fay.tenantId}`)).toEqual([eve.from.id]);
     expect(await list(admin, `${both}&tenantId=${fay.tenantId}`)).toEqual([]);
     expect(await list(admin, `${both}&agentId=${fay.from.id}&agentId=${ann.from.id}`)).toEqual([ann.from.id]);
-    // A person finds nothing that is not theirs, whoever else is named.
+    // A person finds only their own objects, whatever other owners are named.
     expect(await list(ann.user, `${both}&ownerId=${fay.user.id}`)).toEqual([ann.from.id]);
     expect(await list(ann.user, `tenantId=${eve.tenantId}&tenantId=${ann.tenantId}`)).toEqual([ann.from.id]);
     expect(await list(ann.user, `tenantId=${eve.tenantId}&tenantId=${fay.tenantId}`)).toEqual([]);
@@ -265,7 +265,7 @@ describe('a filter that is given several times', () => {
   });
 });
 
-describe('a comma list that is given several times', () => {
+describe('a repeated comma list', () => {
   const count = async (path: string): Promise<number> => {
     const r = await t.call('GET', path, { as: admin });
     expect(r.status, r.text).toBe(200);
@@ -285,7 +285,7 @@ describe('a comma list that is given several times', () => {
     expect(await count(`/audit?not.ids=${one}&not.ids=${two}&limit=1000`)).toBe((await count('/audit?limit=1000')) - 2);
   });
 
-  it('has bounds over all of its parts', async () => {
+  it('has limits for all parts together', async () => {
     const many = (name: string, times: number): string =>
       Array.from({ length: times }, (_, i) => `${name}=${i}`).join('&');
     const refused = async (query: string): Promise<[number, string]> => {

@@ -21,23 +21,23 @@ import { AgentStates, savedUpto } from './states.ts';
 
 /** Name of the stored position up to which findings are reported. */
 const TOLD = 'anomalies';
-/** Rows examined before the event loop gets a turn. */
+/** Rows examined before the detector yields to the event loop. */
 const SLICE = 500;
 /** Decisions kept in memory for the next run. Beyond that, they are read from the ledger. */
 const MAX_RECENT = 50_000;
 /** Maximum delay between a decision of the instance that looks, or the discovery of another's, and its examination. */
 const LOOK_AFTER_MS = 1000;
 /**
- * Interval at which an instance checks whether another one still looks. Several times LOOK_AFTER_MS, so that a busy
- * instance does not lose its turn.
+ * The interval at which an instance checks whether another one is still detecting. It is several times LOOK_AFTER_MS,
+ * so that a busy instance is not replaced.
  */
 const LOOK_AGAIN_MS = 3000;
-/** A read waits this long for the instance that looks, before its own instance takes over. */
+/** How long a read waits for the detecting instance before its own instance takes over. */
 const PATIENCE_MS = 500;
 const POLL_MS = 10;
-/** Without progress of another instance for this time, no other instance looks. */
+/** If another instance makes no progress for this time, it is no longer detecting. */
 const ALIVE_MS = 3 * LOOK_AGAIN_MS;
-/** Asks the instance that looks to do so now. */
+/** Asks the detecting instance to examine the ledger now. */
 const LOOK_NOW = 'look';
 
 /** A class rather than a literal, because V8 would allocate the literals in the old space. */
@@ -76,9 +76,9 @@ interface Detected extends Found {
 }
 
 /**
- * Follows the ledger in its order, across processes and restarts. One of several instances looks, and holds the states
- * of the agents in memory; the others take over if its position stands still. If two look at the same time, an anomaly
- * is reported once, by the one that first advances the stored position past it, and the other stops looking.
+ * Follows the ledger in its order, across processes and restarts. One of several instances detects anomalies, and keeps
+ * the states of the agents in memory; the others take over if its position does not advance. If two detect at the same
+ * time, an anomaly is reported once, by the one that first advances the stored position past it, and the other stops.
  */
 export class AnomalyDetector {
   readonly #platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log'>;
@@ -91,11 +91,11 @@ export class AnomalyDetector {
   readonly #recent = new RecentRows<Row>(MAX_RECENT);
   /** Commits wait during a run, so that what is reported and written reflects one moment. */
   #looking = false;
-  /** Stored position as this instance wrote it, or found it when its turn began. */
+  /** The stored position as this instance wrote it, or found it when it began to detect. */
   #told: number | undefined;
-  /** Another instance looks as long as its stored position moves. */
+  /** Another instance is detecting as long as its stored position advances. */
   readonly #turn: Turn;
-  /** Time at which another instance was last known to look. */
+  /** When another instance was last known to be detecting. */
   #othersLookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -148,12 +148,12 @@ export class AnomalyDetector {
     if (platform.config.anomalies.enabled) platform.ledger.onCommit(this.#follower.commit);
   }
 
-  /** Whether this instance looks. */
+  /** Whether this instance is the detecting one. */
   get #looks(): boolean {
     return this.#follower.position !== undefined;
   }
 
-  /** The next look begins at what is stored. */
+  /** The next detection begins at the stored states. */
   #forget(): void {
     this.#follower.reset();
     this.#recent.clear();
@@ -182,7 +182,7 @@ export class AnomalyDetector {
     else await this.#follower.exclusively(() => this.#lookOn(false));
   }
 
-  /** Waits a moment for the instance that looks. Returns whether everything that is committed by now is examined. */
+  /** Waits a moment for the detecting instance. Returns whether everything that is committed by now is examined. */
   async #othersLook(): Promise<boolean> {
     const { database, ledger } = this.#platform;
     if (this.#looks || performance.now() - this.#othersLookedAt > ALIVE_MS) return false;
@@ -211,7 +211,7 @@ export class AnomalyDetector {
     await this.#follower.stop();
   }
 
-  /** Returns false if another instance looks. */
+  /** Returns false if another instance is detecting. */
   async #lookOn(last: boolean): Promise<boolean> {
     this.#looking = true;
     try {
@@ -262,14 +262,14 @@ export class AnomalyDetector {
     this.#states.changed(agentId, remembered, seq, this.#platform.clock.now());
   }
 
-  /** Reports what was found up to `end`. Returns false if another instance has reported something meanwhile. */
+  /** Reports the anomalies up to `end`. Returns false if another instance has reported some since. */
   async #tell(end: number): Promise<boolean> {
     const { database, ledger } = this.#platform;
     const upto = (await readPosition(database.read, TOLD)) ?? 0;
     this.#told ??= upto;
     if (upto !== this.#told) return false;
     if (upto >= end) return true;
-    // A new turn begins at the stored states, and finds again what was reported since.
+    // Detection begins again at the stored states, and finds again what was reported since.
     const found = this.#found.filter((one) => one.seq > upto);
     try {
       if (found.length === 0) await ledger.maintain((db) => movePosition(db, [TOLD], upto, end));

@@ -1,14 +1,14 @@
 import { readHead } from '../../ledger/index.ts';
 import type { Database } from '../../storage/index.ts';
 
-/** Number of rows after which an instance counts what others decided, although decisions keep coming. */
+/** The number of rows after which an instance counts decisions of others, even if decisions keep arriving. */
 export const MAX_FOREIGN_ROWS = 20_000;
 
 /**
- * Tells an instance when to count the rows that others committed. If each read them every few seconds, every decision
- * would be read by all of them. So they wait until the ledger is quiet, or until many rows are missing in the tables:
+ * Decides when an instance counts the rows that others committed. If each instance read them every few seconds, all of
+ * them would read every decision. So they wait until the ledger is quiet, or until many rows are missing in the tables:
  * the first instance that counts these stores its counts, and the others continue from there. A request for the numbers
- * does not wait; it counts what is missing.
+ * does not wait, but counts the missing rows.
  */
 export class ForeignRows {
   readonly #database: Database;
@@ -42,7 +42,10 @@ export class ForeignRows {
     return position < head && !isQuiet && !this.#isDue;
   }
 
-  /** Returns whether so much is stored that was not counted here that it is less work to begin there. */
+  /**
+   * Returns whether so many uncounted rows are already in the stored counts that it is less work to continue from
+   * those.
+   */
   isBehind(position: number, stored: number): boolean {
     return stored - position >= this.#maxRows;
   }

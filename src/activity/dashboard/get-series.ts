@@ -8,8 +8,8 @@ import { ownerIds } from './owner-ids.ts';
 import { type DecisionSeries, type StatsWindow, WINDOW_DAYS } from './schema.ts';
 
 /**
- * Decisions over time, from counters. The window of a day or more is made of quarters of an hour, that of all time of
- * days; a bucket is a whole number of them, so there may be fewer buckets than asked for.
+ * Decisions over time, from counters. The counters have quarters of an hour, and for the whole time days. A bucket is a
+ * whole number of these units, so there may be fewer buckets than requested.
  */
 export async function getSeries(
   platform: Pick<Platform, 'clock' | 'database' | 'stateOf'>,

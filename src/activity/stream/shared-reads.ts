@@ -8,7 +8,7 @@ export interface Page {
   readonly chunks: Map<string, FrameChunk>;
 }
 
-/** Streams wake up in turns, so a page is kept for those that come a moment later. */
+/** Streams wake up one after the other, so a page is kept for those that wake up a moment later. */
 const KEPT_MS = 20;
 
 /**

@@ -94,7 +94,7 @@ function lossOf(
   return { agent, lost, left: kept.length, approvals: approvals.length };
 }
 
-/** Returns all agents that hold something by a chain from these, these included. */
+/** Returns these agents, and all that have a permission through a chain from them. */
 async function below(db: Db, ids: readonly Id<'agent'>[]): Promise<Set<Id<'agent'>>> {
   const found = new Set(ids);
   for (const some of chunk([...found]))
@@ -120,7 +120,10 @@ async function below(db: Db, ids: readonly Id<'agent'>[]): Promise<Set<Id<'agent
   return found;
 }
 
-/** Reads these agents and all from which they hold something by a chain, with the delegations that they receive. */
+/**
+ * Reads these agents and all from which they receive a permission through a chain, with the delegations that they
+ * receive.
+ */
 async function readAbove(db: Db, ids: Iterable<Id<'agent'>>): Promise<Rows> {
   const rows: Rows = { agents: new Map(), delegations: new Map() };
   const found = new Set(ids);

@@ -115,7 +115,7 @@ export class Publisher {
     return body;
   }
 
-  /** Returns false if an instance has had its turn since `before`. One atomic statement. */
+  /** Returns false if an instance has published or stamped since `before`. One atomic statement. */
   async #takeTurn(column: 'published_at' | 'stamped_at', before: number, now: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#platform.ledger.maintain((db: Db) =>
       db

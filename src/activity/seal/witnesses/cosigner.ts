@@ -11,7 +11,7 @@ import { readWitnesses, takeTurn, writeCosigned, writeWitness } from './store.ts
 
 /** One cosigned checkpoint is kept for each interval of this length. */
 const KEEP_MS = 60_000;
-/** How often at least it is checked whether the witnesses are to be asked. */
+/** The maximum time between two checks of whether the witnesses must be asked. */
 const LOOK_MS = 5000;
 
 /** State of a witness, as GET /ledger/status shows it. */

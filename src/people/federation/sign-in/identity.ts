@@ -6,7 +6,7 @@ export interface Provider {
   readonly metadata: ServerMetadata;
 }
 
-/** What a provider says about a person, verified. */
+/** The verified statements of a provider about a person. */
 export interface Identity {
   readonly subject: string;
   /** Claims of the ID token, completed from the UserInfo endpoint. */
