@@ -198,11 +198,7 @@ describe('an invalid configuration', () => {
       { LEGATE_BASE_URL: 'https://me:secret@legate.example.com' },
       ['LEGATE_BASE_URL: must not have a user name or password'],
     ],
-    [
-      'a secret file that does not exist',
-      { LEGATE_METRICS_TOKEN_FILE: '/nowhere/token' },
-      ['LEGATE_METRICS_TOKEN_FILE'],
-    ],
+    ['a missing secret file', { LEGATE_METRICS_TOKEN_FILE: '/nowhere/token' }, ['LEGATE_METRICS_TOKEN_FILE']],
   ];
   it.each(wrong)('exits with 78 and names %s', async (_, env, names) => {
     const cwd = scratchFolder();
@@ -284,12 +280,7 @@ describe('an invalid configuration', () => {
   });
 
   const unusable: [string, Record<string, string>, number, string][] = [
-    [
-      'a data folder that cannot be created',
-      { LEGATE_DATA_DIR: join(root, 'package.json/data') },
-      1,
-      'LEGATE_DATA_DIR',
-    ],
+    ['an impossible data folder', { LEGATE_DATA_DIR: join(root, 'package.json/data') }, 1, 'LEGATE_DATA_DIR'],
     [
       'a SQLite file that cannot be created',
       { LEGATE_DATABASE_URL: `sqlite:${join(root, 'package.json/legate.db')}` },
