@@ -15,7 +15,7 @@ export interface Bar {
  * the same numbers.
  */
 export function Bars({ bars, open }: { bars: readonly Bar[]; open: (span: { from: string; to: string }) => void }) {
-  const top = Math.max(1, ...bars.map((b) => b.allowed + b.denied + b.limited));
+  const top = Math.max(0, ...bars.map((b) => b.allowed + b.denied + b.limited));
   const height = (count: number) => ({ height: count === 0 ? 0 : `max(2px, ${(count / top) * 100}%)` });
   const say = (b: Bar): string => `${formatTime(b.from)}: ${t.counts(b.allowed, b.denied, b.limited)}`;
   const [firstBar, last] = [bars[0], bars.at(-1)];
