@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createTestService } from '../../test/support/service.ts';
 import type { Need, PendingDecision } from './index.ts';
 
@@ -21,4 +21,29 @@ it('a decision whose data cannot be loaded is refused with 503, and others of it
   const [refused, decided] = await Promise.allSettled([ledger.decide(unreadable), ledger.decide(readable)]);
   expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'AUDIT_UNAVAILABLE', status: 503 } });
   expect(decided).toEqual({ status: 'fulfilled', value: 'decided' });
+});
+
+it('a decision is not affected if another one of its batch could not read the calls that wait for an approval', async () => {
+  const t = await createTestService();
+  const permissions = [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }];
+  const agent = await t.agent(await t.user(), { permissions });
+  const { database } = t.legate.platform;
+  const { lockedRead } = database;
+  let reads = 0;
+  // The second of three reads fails: each decision needs the approval of its call and the calls that wait.
+  const failing = new Proxy(lockedRead, {
+    get: (db, key: 'selectFrom') => (table: 'approvals') => {
+      if (table === 'approvals' && ++reads === 2) throw new Error('the connection is gone');
+      return db[key](table);
+    },
+  });
+  const reading = vi.spyOn(database, 'lockedRead', 'get').mockReturnValue(failing);
+  const answers = await Promise.all([0, 1].map(() => t.authorize(agent, { action: 'pay', resource: 'bank:1' })));
+  reading.mockRestore();
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 503]);
+  expect(answers.find(({ status }) => status === 200)?.body).toMatchObject({
+    allowed: false,
+    reason: 'APPROVAL_REQUIRED',
+    approvalId: expect.any(String),
+  });
 });

@@ -20,20 +20,24 @@ const waitingKey = (id: string): string => `waiting ${id}`;
 export const loadedApproval = (context: BatchContext, digest: string): ApprovalState | undefined =>
   context.shared.get(digest) as ApprovalState | undefined;
 
-/** Reads the approval of a call, and how many calls of its agent and of the owner are waiting. */
+/**
+ * Reads the approval of a call, and how many calls of its agent and of the owner are waiting. If a read fails, nothing
+ * counts as loaded, because other questions of the batch share it.
+ */
 export async function loadApproval(
   context: BatchContext,
   db: Db,
   digest: string,
   { id: agentId, ownerId }: CompiledAgent,
 ): Promise<void> {
-  if (!context.shared.has(digest)) context.shared.set(digest, await readApproval(db, digest, context.now));
   for (const [id, of] of [
     [agentId, { agentId }],
     [ownerId, { ownerId }],
   ] as const)
     if (!context.shared.has(waitingKey(id)))
       context.shared.set(waitingKey(id), await readWaitingCalls(db, of, context.now));
+  // Last, because it shows that the others are there.
+  if (!context.shared.has(digest)) context.shared.set(digest, await readApproval(db, digest, context.now));
 }
 
 /**
