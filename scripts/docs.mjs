@@ -16,7 +16,7 @@ const { status } = spawnSync(
     'test/house/docs.test.ts',
     '--update',
     check ? 'none' : 'all',
-    ...(check ? [] : ['-t', 'made from the code']),
+    ...(check ? [] : ['-t', 'generated docs']),
   ],
   { cwd: root, stdio: 'inherit' },
 );

@@ -129,7 +129,7 @@ class Client {
     const mount = path[0] === '~' ? this.#basePath : path[0] === '^' ? '' : pathname.replace(/\/$/, '');
     const url = new URL(origin + mount + path.replace(/^[~^]/, ''));
     for (const [name, value] of Object.entries(query)) {
-      // Repeated filters mean any of them; ids and types are one list.
+      // A repeated filter matches any of its values; ids and types are one list.
       const values = Array.isArray(value) && !/(^|\.)(ids|types)$/.test(name) ? value : [value];
       for (const one of values)
         if (one !== undefined) url.searchParams.append(name, one instanceof Date ? one.toISOString() : String(one));

@@ -1983,27 +1983,27 @@ export interface WebhookDeliveryWithAttempts {
 
 /** Filters of GET /events, each with a list of values of which one must match. Filters on decisions leave out other events. null: none. */
 export type WebhookFilters = {
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly agentId?: readonly string[] | undefined;
-  /** Owner of the agent. Repeated: any of them. */
+  /** Owner of the agent. May be repeated to match any of several values. */
   readonly userId?: readonly string[] | undefined;
   /** As userId. */
   readonly ownerId?: readonly string[] | undefined;
-  /** Tenant of the owner. Repeated: any of them. */
+  /** Tenant of the owner. May be repeated to match any of several values. */
   readonly tenantId?: readonly string[] | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly action?: readonly string[] | undefined;
-  /** `prefix:*` matches everything below the prefix. Repeated: any of them. */
+  /** `prefix:*` matches everything below the prefix. May be repeated to match any of several values. */
   readonly resource?: readonly string[] | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly result?: readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly reason?: readonly string[] | undefined;
-  /** A delegation of the chain. Repeated: any of them. */
+  /** A delegation of the chain. May be repeated to match any of several values. */
   readonly delegationId?: readonly string[] | undefined;
-  /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
+  /** OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values. */
   readonly clientId?: readonly string[] | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly ip?: readonly string[] | undefined;
   /** Leaves out the entries that `agentId` would select. */
   readonly "not.agentId"?: readonly string[] | undefined;
@@ -2071,27 +2071,27 @@ export interface StreamQuery {
   readonly since?: string | undefined;
   /** Like the header Last-Event-ID, which takes precedence. */
   readonly lastEventId?: string | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly agentId?: readonly string[] | undefined;
-  /** Owner of the agent. Repeated: any of them. */
+  /** Owner of the agent. May be repeated to match any of several values. */
   readonly userId?: readonly string[] | undefined;
   /** As userId. */
   readonly ownerId?: readonly string[] | undefined;
-  /** Tenant of the owner. Repeated: any of them. */
+  /** Tenant of the owner. May be repeated to match any of several values. */
   readonly tenantId?: readonly string[] | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly action?: readonly string[] | undefined;
-  /** `prefix:*` matches everything below the prefix. Repeated: any of them. */
+  /** `prefix:*` matches everything below the prefix. May be repeated to match any of several values. */
   readonly resource?: readonly string[] | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly result?: readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly reason?: readonly string[] | undefined;
-  /** A delegation of the chain. Repeated: any of them. */
+  /** A delegation of the chain. May be repeated to match any of several values. */
   readonly delegationId?: readonly string[] | undefined;
-  /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
+  /** OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values. */
   readonly clientId?: readonly string[] | undefined;
-  /** Repeated: any of them. */
+  /** May be repeated to match any of several values. */
   readonly ip?: readonly string[] | undefined;
   /** Leaves out the entries that `agentId` would select. */
   readonly "not.agentId"?: readonly string[] | undefined;
@@ -2150,13 +2150,13 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly status?: "active" | "revoked" | "expired" | readonly ("active" | "revoked" | "expired")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly type?: "autonomous" | "delegated" | "service" | readonly ("autonomous" | "delegated" | "service")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
       /** Words, or beginnings of words, of the name. All must occur. */
       readonly q?: string | undefined;
@@ -2177,13 +2177,13 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly status?: "active" | "revoked" | "expired" | readonly ("active" | "revoked" | "expired")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly type?: "autonomous" | "delegated" | "service" | readonly ("autonomous" | "delegated" | "service")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
       /** Words, or beginnings of words, of the name. All must occur. */
       readonly q?: string | undefined;
@@ -2391,11 +2391,11 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly role?: "user" | "admin" | "auditor" | readonly ("user" | "admin" | "auditor")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
-      /** Exactly this address, ignoring case. Repeated: any of them. */
+      /** Exactly this address, ignoring case. May be repeated to match any of several values. */
       readonly email?: string | readonly string[] | undefined;
       /** Words, or beginnings of words, of name and address. All must occur. */
       readonly q?: string | undefined;
@@ -2653,13 +2653,13 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly fromAgent?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly toAgent?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Delegation>;
     /** Get agents and the delegations between them. `GET /delegations/graph` */
@@ -2708,13 +2708,13 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly status?: "pending" | "approved" | "denied" | "used" | "expired" | readonly ("pending" | "approved" | "denied" | "used" | "expired")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Approval>;
     /** Get an approval. `GET /approvals/{id}` */
@@ -2735,27 +2735,27 @@ export interface Resources {
   readonly audit: {
     /** List audit entries. `GET /audit` */
     list(query?: {
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
-      /** Owner of the agent. Repeated: any of them. */
+      /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner. Repeated: any of them. */
+      /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
-      /** `prefix:*` matches everything below the prefix. Repeated: any of them. */
+      /** `prefix:*` matches everything below the prefix. May be repeated to match any of several values. */
       readonly resource?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly result?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly reason?: string | readonly string[] | undefined;
-      /** A delegation of the chain. Repeated: any of them. */
+      /** A delegation of the chain. May be repeated to match any of several values. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values. */
       readonly clientId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
       /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
@@ -2787,7 +2787,7 @@ export interface Resources {
       readonly since?: string | Date | undefined;
       /** Exclusive. */
       readonly until?: string | Date | undefined;
-      /** Actions, separated by commas: any of them. */
+      /** Actions, separated by commas, any of which may match. */
       readonly actions?: string | readonly string[] | undefined;
       readonly limit?: number | undefined;
       readonly offset?: number | undefined;
@@ -2800,27 +2800,27 @@ export interface Resources {
     }, options?: RequestOptions): List<AuditEntry>;
     /** Export audit entries. `GET /audit/export` */
     export(query: {
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
-      /** Owner of the agent. Repeated: any of them. */
+      /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner. Repeated: any of them. */
+      /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
-      /** `prefix:*` matches everything below the prefix. Repeated: any of them. */
+      /** `prefix:*` matches everything below the prefix. May be repeated to match any of several values. */
       readonly resource?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly result?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly reason?: string | readonly string[] | undefined;
-      /** A delegation of the chain. Repeated: any of them. */
+      /** A delegation of the chain. May be repeated to match any of several values. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values. */
       readonly clientId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
       /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
@@ -2852,7 +2852,7 @@ export interface Resources {
       readonly since?: string | Date | undefined;
       /** Exclusive. */
       readonly until?: string | Date | undefined;
-      /** Actions, separated by commas: any of them. */
+      /** Actions, separated by commas, any of which may match. */
       readonly actions?: string | readonly string[] | undefined;
       readonly format: "json" | "csv" | "ndjson" | "sealed";
       /** asc: oldest first. */
@@ -2864,27 +2864,27 @@ export interface Resources {
     }, options?: RequestOptions): Promise<Response>;
     /** Count audit entries over time. `GET /audit/histogram` */
     histogram(query?: {
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
-      /** Owner of the agent. Repeated: any of them. */
+      /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner. Repeated: any of them. */
+      /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
-      /** `prefix:*` matches everything below the prefix. Repeated: any of them. */
+      /** `prefix:*` matches everything below the prefix. May be repeated to match any of several values. */
       readonly resource?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly result?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly reason?: string | readonly string[] | undefined;
-      /** A delegation of the chain. Repeated: any of them. */
+      /** A delegation of the chain. May be repeated to match any of several values. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values. */
       readonly clientId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
       /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
@@ -2916,33 +2916,33 @@ export interface Resources {
       readonly since?: string | Date | undefined;
       /** Exclusive. */
       readonly until?: string | Date | undefined;
-      /** Actions, separated by commas: any of them. */
+      /** Actions, separated by commas, any of which may match. */
       readonly actions?: string | readonly string[] | undefined;
       readonly buckets?: number | undefined;
     }, options?: RequestOptions): Promise<AuditHistogram>;
     /** Count audit entries by value. `GET /audit/facets` */
     facets(query: {
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
-      /** Owner of the agent. Repeated: any of them. */
+      /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner. Repeated: any of them. */
+      /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
-      /** `prefix:*` matches everything below the prefix. Repeated: any of them. */
+      /** `prefix:*` matches everything below the prefix. May be repeated to match any of several values. */
       readonly resource?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly result?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly reason?: string | readonly string[] | undefined;
-      /** A delegation of the chain. Repeated: any of them. */
+      /** A delegation of the chain. May be repeated to match any of several values. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values. */
       readonly clientId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
       /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
@@ -2974,7 +2974,7 @@ export interface Resources {
       readonly since?: string | Date | undefined;
       /** Exclusive. */
       readonly until?: string | Date | undefined;
-      /** Actions, separated by commas: any of them. */
+      /** Actions, separated by commas, any of which may match. */
       readonly actions?: string | readonly string[] | undefined;
       readonly by: "reason" | "action" | "resource" | "agentId" | "ip";
       readonly limit?: number | undefined;
@@ -3234,9 +3234,9 @@ export interface Resources {
       readonly cursor?: string | undefined;
       /** Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. Repeated: any of them. */
       readonly subject?: string | readonly string[] | undefined;
-      /** Id of the actor. Repeated: any of them. */
+      /** Id of the actor. May be repeated to match any of several values. */
       readonly actor?: string | readonly string[] | undefined;
-      /** Type of the event, such as agent.updated. Repeated: any of them. */
+      /** Type of the event, such as agent.updated. May be repeated to match any of several values. */
       readonly type?: string | readonly string[] | undefined;
       /** Inclusive. */
       readonly since?: string | Date | undefined;
@@ -3309,7 +3309,7 @@ export interface Resources {
           readonly limit?: number | undefined;
           /** From the Link header of the page before. */
           readonly cursor?: string | undefined;
-          /** Repeated: any of them. */
+          /** May be repeated to match any of several values. */
           readonly state?: "approved" | "new" | "changed" | "blocked" | readonly ("approved" | "new" | "changed" | "blocked")[] | undefined;
         }, options?: RequestOptions): List<GatewayTool>;
         /** Approve a tool of an MCP server. `POST /gateway/servers/{name}/tools/{tool}/approve` */
@@ -3428,27 +3428,27 @@ export interface Resources {
       readonly cursor?: string | undefined;
       /** Types of events, separated by commas. */
       readonly types?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
-      /** Owner of the agent. Repeated: any of them. */
+      /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner. Repeated: any of them. */
+      /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
-      /** `prefix:*` matches everything below the prefix. Repeated: any of them. */
+      /** `prefix:*` matches everything below the prefix. May be repeated to match any of several values. */
       readonly resource?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly result?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly reason?: string | readonly string[] | undefined;
-      /** A delegation of the chain. Repeated: any of them. */
+      /** A delegation of the chain. May be repeated to match any of several values. */
       readonly delegationId?: string | readonly string[] | undefined;
-      /** OAuth client through which the decision was requested or the change was made. Repeated: any of them. */
+      /** OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values. */
       readonly clientId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
       /** Leaves out the entries that `agentId` would select. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
@@ -3495,9 +3495,9 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Webhook>;
     /** Get a webhook. `GET /webhooks/{id}` */
@@ -3525,7 +3525,7 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly status?: "pending" | "delivered" | "dropped" | readonly ("pending" | "delivered" | "dropped")[] | undefined;
     }, options?: RequestOptions): List<WebhookDelivery>;
     /** Redeliver a message. `POST /webhooks/deliveries/{id}/redeliver` */
@@ -3549,35 +3549,35 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
       readonly since?: string | Date | undefined;
       readonly until?: string | Date | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Cost>;
     /** Sum costs in total and per agent. `GET /costs/summary` */
     summary(query?: {
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
       readonly since?: string | Date | undefined;
       readonly until?: string | Date | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): Promise<CostSummary>;
     /** Get costs over time. `GET /costs/series` */
     series(query?: {
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
       readonly since?: string | Date | undefined;
       readonly until?: string | Date | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
       /** 1 to 200. */
       readonly buckets?: number | undefined;
@@ -3592,11 +3592,11 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Budget>;
     /** Get a budget and its usage. `GET /budgets/{id}` */
@@ -3616,19 +3616,19 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly agentId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly kind?: "denial_burst" | "rate_spike" | "new_namespace" | "unusual_hour" | "resource_probing" | readonly ("denial_burst" | "rate_spike" | "new_namespace" | "unusual_hour" | "resource_probing")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly severity?: "low" | "medium" | "high" | readonly ("low" | "medium" | "high")[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly status?: "open" | "acknowledged" | readonly ("open" | "acknowledged")[] | undefined;
       readonly since?: string | Date | undefined;
       readonly until?: string | Date | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): List<Anomaly>;
     /** Get an anomaly. `GET /anomalies/{id}` */
@@ -3644,9 +3644,9 @@ export interface Resources {
     /** Get statistics. `GET /dashboard/stats` */
     stats(query?: {
       readonly window?: "24h" | "7d" | "30d" | "all" | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): Promise<DashboardStats>;
     /** Get decisions over time. `GET /dashboard/series` */
@@ -3654,16 +3654,16 @@ export interface Resources {
       readonly window?: "24h" | "7d" | "30d" | "all" | undefined;
       /** Maximum number of buckets. */
       readonly buckets?: number | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): Promise<DecisionSeries>;
     /** Get the items that wait for a person. `GET /dashboard/attention` */
     attention(query?: {
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Repeated: any of them. */
+      /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
     }, options?: RequestOptions): Promise<Attention>;
   };

@@ -20,7 +20,7 @@ export const isRepeated = (schema: unknown): boolean =>
     : schema instanceof z.ZodType && repeatables.has(schema);
 
 /** A filter of a list. Repeated, it means any of its values (contract 17.14), of which there may be 50. */
-export const anyOf = <T extends z.ZodType>(item: T, description = 'Repeated: any of them.') =>
+export const anyOf = <T extends z.ZodType>(item: T, description = 'May be repeated to match any of several values.') =>
   repeatable(z.array(item).min(1).max(MAX_VALUES)).optional().meta({ description });
 
 /**

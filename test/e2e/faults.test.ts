@@ -78,8 +78,8 @@ describe('a service whose disk fails', () => {
     const folder = scratchFolder();
     if (!mountSmall(folder)) {
       console.log(
-        'not run: this user may not mount a file system here; test/contract/faults.test.ts tests a full and a read-only database ' +
-          'by pragma',
+        'not run: this user may not mount a file system here; test/contract/faults.test.ts tests a full and a ' +
+          'read-only database by pragma',
       );
       return;
     }

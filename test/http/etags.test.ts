@@ -159,7 +159,7 @@ describe('versions of resources', () => {
     expect(missing.status).toBe(404);
   });
 
-  it('are told with each resource that is created, and then fit', async () => {
+  it('are in the response that creates a resource, and are valid for its next change', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const admin = await t.admin();
@@ -179,7 +179,7 @@ describe('versions of resources', () => {
       const patch = () => t.call('PATCH', `${path}/${created.body.id}`, { as, body: change, ...ifMatch(tag) });
       expect([(await patch()).status, (await patch()).status], path).toEqual([200, 412]);
     }
-    // A repeated request gets them again.
+    // The response to a repeated request has the same version.
     const headers = { 'idempotency-key': `key-${made}` };
     const once = { as: owner, headers, body: { agentId: agent.id, metric: 'calls', limit: 1, window: 'day' } };
     const [first, again] = [await t.call('POST', '/budgets', once), await t.call('POST', '/budgets', once)];
@@ -189,7 +189,7 @@ describe('versions of resources', () => {
     ]);
   });
 
-  it('of keys: of parallel sets from one version, or from none, exactly one succeeds', async () => {
+  it('of keys: exactly one of several parallel replacements of one version, or of no keys, succeeds', async () => {
     const t = await shared();
     const { owner, agent } = await newScene(t);
     const path = `/agents/${agent.id}/keys`;
@@ -213,7 +213,7 @@ describe('versions of resources', () => {
     const { body } = await t.call('GET', path, { as: owner });
     const set = (headers: Record<string, string>, as: { token: string } = owner) =>
       t.call('PUT', path, { as, headers, body: { jwksUri: body.jwksUri } });
-    // Also for a set that changes nothing.
+    // The same applies to a replacement that changes nothing.
     expect((await set({ 'if-match': tag })).status).toBe(412);
     const current = await etagOf(t, path, owner);
     expect((await set({ 'if-match': current })).headers.get('etag')).toBe(current);
@@ -222,7 +222,7 @@ describe('versions of resources', () => {
       const r = await set({ 'if-none-match': malformed });
       expect([r.status, r.body.error?.details.issues[0].path]).toEqual([400, 'If-None-Match']);
     }
-    // A caller who may not change them does not learn whether there are any.
+    // A caller who may not change the keys does not learn whether the agent has any.
     const stranger = await t.user();
     expect((await set({ 'if-none-match': '*' }, stranger)).status).toBe(404);
     expect((await set({ 'if-none-match': '*' }, await t.user({ role: 'auditor' }))).status).toBe(403);

@@ -13,7 +13,7 @@ const STALE = ['agents', 'changes'];
 
 type Key = NonNullable<AgentKeys['jwks']>['keys'][number];
 
-/** Replaces the keys of an agent if they are still those given; null: it has none. The service checks them. */
+/** Replaces the keys of an agent if they are still the given ones; null: it has none. The service checks the keys. */
 const setKeys = (agentId: string, from: AgentKeys | null, to: object, reason: string | undefined): Promise<AgentKeys> =>
   legate.agents.keys.set(
     agentId,
@@ -131,12 +131,12 @@ async function makeKey(agentId: string, reason: string | undefined): Promise<str
   return JSON.stringify({ ...publicKey, d });
 }
 
-/** Adds a key to those that the agent has, also to those that others add at the same time. */
+/** Adds a key to those of the agent, including keys that others add at the same time. */
 async function addKey(agentId: string, key: Key, reason: string | undefined): Promise<void> {
   for (;;) {
     const present = await findKeys(agentId);
     const keys = present?.jwks?.keys ?? [];
-    // A request that was repeated because its answer was lost had added it.
+    // The first request may have added the key although its response was lost.
     if (keys.some(({ kid }) => kid === key.kid)) return;
     try {
       await setKeys(agentId, present, { jwks: { keys: [...keys, key] } }, reason);

@@ -30,17 +30,23 @@ const IdList = commaList((id): id is Id<'audit'> | Id<'event'> => isId('audit', 
 
 const positive = {
   agentId: anyOf(idOf('agent', text(64))),
-  userId: anyOf(idOf('user', text(128)), 'Owner of the agent. Repeated: any of them.'),
+  userId: anyOf(idOf('user', text(128)), 'Owner of the agent. May be repeated to match any of several values.'),
   ownerId: anyOf(idOf('user', text(128)), 'As userId.'),
-  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner. Repeated: any of them.'),
+  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner. May be repeated to match any of several values.'),
   action: anyOf(text(128)),
-  resource: anyOf(ResourceFilter, '`prefix:*` matches everything below the prefix. Repeated: any of them.'),
+  resource: anyOf(
+    ResourceFilter,
+    '`prefix:*` matches everything below the prefix. May be repeated to match any of several values.',
+  ),
   result: anyOf(z.enum(['allowed', 'denied', 'rate_limited'])),
   reason: anyOf(text(64)),
-  delegationId: anyOf(idOf('delegation', text(64)), 'A delegation of the chain. Repeated: any of them.'),
+  delegationId: anyOf(
+    idOf('delegation', text(64)),
+    'A delegation of the chain. May be repeated to match any of several values.',
+  ),
   clientId: anyOf(
     idOf('client', text(2048)),
-    'OAuth client through which the decision was requested or the change was made. Repeated: any of them.',
+    'OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values.',
   ),
   ip: anyOf(IpFilter),
 } as const;

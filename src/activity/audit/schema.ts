@@ -98,7 +98,7 @@ export const AuditFilter = z.strictObject({
   actions: commaList((action): action is string => action.length <= MAX_ACTION_CHARS, {
     max: MAX_ACTIONS,
     expected: `must be 1 to ${MAX_ACTIONS} actions, separated by commas`,
-    description: 'Actions, separated by commas: any of them.',
+    description: 'Actions, separated by commas, any of which may match.',
   }).optional(),
 });
 export type AuditFilter = z.output<typeof AuditFilter>;

@@ -15,14 +15,14 @@ export const ListChanges = PageQuery.extend({
     'Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. Repeated: any ' +
       'of them.',
   ),
-  actor: anyOf(text(MAX_ID_CHARS), 'Id of the actor. Repeated: any of them.'),
+  actor: anyOf(text(MAX_ID_CHARS), 'Id of the actor. May be repeated to match any of several values.'),
   type: anyOf(
     z
       .custom<EventType>((name) => typeof name === 'string' && Object.hasOwn(EVENT_TYPES, name), {
         error: 'must be a type of event',
       })
       .meta({ type: 'string' }),
-    'Type of the event, such as agent.updated. Repeated: any of them.',
+    'Type of the event, such as agent.updated. May be repeated to match any of several values.',
   ),
   since: isoMoment.optional().meta({ description: 'Inclusive.' }),
   until: isoMoment.optional().meta({ description: 'Exclusive.' }),

@@ -55,7 +55,7 @@ it('counts all agents of one owner towards the share of the owner', async () => 
   expect(statuses(await open(t, await t.admin()))).toEqual([503]);
 });
 
-it("gives an administrator the connection of a caller above its share, but nobody an administrator's", async () => {
+it('gives an administrator the connection of a caller above its share, but never the reverse', async () => {
   const t = await withCap(24);
   const [owner, admin] = [await t.user(), await t.admin()];
   const theirs = await open(t, owner, 24);
