@@ -21,6 +21,7 @@ const PARTS = [
   'history',
   'postgres',
   'instances',
+  'failover',
   'backup',
   'decide',
   'delegation',
@@ -68,6 +69,7 @@ const { measureEvents } = await import('./figures/events.mjs');
 const { measureIdempotency } = await import('./figures/idempotency.mjs');
 const { measureFederation } = await import('./figures/federation.mjs');
 const { measureBackup } = await import('./figures/backup.mjs');
+const { measureFailover } = await import('./figures/failover.mjs');
 const { measureInstances } = await import('./figures/instances.mjs');
 const { measureOAuth } = await import('./figures/oauth.mjs');
 const { measureDelegation } = await import('./figures/delegation.mjs');
@@ -108,6 +110,7 @@ const parts = {
   history: measureHistory,
   postgres: measurePostgres,
   instances: measureInstances,
+  failover: measureFailover,
   backup: measureBackup,
   decide: measureDecide,
   agents: measureAgents,

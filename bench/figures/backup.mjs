@@ -14,7 +14,7 @@ const cli = join(import.meta.dirname, '../../dist/cli.js');
 
 /** p99 of decisions while `legate backup` runs, compared with before, on SQLite and PostgreSQL. */
 export async function measureBackup(context) {
-  const { startPostgres } = await fromTests('postgres-server');
+  const { startPostgres } = await fromTests('support/postgres-server');
   const postgres = await startPostgres();
   try {
     await measureOn(context, 'SQLite', `sqlite:${join(context.scratch, 'backup-sqlite/legate.db')}`);

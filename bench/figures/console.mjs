@@ -31,7 +31,7 @@ function observe() {
 }
 
 export async function measureConsole({ history, report, quick }) {
-  const { chromiumPath, openChromium } = await fromTests('chromium');
+  const { chromiumPath, openChromium } = await fromTests('support/chromium');
   if (chromiumPath === undefined) throw new Error('Chromium is not on the PATH.');
   const { people } = history;
   const token = await prepare(history);

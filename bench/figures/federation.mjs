@@ -106,7 +106,7 @@ async function measureSuspension(context) {
   const { scratch } = context;
   const dataDir = join(scratch, 'suspension');
   await suspend(context, `sqlite:${join(dataDir, 'legate.db')}`, 1, dataDir, {});
-  const { startPostgres } = await fromTests('postgres-server');
+  const { startPostgres } = await fromTests('support/postgres-server');
   const postgres = await startPostgres();
   const env = { LEGATE_SECRET: '0d'.repeat(32), LEGATE_BASE_URL: 'http://localhost:3000' };
   try {

@@ -13,7 +13,7 @@ const CONNECTIONS = 48;
 
 /** Starts `count` instances on a separate PostgreSQL, and removes everything afterwards. */
 async function withInstances({ scratch }, count, measure) {
-  const { startPostgres } = await fromTests('postgres-server');
+  const { startPostgres } = await fromTests('support/postgres-server');
   const postgres = await startPostgres();
   const env = { LEGATE_SECRET: '0d'.repeat(32), LEGATE_BASE_URL: 'http://localhost:3000' };
   const services = [];

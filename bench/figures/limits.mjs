@@ -55,7 +55,7 @@ function measureMemory({ report, rounds }) {
 }
 
 async function measureRedis({ report }) {
-  const { startRedis, wireTo } = await fromTests('redis-wire');
+  const { startRedis, wireTo } = await fromTests('support/redis-wire');
   const server = await startRedis();
   if (!server) {
     report('limiter in Redis', {

@@ -8,7 +8,7 @@ import { fromTests } from '../support/typescript.mjs';
 import { ownQuestion, target } from './authorize.mjs';
 
 export async function measurePostgres({ scratch, generator, rounds, seconds, report }) {
-  const { startPostgres } = await fromTests('postgres-server');
+  const { startPostgres } = await fromTests('support/postgres-server');
   const postgres = await startPostgres();
   try {
     const people = await fillPeople(postgres.url, 10);

@@ -7,7 +7,7 @@ import { fromTests } from './typescript.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 const cli = join(root, 'dist/cli.js');
-const { startProcess } = await fromTests('process');
+const { startProcess } = await fromTests('support/process');
 
 /**
  * Starts the built service on a database. `nodeArguments` go to Node, e.g. --cpu-prof; `env` is further configuration.

@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url';
 const root = resolve(import.meta.dirname, '../..');
 const out = join(root, 'node_modules/.cache/legate-bench');
 
-/** Imports `test/support/<name>.ts`. */
-export async function fromTests(name) {
-  const options = { noEmit: false, rootDir: join(root, 'test/support'), outDir: out, types: ['node'], noCheck: true };
+/** Imports `test/<path>.ts`. */
+export async function fromTests(path) {
+  const options = { noEmit: false, rootDir: join(root, 'test'), outDir: out, types: ['node'], noCheck: true };
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, 'package.json'), '{"type":"module"}');
   writeFileSync(
@@ -17,7 +17,7 @@ export async function fromTests(name) {
     JSON.stringify({
       extends: join(root, 'tsconfig.json'),
       compilerOptions: options,
-      files: [join(root, `test/support/${name}.ts`)],
+      files: [join(root, `test/${path}.ts`)],
       include: [],
     }),
   );
@@ -26,6 +26,6 @@ export async function fromTests(name) {
     [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(out, 'tsconfig.json')],
     { encoding: 'utf8' },
   );
-  if (status !== 0) throw new Error(`test/support/${name}.ts does not compile:\n${stdout}`);
-  return import(pathToFileURL(join(out, `${name}.js`)).href);
+  if (status !== 0) throw new Error(`test/${path}.ts does not compile:\n${stdout}`);
+  return import(pathToFileURL(join(out, `${path}.js`)).href);
 }

@@ -1,17 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  lchownSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chown, copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { endPostgres, initData, type PostgresHome, postgresHome, runPostgres } from '../support/postgres-server.ts';
@@ -120,12 +109,12 @@ export class PostgresPair {
   async #addStandby(): Promise<void> {
     const { user } = this.#home;
     const standby = this.#standby;
-    rmSync(standby.data, { recursive: true, force: true });
+    await rm(standby.data, { recursive: true, force: true });
     const client = await connect(this.#primary);
     let label: string;
     try {
       await client.query("select pg_backup_start('standby', true)");
-      copyData(this.#primary.data, standby.data);
+      await copyData(this.#primary.data, standby.data, user);
       const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
       label = rows[0].labelfile as string;
     } finally {
@@ -138,8 +127,8 @@ export class PostgresPair {
     );
     writeFileSync(join(standby.data, 'backup_label'), label);
     writeFileSync(join(standby.data, 'standby.signal'), '');
-    chmodSync(standby.data, 0o700);
-    if (user) give(standby.data, user);
+    if (user)
+      for (const name of ['backup_label', 'standby.signal']) await chown(join(standby.data, name), user.uid, user.gid);
     // WAL of which the copy has only a part is fetched from the primary.
     await this.#run(standby);
     await this.#query(this.#primary, "alter system set synchronous_standby_names = 'standby'");
@@ -173,28 +162,22 @@ async function connect(node: Node): Promise<pg.Client> {
 const NOT_COPIED = /postmaster\.(pid|opts)$|standby\.signal$|pg_internal\.init$|pgsql_tmp/;
 
 /**
- * Copies the files of a running server. A backup does not need the files that the server deletes during the copy, such
- * as old WAL.
+ * Copies the files of a running server, without blocking this process, in which the clients run. A backup does not need
+ * the files that the server deletes during the copy, such as old WAL.
  */
-function copyData(from: string, to: string): void {
-  cpSync(from, to, {
-    recursive: true,
-    filter: (source, target) => {
-      if (NOT_COPIED.test(source)) return false;
-      if (statSync(source, { throwIfNoEntry: false })?.isFile() !== true) return existsSync(source);
-      try {
-        copyFileSync(source, target);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      }
-      return false;
-    },
-  });
-}
-
-/** Makes `user` the owner of a folder and everything in it. */
-function give(folder: string, user: { uid: number; gid: number }): void {
-  chownSync(folder, user.uid, user.gid);
-  for (const entry of readdirSync(folder, { recursive: true }))
-    lchownSync(join(folder, entry as string), user.uid, user.gid);
+async function copyData(from: string, to: string, user: { uid: number; gid: number } | undefined): Promise<void> {
+  await mkdir(to, { mode: 0o700 });
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (NOT_COPIED.test(source)) continue;
+    try {
+      if (entry.isDirectory()) await copyData(source, target, user);
+      else if (entry.isFile()) await copyFile(source, target);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      continue;
+    }
+    if (user && entry.isFile()) await chown(target, user.uid, user.gid);
+  }
+  if (user) await chown(to, user.uid, user.gid);
 }
