@@ -36,15 +36,11 @@ export const commaList = <T extends string>(
       .array(text(MAX_LIST_CHARS))
       .min(1)
       .max(max)
-      .transform((lists) => [
-        ...new Set(
-          lists
-            .flatMap((list) => list.split(','))
-            .map((item) => item.trim())
-            .filter((item) => item !== ''),
-        ),
-      ])
-      .refine((items): items is T[] => items.length >= 1 && items.length <= max && items.every(isItem), expected)
+      .transform((lists) => [...new Set(lists.flatMap((list) => list.split(',')).map((item) => item.trim()))])
+      .refine(
+        (items): items is T[] => items.length <= max && items.every((item) => item !== '' && isItem(item)),
+        expected,
+      )
       .meta({ description }),
   );
 

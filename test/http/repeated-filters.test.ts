@@ -300,5 +300,7 @@ describe('a repeated comma list', () => {
     expect(await refused('/events?types=audit&types=nothing')).toEqual([400, 'types']);
     expect(await refused('/events?types=audit&types=')).toEqual([400, 'types']);
     expect(await refused('/events?types=,')).toEqual([400, 'types']);
+    expect(await refused('/events?types=audit,')).toEqual([400, 'types']);
+    expect(await refused('/agents?ids=,x')).toEqual([400, 'ids']);
   });
 });
