@@ -46,6 +46,20 @@ describe('GET /audit', () => {
     expect((await w.t.call('GET', `/audit/${r.body.auditId}`, { as: w.a })).body.id).toBe(r.body.auditId);
   });
 
+  it('200: records a stated address in canonical form, and finds it by any of its forms', async () => {
+    const w = await world();
+    const asked = async (ip: string) =>
+      (await w.t.authorize(w.alice, { agentId: w.a.id, action: 'read', resource: 'db:x', context: { ip } })).body
+        .auditId;
+    const mapped = await asked('::FFFF:192.0.2.9');
+    const long = await asked('2001:DB8:0:0:0:0:0:1');
+    expect((await list(w, '')).body.map((entry: Json) => entry.ip)).toEqual(['2001:db8::1', '192.0.2.9']);
+    for (const ip of ['192.0.2.9', '::ffff:192.0.2.9', '::ffff:c000:209'])
+      expect(await ids(w, `?ip=${encodeURIComponent(ip)}`), ip).toEqual([mapped]);
+    for (const ip of ['2001:db8::1', '2001:0DB8::0001'])
+      expect(await ids(w, `?ip=${encodeURIComponent(ip)}`), ip).toEqual([long]);
+  });
+
   it('200: redacts secrets inside texts, but not names that only resemble secrets', async () => {
     const w = await world();
     const secret = 'R3dOdMvu9cY1xQ7k2LzA';

@@ -2,6 +2,7 @@ import { type Actor, actorOf, application } from '../../access/actor.ts';
 import { actingAgent, type Principal } from '../../access/principal.ts';
 import { clockHour } from '../../kernel/clock.ts';
 import { asId, type Id, isId, newId } from '../../kernel/ids.ts';
+import { parseIp } from '../../kernel/ip.ts';
 import { redact } from '../../kernel/redact.ts';
 import type { AuditRecord, BatchContext, Lacking, Need, Outcome, PendingDecision } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -316,8 +317,11 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     return actingAgent(this.#principal) === this.#agentId;
   }
 
+  /** The address of the call in canonical form, in which filters of the audit log compare it. */
   #ip(): string | null {
-    return this.#asksAboutItself ? this.#asker.ip : (this.#input.context?.ip ?? null);
+    if (this.#asksAboutItself) return this.#asker.ip;
+    const stated = this.#input.context?.ip;
+    return stated === undefined ? null : (parseIp(stated) ?? stated);
   }
 
   #userAgent(): string | null {
