@@ -88,7 +88,7 @@ function parseBody(
   if (form) return parseWith(schema, fieldsOf(new URLSearchParams(text)));
   const json = text === '' && route.bodyOptional ? {} : parseJson(text);
   onJson?.(json);
-  return route.parseBody?.(text, json) ?? parseWith(schema, json);
+  return route.parseBody?.(text, json) ?? parseWith(schema, route.adaptBody?.(json) ?? json);
 }
 
 function wrongMediaType(route: Route<Platform>, source: Source<unknown>): string {

@@ -144,6 +144,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
    * that accept HTML or send a form, and forms from other sites are refused.
    */
   readonly page?: boolean;
+  /** Converts the JSON of a body before the schema is applied, if a standard reads names in any case. */
+  readonly adaptBody?: (json: unknown) => unknown;
   /** Another media type of JSON that bodies may have and errors have, if a standard requires it. */
   readonly mediaType?: string;
   /** Thrown instead of 415 for another media type, if a standard requires it. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ScimErrors } from './errors.ts';
 import { attributeName, type Filter, matches, parseFilter } from './filter.ts';
+import { spellingOf } from './spelling.ts';
 
 const MAX_OPERATIONS = 100;
 
@@ -87,7 +88,7 @@ function parsePath(text: string): Path {
   return {
     attribute: attributeName(attribute),
     filter: brackets === undefined ? undefined : parseFilter(brackets.slice(1, -1)),
-    sub,
+    sub: sub === undefined ? undefined : spellingOf(sub),
   };
 }
 

@@ -17,9 +17,10 @@ import {
 import { PatchRequest } from './patch.ts';
 import { GetQuery, ListQuery, SCIM_JSON, ScimGroupInput, ScimList, ScimResource, ScimUserInput } from './schema.ts';
 import type { ScimCall } from './scope.ts';
+import { spelled } from './spelling.ts';
 import { createScimUser, deleteScimUser, getScimUser, listScimUsers, patchScimUser, replaceScimUser } from './users.ts';
 
-const SCIM = { access: 'scim', mediaType: SCIM_JSON, errorBody: scimErrorBody } as const;
+const SCIM = { access: 'scim', mediaType: SCIM_JSON, errorBody: scimErrorBody, adaptBody: spelled } as const;
 const PUBLIC = { ...SCIM, access: 'public' } as const;
 /** Enough for a group of 10,000 members with their names. */
 const GROUP_LIMIT = 4 * 1_048_576;

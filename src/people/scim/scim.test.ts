@@ -260,6 +260,34 @@ describe('SCIM users', () => {
     expect(r.body.emails).toEqual([{ value: next, type: 'work', primary: true }]);
   });
 
+  it('[RFC 7643 2.1] names of attributes are read in any case, in resources and patches', async () => {
+    const email = name();
+    const r = await scim('POST', '/Users', {
+      Schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+      USERNAME: email,
+      Name: { GIVENNAME: 'Ada' },
+      ACTIVE: 'false',
+    });
+    expect([r.status, r.body.userName, r.body.name.givenName, r.body.active]).toEqual([201, email, 'Ada', false]);
+    const path = `/Users/${r.body.id}`;
+    const put = await scim('PUT', path, { username: email, EMAILS: [{ VALUE: email }], active: true });
+    expect([put.status, put.body.active, put.body.name]).toEqual([200, true, undefined]);
+    const operations = [
+      { Op: 'add', Path: 'NAME.familyname', Value: 'L' },
+      { op: 'replace', value: { DISPLAYNAME: 'Ada L', name: { givenname: 'First' } } },
+      { op: 'replace', path: 'name', value: { GivenName: 'Second' } },
+      { op: 'replace', path: 'emails', value: [{ Value: email, Primary: 'True' }] },
+    ];
+    const patched = await scim('PATCH', path, { operations });
+    expect(patched.body).toMatchObject({ displayName: 'Ada L', name: { familyName: 'L', givenName: 'Second' } });
+
+    const members = [{ VALUE: r.body.id }];
+    const group = await scim('POST', '/Groups', { displayname: mark('group'), Members: members });
+    expect([group.status, group.body.members.length]).toEqual([201, 1]);
+    await patch(`/Groups/${group.body.id}`, { op: 'remove', path: 'Members', value: members });
+    expect((await scim('GET', `/Groups/${group.body.id}`)).body.members).toEqual([]);
+  });
+
   it('accepts the requests of Okta and Entra ID; active: false suspends', async () => {
     const email = name();
     // Okta looks the user up, then creates and deactivates it.
