@@ -36,7 +36,7 @@ export { type Holder, Holders } from './holder.ts';
 export { mayUseOwnResource } from './own-resources.ts';
 export { intersectPatterns, PatternIndex, patternMatches } from './pattern.ts';
 export { isPlainQuestion } from './plain-question.ts';
-export { evaluateWithAgents, PolicyCache, policyCache, readChains } from './policy.ts';
+export { changedPolicies, evaluateWithAgents, PolicyCache, policyCache, readChains } from './policy.ts';
 export { assertPolicyWeight } from './policy-weight.ts';
 export type { Reason } from './reasons.ts';
 export { replay } from './replay.ts';

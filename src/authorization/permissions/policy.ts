@@ -293,6 +293,14 @@ async function inboundOf(db: Db, agentIds: readonly Id<'agent'>[], since = 0): P
   return byAgent;
 }
 
+/** Returns the agents that have changed, or have received or lost a delegation, since an epoch. */
+export async function changedPolicies(db: Db, since: number): Promise<Set<Id<'agent'>>> {
+  const changed = new Set<Id<'agent'>>();
+  for await (const { id } of changedAgents(db, since)) changed.add(id);
+  for await (const { to_agent } of changedDelegations(db, since)) changed.add(to_agent);
+  return changed;
+}
+
 const changedAgents = (db: Db, since: number) =>
   inPages((last?: Changed) =>
     db

@@ -23,6 +23,7 @@ import { SERVER_SCOPES } from '../servers/resource-metadata.ts';
 import { findServerByName } from '../servers/store.ts';
 import { updateServer } from '../servers/update-server.ts';
 import { openForPeople } from './connections/open-for.ts';
+import { permittedLists } from './lists/permitted-lists.ts';
 import { pinsState } from './pins/pins.ts';
 import { recorderOf } from './record-call.ts';
 import { Relay } from './relay.ts';
@@ -39,6 +40,7 @@ export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay>
   const legate = guarding(platform);
   const record = recorderOf(platform);
   const pins = platform.stateOf(pinsState);
+  const lists = platform.stateOf(permittedLists);
   const origins = new Set([new URL(platform.baseUrl).origin, ...platform.config.http.trustedOrigins]);
   return new Map(
     servers.map((server) => [
@@ -47,7 +49,7 @@ export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay>
         server,
         endpoint: endpointOf(platform, server.name),
         openFor: openForPeople(platform, server),
-        ...{ legate, origins, record, pins },
+        ...{ legate, origins, record, pins, lists },
       }),
     ]),
   );
@@ -192,6 +194,14 @@ export function toolGate({ stateOf }: Pick<Platform, 'stateOf'>): Gate {
 export function announceChanges({ stateOf }: Pick<Platform, 'stateOf'>): void {
   const relays = stateOf(gatewayServers);
   for (const name of stateOf(pinsState).takeChanged()) relays.get(name)?.announceTools();
+}
+
+/** Notifies the clients of agents whose permissions have changed. */
+export async function announcePermissions({ stateOf }: Pick<Platform, 'stateOf'>): Promise<void> {
+  const relays = [...stateOf(gatewayServers).values()];
+  const agents = new Set(relays.flatMap((relay) => [...relay.agents()]));
+  for (const agent of await stateOf(permittedLists).takeChanged(agents))
+    for (const relay of relays) relay.announceLists(agent);
 }
 
 /** Applies changes made on other instances. */

@@ -33,6 +33,7 @@ import {
   tokenHashes,
   toolGate,
 } from './gateway.ts';
+import { permittedLists } from './lists/permitted-lists.ts';
 import { GatewayErrors } from './pins/errors.ts';
 import { pinsState } from './pins/pins.ts';
 import { pinRoutes } from './pins/routes.ts';
@@ -52,7 +53,10 @@ export const gateway = defineModule({
   description: 'The gateway to existing MCP servers.',
   routes: [...connectionRoutes, ...gatewayRoutes, ...pinRoutes],
   errors: { ...GatewayErrors, ...ConnectionErrors },
-  states: [pinsState, callMetrics, watchedPeople, watchState, sealedWith, upstreamFetches, tokenHashes, gatewayServers],
+  states: [
+    ...[pinsState, callMetrics, watchedPeople, watchState, sealedWith, upstreamFetches, tokenHashes],
+    ...[permittedLists, gatewayServers],
+  ],
   gate: toolGate,
   upkeep: async (platform) => {
     const relays = [...platform.stateOf(gatewayServers).values()];

@@ -1,3 +1,4 @@
+import type { Id } from '../../kernel/ids.ts';
 import { isObject, type Message } from '../guard/json-rpc.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ServerInfo } from './list-tools.ts';
@@ -24,6 +25,15 @@ const LIST_CHANGES = {
   'notifications/resources/list_changed': 'resourcesListChanged',
 } as const;
 
+/** The lists that the gateway filters, by the capability of the server. */
+const LISTS = ['tools', 'prompts', 'resources'] as const;
+
+/** Returns the notifications of changed lists; with capabilities, only those of lists that the server has. */
+export const listChanges = (capabilities?: Message): string[] =>
+  LISTS.filter((name) => !capabilities || isObject(capabilities[name])).map(
+    (name) => `notifications/${name}/list_changed`,
+  );
+
 /** Returns the lists and resources of a listen request; undefined if it is malformed. */
 export function filterOf({ notifications }: Message): Filter | undefined {
   if (!isObject(notifications)) return undefined;
@@ -39,18 +49,17 @@ export function filterOf({ notifications }: Message): Filter | undefined {
 }
 
 /**
- * Returns the part of a filter for which notifications will be sent. The gateway itself announces changed tools; all
- * other notifications come from the server.
+ * Returns the part of a filter for which notifications will be sent. The gateway itself announces changed lists, when
+ * the permissions of the agent or the approved tools change.
  */
 export function honoured(filter: Filter, { capabilities }: Pick<ServerInfo, 'capabilities'>): Filter {
-  const has = (name: string, what: string): boolean =>
-    isObject(capabilities[name]) && capabilities[name][what] === true;
+  const { tools, prompts, resources } = capabilities;
   const { resourceSubscriptions: uris } = filter;
   return {
-    ...(filter.toolsListChanged && isObject(capabilities['tools']) && { toolsListChanged: true }),
-    ...(filter.promptsListChanged && has('prompts', 'listChanged') && { promptsListChanged: true }),
-    ...(filter.resourcesListChanged && has('resources', 'listChanged') && { resourcesListChanged: true }),
-    ...(uris && has('resources', 'subscribe') && { resourceSubscriptions: uris }),
+    ...(filter.toolsListChanged && isObject(tools) && { toolsListChanged: true }),
+    ...(filter.promptsListChanged && isObject(prompts) && { promptsListChanged: true }),
+    ...(filter.resourcesListChanged && isObject(resources) && { resourcesListChanged: true }),
+    ...(uris && isObject(resources) && resources['subscribe'] === true && { resourceSubscriptions: uris }),
   };
 }
 
@@ -59,8 +68,13 @@ export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'r
   const { capabilities, revision } = info;
   const named = CAPABILITIES.filter((name) => isObject(capabilities[name]));
   const tasks = taskCapabilities(info, ofClient);
-  if (ofClient !== MODERN_REVISION && revision !== MODERN_REVISION)
-    return { ...Object.fromEntries(named.map((name) => [name, capabilities[name]])), ...tasks };
+  if (ofClient !== MODERN_REVISION && revision !== MODERN_REVISION) {
+    const declared = (name: string): Message => ({
+      ...(capabilities[name] as Message),
+      ...(LISTS.some((list) => list === name) && { listChanged: true }),
+    });
+    return { ...Object.fromEntries(named.map((name) => [name, declared(name)])), ...tasks };
+  }
   // If either side uses 2026-07-28, a client is notified only of changes that `subscriptions/listen` supports.
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = honoured(
     { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [] },
@@ -84,11 +98,13 @@ export class Listener {
   /** The connection to the server whose notifications it receives. */
   readonly key: string;
   readonly filter: Filter;
+  readonly agent: Id<'agent'>;
   readonly #id: string | number;
   readonly #stream: EventStream;
 
-  constructor(key: string, id: string | number, filter: Filter, stream: EventStream) {
+  constructor(key: string, agent: Id<'agent'>, id: string | number, filter: Filter, stream: EventStream) {
     this.key = key;
+    this.agent = agent;
     this.filter = filter;
     this.#id = id;
     this.#stream = stream;

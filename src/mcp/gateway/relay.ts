@@ -1,14 +1,16 @@
 import { CommonErrors } from '../../kernel/errors.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Call } from '../../platform.ts';
 import { BodyTooLarge, Guard, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
 import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf, UnreadableBody } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
 import { type ClientAnswer, eventStream, rpcError, statusOf } from './answers.ts';
-import { callerOf } from './caller-of.ts';
+import { agentOf, callerOf } from './caller-of.ts';
 import { Ending } from './ending.ts';
 import { EventStream } from './event-stream.ts';
 import { filterOf, honoured, Listener } from './listening.ts';
+import type { PermittedLists } from './lists/permitted-lists.ts';
 import {
   failureAnswer,
   INVALID_PARAMS,
@@ -46,6 +48,7 @@ interface Parts {
   readonly origins: ReadonlySet<string>;
   readonly record: RecordCall;
   readonly pins: Pins;
+  readonly lists: PermittedLists;
   readonly openFor: OpenFor;
 }
 
@@ -125,7 +128,7 @@ export class Relay {
     const sessionId = header('mcp-session-id');
     const session = sessionId === null ? undefined : this.#sessions.find(auth, sessionId);
     if (sessionId !== null && !session) return rpcError(404, { code: NO_SESSION, message: 'Session not found' });
-    if (method === 'GET') return this.#listen(passed, session);
+    if (method === 'GET') return this.#listen(passed, auth, session);
     if (method === 'DELETE') return this.#endSession(session);
     return this.#post(request, body, passed, auth, session);
   }
@@ -171,6 +174,16 @@ export class Relay {
   people(): ReadonlySet<string> {
     const ofStreams = [...this.#streams.values()].filter((person) => person !== undefined);
     return new Set([...this.upstreams.people(), ...ofStreams]);
+  }
+
+  /** The agents whose clients receive notifications on an open stream. */
+  agents(): ReadonlySet<Id<'agent'>> {
+    return this.#sessions.agents();
+  }
+
+  /** Notifies the clients of an agent that the lists of what they may use have changed. */
+  announceLists(agent: Id<'agent'>): void {
+    this.#sessions.announceLists(agent);
   }
 
   /** Ends the streams and connections of a person at once. */
@@ -230,7 +243,7 @@ export class Relay {
     const [only] = messages;
     const id = only && idOf(only);
     if (isModern && messages.length === 1 && only?.['method'] === 'subscriptions/listen' && id !== undefined)
-      return this.#subscribe(request, passed, session?.key ?? this.#keyOf(auth, null), id, paramsOf(only));
+      return this.#subscribe(request, passed, auth, session?.key ?? this.#keyOf(auth, null), id, paramsOf(only));
     const closed = new Ending();
     const headers: Record<string, string> = {};
     const accepts = request.header('accept')?.includes('text/event-stream') === true;
@@ -297,6 +310,7 @@ export class Relay {
   async #subscribe(
     request: ClientRequest,
     passed: Passed,
+    auth: McpAuth,
     key: string,
     id: string | number,
     params: Message,
@@ -310,6 +324,7 @@ export class Relay {
       const { resourceSubscriptions: uris = [] } = filter;
       const refused = await this.#requests.subscribe(key, uris);
       const heard = uris.filter((uri) => !refused.has(uri));
+      await this.#parts.lists.opened(agentOf(auth));
       const release = heard.length > 0 ? this.upstreams.hold(key) : () => {};
       const stream = this.#stream(passed, () => {
         this.#sessions.listeners.delete(listener);
@@ -318,7 +333,7 @@ export class Relay {
       });
       const { resourceSubscriptions: _, ...others } = filter;
       const rest = { ...others, ...(heard.length > 0 && { resourceSubscriptions: heard }) };
-      const listener: Listener = new Listener(key, id, rest, stream);
+      const listener: Listener = new Listener(key, agentOf(auth), id, rest, stream);
       this.#sessions.listeners.add(listener);
       request.onAbort(() => stream.end());
       if (listener.isEmpty) listener.end(info.serverInfo);
@@ -337,8 +352,9 @@ export class Relay {
       if (listener.key === key && listener.filter.resourceSubscriptions) listener.end();
   }
 
-  #listen(passed: Passed, session: Session | undefined): ClientAnswer {
+  async #listen(passed: Passed, auth: McpAuth, session: Session | undefined): Promise<ClientAnswer> {
     if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
+    await this.#parts.lists.opened(agentOf(auth));
     if (this.#isFinishing) return rpcError(503, STOPPING);
     const stream = this.#stream(passed, () => {
       session.streams.delete(stream);

@@ -190,7 +190,8 @@ export class Requests {
         result: resultForClient('server/discover', { supportedVersions: [MODERN_REVISION], ...common }, serverInfo),
       };
     const declared = isObject(params['capabilities']) ? params['capabilities'] : {};
-    this.#parts.sessions.open(auth, { id: sessionId, key, capabilities: declared, revision });
+    const given = { id: sessionId, key, capabilities: declared, revision, offered: common.capabilities };
+    this.#parts.sessions.open(auth, given);
     passed.bindSession(sessionId);
     headers['mcp-session-id'] = sessionId;
     return { result: { protocolVersion: revision, serverInfo, ...common } };

@@ -1,13 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { growingCache } from '../../kernel/growing-cache.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
-import { callerOf } from './caller-of.ts';
+import { agentOf, callerOf } from './caller-of.ts';
 import { ANSWER_MS, answerOf, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
 import type { Ending } from './ending.ts';
 import type { EventStream } from './event-stream.ts';
-import type { Listener } from './listening.ts';
+import { type Listener, listChanges } from './listening.ts';
 import { paramsPassedOn, URL_ELICITATION_REQUIRED } from './messages.ts';
 import type { Answer, ServerRequest } from './peer.ts';
 import { personOf } from './upstreams.ts';
@@ -23,11 +24,14 @@ export const newSessionId = (): string => randomBytes(24).toString('base64url');
 export class Session {
   readonly id: string;
   readonly caller: string;
+  readonly agent: Id<'agent'>;
   /** The connection to the server that its requests use. */
   readonly key: string;
   /** Capabilities that the client has declared. */
   readonly capabilities: Message;
   readonly revision: string;
+  /** Capabilities of the server, as declared to the client. */
+  readonly offered: Message;
   readonly streams = new Set<EventStream>();
   /** URIs of the resources that the client listens to. */
   readonly subscriptions = new Set<string>();
@@ -39,12 +43,14 @@ export class Session {
   readonly #elicitations = new LRUCache<string, string>({ max: MAX_ELICITATIONS });
   #lastAsked = 0;
 
-  constructor(given: Pick<Session, 'id' | 'caller' | 'key' | 'capabilities' | 'revision'>) {
+  constructor(given: Pick<Session, 'id' | 'caller' | 'agent' | 'key' | 'capabilities' | 'revision' | 'offered'>) {
     this.id = given.id;
     this.caller = given.caller;
+    this.agent = given.agent;
     this.key = given.key;
     this.capabilities = given.capabilities;
     this.revision = given.revision;
+    this.offered = given.offered;
   }
 
   /** Sends a message on the stream of the session. Returns false if the client has none. */
@@ -135,8 +141,8 @@ export class ClientSessions {
   readonly listeners = new Set<Listener>();
   readonly #open = growingCache<string, Session>(MAX_SESSIONS, (session) => session.end());
 
-  open(auth: McpAuth, given: Omit<ConstructorParameters<typeof Session>[0], 'caller'>): void {
-    this.#open.set(given.id, new Session({ ...given, caller: callerOf(auth) }));
+  open(auth: McpAuth, given: Omit<ConstructorParameters<typeof Session>[0], 'caller' | 'agent'>): void {
+    this.#open.set(given.id, new Session({ ...given, caller: callerOf(auth), agent: agentOf(auth) }));
   }
 
   /** Returns undefined for a session of another caller. */
@@ -202,5 +208,20 @@ export class ClientSessions {
       if (method === 'notifications/resources/updated' && !session.subscriptions.has(String(params['uri']))) continue;
       session.send({ jsonrpc: '2.0', method, params });
     }
+  }
+
+  /** The agents whose clients receive notifications on an open stream. */
+  agents(): Set<Id<'agent'>> {
+    const sessions = [...this.#open.values()].filter(({ streams }) => streams.size > 0);
+    return new Set([...this.listeners, ...sessions].map(({ agent }) => agent));
+  }
+
+  /** Notifies the clients of an agent that the lists of what they may use have changed. */
+  announceLists(agent: Id<'agent'>): void {
+    for (const listener of this.listeners)
+      if (listener.agent === agent) for (const method of listChanges()) listener.notify(method, {});
+    for (const session of this.#open.values())
+      if (session.agent === agent)
+        for (const method of listChanges(session.offered)) session.send({ jsonrpc: '2.0', method });
   }
 }

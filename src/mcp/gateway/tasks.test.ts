@@ -323,7 +323,9 @@ it('do not exist between two revisions: they are not announced, and a call is an
     (await t.call('POST', '/gateway/shared/mcp', { as: agent, body: modern(method, params, EXTENSION) })).body.result;
   expect((await at('server/discover', {})).capabilities).toEqual({ tools: { listChanged: true } });
   expect(await at('tools/call', { name: 'slow', task: {} })).toMatchObject({ plain: true });
-  expect(received.map(({ task }) => task)).toEqual([undefined, undefined]);
+  // The gateway may still ask about tasks of other tests.
+  const calls = received.filter(({ method }) => method === 'tools/call');
+  expect(calls.map(({ task }) => task)).toEqual([undefined, undefined]);
   expect((await client.request('tasks/list')).error.code).toBe(-32601);
   expect((await send(agent, 'server/discover', {})).result.capabilities.extensions).toEqual(EXTENSION.extensions);
 });

@@ -1,7 +1,7 @@
 import { chunk } from '../../../kernel/chunk.ts';
 import { asId, type Id } from '../../../kernel/ids.ts';
 import { defineState, type Platform } from '../../../platform.ts';
-import { gatewayServers } from '../gateway.ts';
+import { announcePermissions, gatewayServers } from '../gateway.ts';
 import { type Opened, watchedPeople } from './opened.ts';
 
 const CHECK_MS = 400;
@@ -15,13 +15,14 @@ export const watchState = defineState(
 
 /**
  * Within a second, on every instance, ends the processes and sessions of deleted or suspended people and of ended
- * connections.
+ * connections, and notifies clients of changed permissions.
  */
 export function startWatch(platform: Pick<Platform, 'database' | 'log' | 'stateOf'>): void {
   if (platform.stateOf(gatewayServers).size === 0) return;
   const watch = platform.stateOf(watchState);
   watch.timer = setInterval(() => {
-    watch.checking ??= endFormer(platform)
+    watch.checking ??= Promise.all([endFormer(platform), announcePermissions(platform)])
+      .then(() => {})
       .catch((error: unknown) => platform.log.warn({ err: error }, 'Connections of the gateway could not be checked'))
       .finally(() => {
         watch.checking = undefined;
