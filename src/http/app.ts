@@ -108,6 +108,7 @@ export function createApp(
           errorBody: route.errorBody,
           mediaType: route.mediaType,
         });
+  const notFound = noEndpoint(config.http.restPath);
   app.notFound((c) => {
     const request = c.req.raw;
     const source = new WebSource(request, c.env.connection?.remoteAddress);
@@ -133,6 +134,7 @@ function refuseMethod(allow: string): never {
   throw CommonErrors.METHOD_NOT_ALLOWED({ headers: { allow } });
 }
 
-function notFound(): never {
-  throw CommonErrors.NOT_FOUND();
-}
+/** Names the documentation at the mount of the REST endpoints. */
+const noEndpoint = (restPath: string) => (): never => {
+  throw CommonErrors.NOT_FOUND({ message: `No such endpoint. See ${restPath.replace(/\/$/, '')}/docs.` });
+};

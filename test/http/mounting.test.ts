@@ -153,3 +153,15 @@ describe('the address of clients of an embedded service', () => {
     expect(await ips()).toEqual(['192.0.2.11', '192.0.2.12']);
   });
 });
+
+it('404 of an unknown path names the documentation at the mount', async () => {
+  for (const [restPath, docs] of [
+    ['/', '/docs'],
+    ['/v1', '/v1/docs'],
+  ] as const) {
+    const t = await createTestService({ config: { http: { restPath } } });
+    const { status, body } = await t.call('GET', '/nothing');
+    expect([status, body.error.message]).toEqual([404, `No such endpoint. See ${docs}.`]);
+    expect((await t.call('GET', docs)).status).toBe(200);
+  }
+});
