@@ -35,11 +35,13 @@ npx legate config lists all of them with their values.`,
     useDataFolder(values);
     useDatabaseAlone(settings);
     const { host } = values.http;
-    const port = values.http.port === 0 ? await freePort(host) : values.http.port;
-    const legate = await open(
-      { http: { port } },
-      { ...options, log, printMail: (mail) => printMail(values.log, mail) },
-    );
+    const free = values.http.port === 0 ? await freePort(host) : undefined;
+    const port = free ?? values.http.port;
+    const legate = await open(free === undefined ? {} : { http: { port: free } }, {
+      ...options,
+      log,
+      printMail: (mail) => printMail(values.log, mail),
+    });
     let listening: Listening | undefined;
     const stop = async (): Promise<void> => {
       await listening?.stop();

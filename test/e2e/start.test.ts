@@ -82,7 +82,14 @@ describe('the first start', () => {
       headers: json,
       body: JSON.stringify({ email: 'admin@example.com', password }),
     });
-    expect(((await signIn.json()) as { user: { role: string } }).user.role).toBe('admin');
+    const { user, token } = (await signIn.json()) as { user: { role: string }; token: string };
+    expect(user.role).toBe('admin');
+    const system = await fetch(`${first.url}/system`, { headers: { authorization: `Bearer ${token}` } });
+    const { settings } = (await system.json()) as { settings: { option: string }[] };
+    const of = (option: string): unknown => settings.find((setting) => setting.option === option);
+    expect(of('http.port')).toMatchObject({ source: 'environment', value: Number(new URL(first.url).port) });
+    expect(of('admin.email')).toMatchObject({ source: 'environment' });
+    expect(of('service.name')).toMatchObject({ source: 'default' });
     expect(await first.stop()).toBe(0);
     const second = await serve({ cwd, env });
     expect(second.output()).not.toContain('was made');
