@@ -44,6 +44,16 @@ export const commaList = <T extends string>(
       .meta({ description }),
   );
 
+/** Throws 400 VALIDATION_FAILED for a range that ends before it begins. */
+export function assertOrdered(range: {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}): void {
+  const { since, until } = range;
+  if (since !== undefined && until !== undefined && until < since)
+    throw validationFailed([{ path: 'until', message: 'must not be before since' }]);
+}
+
 /** Like `parseWith`, for a query. Errors in values of a repeated parameter have the path of the parameter. */
 export function parseQuery<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);

@@ -2,18 +2,20 @@ import type { Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
+import { assertOrdered } from '../../kernel/query.ts';
 import type { AnomalyRow, Db } from '../../storage/index.ts';
 import type { Kind, Severity } from './detect.ts';
 import { AnomalyErrors } from './errors.ts';
 import type { Anomaly, AnomalyFilter } from './schema.ts';
 
-/** Newest first. */
+/** Newest first. Throws 400 VALIDATION_FAILED for a range that ends before it begins. */
 export async function findAnomalies(
   db: Db,
   visibility: Visibility,
   filter: AnomalyFilter,
   page: { after: Id<'anomaly'> | undefined; limit: number },
 ): Promise<AnomalyRow[]> {
+  assertOrdered(filter);
   let query = db
     .selectFrom('anomalies')
     .selectAll()

@@ -5,6 +5,7 @@ import type { Visibility } from '../../access/principal.ts';
 import { offerDirect } from '../../http/node-body.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
+import { assertOrdered } from '../../kernel/query.ts';
 import { SharedSlots, type SlotHolder } from '../../kernel/slots.ts';
 import { type EntryFilter, type Order, prunedUpTo, readHead } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
@@ -13,7 +14,6 @@ import { SealErrors } from '../seal/errors.ts';
 import { hasNoLeaf, logOfExport, sealedEntries, sealedSpan } from '../seal/sealed-export.ts';
 import { CSV_HEADER, toCsvLine, toJsonText } from './entry.ts';
 import { AuditErrors } from './errors.ts';
-import { assertOrdered } from './filters.ts';
 import { entryFilter } from './query.ts';
 import type { ExportFormat, SealedExport } from './schema.ts';
 

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
-import { validationFailed } from '../../kernel/errors.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import { parseIp } from '../../kernel/ip.ts';
 import { isoMoment, text } from '../../kernel/json.ts';
-import { anyOf, commaList } from '../../kernel/query.ts';
+import { anyOf, assertOrdered, commaList } from '../../kernel/query.ts';
 import { type Condition, type EntryFilter, MAX_PREFIX_SEGMENTS, prefixOf } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
 
@@ -124,12 +123,6 @@ export function visibleTo(visibility: Visibility): Condition[] {
     case 'agent':
       return [{ field: 'agentId', values: [visibility.agentId] }];
   }
-}
-
-/** Throws 400 for a range that ends before it begins. */
-export function assertOrdered({ since, until }: Partial<Pick<ListQuery, 'since' | 'until'>>): void {
-  if (since !== undefined && until !== undefined && until < since)
-    throw validationFailed([{ path: 'until', message: 'must not be before since' }]);
 }
 
 /** Returns the filter of a list, within what the caller may see. Throws 400 for a range that ends before it begins. */

@@ -4,6 +4,7 @@ import { restrictTo, whereVisible } from '../../access/where-visible.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { firstIdFrom, type Id, isId } from '../../kernel/ids.ts';
+import { assertOrdered } from '../../kernel/query.ts';
 import type { BudgetRow, CostRow, Db } from '../../storage/index.ts';
 import { CostErrors } from './errors.ts';
 import type { Budget, BudgetFilter, Cost, CostFilter } from './schema.ts';
@@ -14,7 +15,9 @@ interface Page<K extends 'cost' | 'budget'> {
   readonly limit: number;
 }
 
+/** Throws 400 VALIDATION_FAILED for a range that ends before it begins. */
 export function costsMatching(db: Db, visibility: ListVisibility, { agentId, since, until }: CostFilter) {
+  assertOrdered({ since, until });
   let query = db.selectFrom('costs').where(whereVisible(visibility));
   if (agentId !== undefined) query = query.where('agent_id', 'in', agentId);
   // Ids contain their time, and the indexes end with the id.
