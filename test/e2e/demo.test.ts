@@ -45,6 +45,20 @@ describe('legate demo', () => {
     expect(folders().filter((name) => !before.includes(name))).toEqual([]);
   });
 
+  it('leaves no files if it is interrupted while it creates its data', async () => {
+    const before = folders();
+    const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
+    const child = spawn(process.execPath, [PROGRAM, 'demo', '--rows', '1000000', '--agents', '10000'], {
+      cwd: scratchFolder(),
+      env: { PATH, HOME },
+    });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    await expect.poll(() => folders().length, { timeout: 60_000 }).toBe(before.length + 1);
+    child.kill('SIGINT');
+    expect(await ended).toBe(0);
+    expect(folders().filter((name) => !before.includes(name))).toEqual([]);
+  });
+
   it.each([
     ['in production', { NODE_ENV: 'production' }, 'not available in production'],
     ['with a data folder', { LEGATE_DATA_DIR: './data' }, 'Unset LEGATE_DATA_DIR first'],

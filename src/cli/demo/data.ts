@@ -87,6 +87,16 @@ export const SEED: Seed = {
   ],
 };
 
+/** The agents of {@link SEED}, and copies of those with permissions up to the given number. */
+export function agentsOf(count: number): readonly SeedAgent[] {
+  const able = SEED.agents.filter(({ permissions }) => permissions.length > 0);
+  const copies = Array.from({ length: Math.max(0, count - SEED.agents.length) }, (_, i) => {
+    const of = able[i % able.length] as SeedAgent;
+    return { ...of, name: `${of.name}-${2 + Math.floor(i / able.length)}` };
+  });
+  return [...SEED.agents, ...copies];
+}
+
 function hands(from: string, to: string, ...permissions: SeedPermissions) {
   return { from, to, permissions, expiresAt: undefined, maxDepth: undefined };
 }
@@ -118,8 +128,7 @@ const REACHES: Readonly<Record<string, string>> = {
 };
 
 /** Chooses the next everyday call: mostly a permitted one, sometimes one beyond the agent's permissions. */
-export function everydayCall(random: () => number): DemoCall {
-  const agents = SEED.agents;
+export function everydayCall(random: () => number, agents: readonly SeedAgent[] = SEED.agents): DemoCall {
   // Some agents work much more than others.
   const { name, permissions } = agents[Math.floor(random() ** 1.7 * agents.length)] as SeedAgent;
   const everyday = permissions.filter(({ constraints }) => !constraints?.requireApproval);

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PEOPLE, SEED, TENANTS } from './data.ts';
 import { SCENES, type Scene } from './script.ts';
-import { type Demo, startDemo } from './start.ts';
+import { type Demo, newDemoFolder, startDemo } from './start.ts';
 
 let demo: Demo;
 beforeAll(async () => {
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-  demo = await startDemo({ rows: 2000, port: 0, log: silent });
+  demo = await startDemo({ folder: newDemoFolder(), rows: 2000, agents: 300, port: 0, log: silent });
 }, 60_000);
 afterAll(() => demo.close());
 
@@ -19,8 +19,12 @@ describe('the data of the demo', () => {
     const { items: users } = await demo.admin.users.list().page();
     expect(users.map(({ role }) => role).sort()).toEqual(PEOPLE.map(({ role }) => role).sort());
     expect((await demo.admin.tenants.list().page()).items.map(({ name }) => name)).toEqual(TENANTS);
-    expect((await demo.admin.agents.list().page()).items).toHaveLength(26);
-    expect(demo.agents.size).toBe(24);
+    const page = await demo.admin.agents.list({ view: 'summary' }).page();
+    // The agents of two consents are not of the seed.
+    expect([page.total, demo.agents.size, SEED.agents.length]).toEqual([302, 300, 24]);
+    expect(page.items.map(({ name }) => name)).toEqual(expect.arrayContaining(['refund-desk', 'refund-desk-2']));
+    const { buckets } = await demo.admin.audit.histogram({ agentId: idOf('refund-desk-2'), buckets: 1 });
+    expect(buckets[0]?.counts.allowed).toBeGreaterThan(0);
     const { items } = await demo.admin.delegations.list().page();
     expect(items).toHaveLength(SEED.delegations.length);
     expect(Math.max(...items.map(({ depth }) => depth))).toBe(3);

@@ -4,6 +4,7 @@ import { newId } from '../../kernel/ids.ts';
 import type { AuditRecord } from '../../ledger/index.ts';
 import type { Legate } from '../../service.ts';
 import type { SqliteDatabase, StreamEventRow } from '../../storage/index.ts';
+import type { SeedAgent } from '../seed/file.ts';
 import { type DemoCall, everydayCall, numbersFrom } from './data.ts';
 
 const DAYS = 30;
@@ -44,7 +45,7 @@ export async function makeHistory(
   legate: Legate,
   clock: DemoClock,
   ids: ReadonlyMap<string, string>,
-  rows: number,
+  { agents, rows }: { readonly agents: readonly SeedAgent[]; readonly rows: number },
 ): Promise<void> {
   const random = numbersFrom(20_260);
   const end = Date.now();
@@ -54,7 +55,7 @@ export async function makeHistory(
   const shares = times.map((at, i) => busyness(at) * ((times[i + 1] ?? end) - at));
   const sum = shares.reduce((total, share) => total + share, 0);
   const steps = shares.map((share) =>
-    Array.from({ length: Math.round((rows * share) / sum) }, () => everydayCall(random)),
+    Array.from({ length: Math.round((rows * share) / sum) }, () => everydayCall(random, agents)),
   );
   const decided = await decideEachKind(legate, ids, steps.flat());
   // Decisions have waited for the disk. The history need not: it is deleted when the demo ends.

@@ -14,13 +14,17 @@ import { createLegate, type Legate } from '../../service.ts';
 import { applyPlan, planSeed, type SeededToken } from '../seed/plan.ts';
 import { localTarget } from '../seed/targets.ts';
 import { type LetIn, letIn } from './consent.ts';
-import { PEOPLE, SEED, TENANTS } from './data.ts';
+import { agentsOf, PEOPLE, SEED, TENANTS } from './data.ts';
 import { DemoClock, deferSync, makeHistory, restoreSync } from './history.ts';
 import { type DemoServers, startServers } from './servers.ts';
 
 export interface DemoOptions {
+  /** From {@link newDemoFolder}. Deleted when the demo closes, or if it cannot start. */
+  readonly folder: string;
   /** Decisions of the last 30 days. */
   readonly rows: number;
+  /** Number of agents from the seed; at least 24. */
+  readonly agents: number;
   /** 0: any free port. */
   readonly port: number;
   readonly log: Log;
@@ -50,9 +54,11 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
+/** Creates the folder of a demo. */
+export const newDemoFolder = (): string => mkdtempSync(join(tmpdir(), 'legate-demo-'));
+
 /** Starts a service with sample data in its own folder, on loopback, and creates its history. */
-export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promise<Demo> {
-  const folder = mkdtempSync(join(tmpdir(), 'legate-demo-'));
+export async function startDemo({ folder, rows, agents: agentCount, port: wanted, log }: DemoOptions): Promise<Demo> {
   const clock = new DemoClock();
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   const close = async (): Promise<void> => {
@@ -75,6 +81,7 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
         users: { signUp: 'invite' },
         webhooks: { allowPrivateNetworks: true, retryDelaysMs: [2000, 5000, 10_000] },
         approvals: { ttl: 600 },
+        agents: { maxPerOwner: Math.max(200, agentCount) },
       },
       { env: {}, log, clock, production: false, printMail: () => {} },
     );
@@ -90,9 +97,10 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
     const admin = clientOf(token);
     await assignTenants(admin);
     const target = localTarget(legate);
-    const seeded = await applyPlan(await planSeed(SEED, target), target);
+    const seed = { ...SEED, agents: agentsOf(agentCount) };
+    const seeded = await applyPlan(await planSeed(seed, target), target);
     const agents = new Map(
-      seeded.map((agent: SeededToken) => [agent.name, { id: agent.id, client: clientOf(agent.token) }]),
+      seeded.map((agent: SeededToken) => [agent.name, withClient(agent.id, () => clientOf(agent.token))]),
     );
     await addSettings(legate, admin, agents, receiver);
     const servers = await startServers(legate);
@@ -101,7 +109,8 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
       const person = await legate.apiTokens.create(ids.get(`${name}@example.com`) as Id<'user'>, { name: application });
       return letIn({ url, fetch: overFetch, admin, person: person.token, application, resource, scope });
     };
-    await makeHistory(legate, clock, new Map([...agents].map(([name, { id }]) => [name, id])), rows);
+    const idByName = new Map([...agents].map(([name, { id }]) => [name, id]));
+    await makeHistory(legate, clock, idByName, { agents: seed.agents, rows });
     await restoreSync(legate);
     const listening: Listening = await listen(legate, { port, host: '127.0.0.1' });
     closers.push(() => listening.stop(0));
@@ -113,6 +122,18 @@ export async function startDemo({ rows, port: wanted, log }: DemoOptions): Promi
     await close();
     throw error;
   }
+}
+
+/** An agent whose client is made when it is first used: most of many agents never act. */
+function withClient(id: string, make: () => LegateClient): { readonly id: string; readonly client: LegateClient } {
+  let client: LegateClient | undefined;
+  return {
+    id,
+    get client() {
+      client ??= make();
+      return client;
+    },
+  };
 }
 
 /** Adds the people without passwords. Returns their ids by address. */
