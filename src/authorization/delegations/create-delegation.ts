@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Caller } from '../../access/caller.ts';
 import { actingAgent, type Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
 import { type Id, isId, newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
@@ -21,8 +22,8 @@ import { earliest, latest, toDelegation } from './store.ts';
 
 /**
  * Delegates a subset of one agent's permissions to another (specification 3.2, contract 7). Emits `delegation.created`.
- * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS, or FORBIDDEN to a narrowed credential for the agent it acts as;
- * 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
+ * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS, or FORBIDDEN to a narrowed credential for the agent it acts as and
+ * to an agent of a suspended owner; 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
  */
 export async function createDelegation(
   platform: Pick<Platform, 'config' | 'ledger' | 'stateOf'>,
@@ -34,6 +35,9 @@ export async function createDelegation(
     const visibility = await caller.reauthorize(db);
     const agents = await selectAgents(db, [input.fromAgent, input.toAgent]);
     const from = sourceOf(visibility, agents.get(input.fromAgent));
+    // Such a delegation would begin to give permissions when the owner is reinstated.
+    if (visibility.kind === 'agent' && from.owner_suspended !== 0)
+      throw CommonErrors.FORBIDDEN({ message: 'The owner of the agent is suspended.', reason: 'owner-suspended' });
     if (input.fromAgent === input.toAgent) throw DelegationErrors.DELEGATION_TO_SELF();
     const to = targetOf(visibility, from, agents.get(input.toAgent));
     if (actingAgent(caller.principal) !== from.id) {

@@ -135,6 +135,19 @@ it('disables what the agents delegated to agents of other owners', async () => {
   expect((await decide()).allowed).toBe(true);
 });
 
+it('does not let the agents delegate, so that nothing new applies when the owner is reinstated', async () => {
+  const t = await createTestService();
+  const { admin, person } = await scene(t);
+  const from = await t.agent(person, { permissions });
+  const to = await t.agent(person);
+  const delegate = async (as: { token: string }) =>
+    (await t.call('POST', '/delegations', { as, body: { fromAgent: from.id, toAgent: to.id, permissions } })).status;
+  await set(t, admin, person.id, 'suspended');
+  expect([await delegate(from), await delegate(admin)]).toEqual([403, 201]);
+  await set(t, admin, person.id, 'active');
+  expect(await delegate(from)).toBe(201);
+});
+
 it('ends grants permanently, and revokes no agent with them', async () => {
   const t = await createTestService();
   const admin = await t.admin();
