@@ -45,6 +45,7 @@ try {
     await page.waitForSelector('h1');
     await page.waitForFunction(() => document.querySelectorAll('.skeleton').length === 0);
     await page.evaluate(() => document.fonts.ready);
+    await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
     // Names are loaded after the ids that they replace.
     await page.waitForFunction(() =>
       [...document.querySelectorAll('main .verdict, main .path a, main .card p')].every(
