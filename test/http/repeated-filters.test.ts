@@ -229,7 +229,12 @@ describe('a repeated filter', () => {
   it('keeps its values on the next page', async () => {
     const { ann, eve } = scene;
     const mine = `ownerId=${ann.user.id}&ownerId=${eve.user.id}`;
-    for (const path of [`/agents?sort=name&${mine}`, `/agents?view=summary&${mine}`, `/budgets?${mine}`]) {
+    for (const path of [
+      `/agents?sort=name&${mine}`,
+      `/agents?view=summary&${mine}`,
+      `/budgets?${mine}`,
+      `/costs?${mine}`,
+    ]) {
       const all = ids((await t.call('GET', path, { as: admin })).body);
       const found: string[] = [];
       for (let next: string | undefined = `${path}&limit=1`; next; ) {

@@ -7,7 +7,7 @@ import { yieldOnce } from '../../kernel/yield-once.ts';
 import type { Platform } from '../../platform.ts';
 import { selectArrays } from '../../storage/index.ts';
 import type { CostFilter, CostSeries } from './schema.ts';
-import { costsMatching } from './store.ts';
+import { type CostSelection, costsMatching, partsOf } from './store.ts';
 import { add } from './usage.ts';
 
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
@@ -32,25 +32,28 @@ export async function costSeries(
     tokens: 0,
     totals: new Map<string, number>(),
   }));
-  const reach = await restrictTo(database.read, visibility, filter);
-  for (let after = firstIdFrom('cost', 0); ; ) {
-    const query = costsMatching(database.read, reach, { ...filter, since, until })
-      .select(['id', 'created_at', 'currency', 'amount', 'tokens'])
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(SLICE);
-    const rows = await selectArrays<[Id<'cost'>, number, string, number, number | null]>(database, query);
-    for (const [, at, currency, amount, tokens] of rows) {
-      const bucket = buckets[Math.floor((at - since) / width)] as (typeof buckets)[number];
-      bucket.count++;
-      bucket.tokens += tokens ?? 0;
-      bucket.totals.set(currency, add(bucket.totals.get(currency) ?? 0, amount));
+  const addAll = async (part: CostSelection): Promise<void> => {
+    for (let after = firstIdFrom('cost', 0); ; ) {
+      const query = costsMatching(database.read, part.visibility, part.filter)
+        .select(['id', 'created_at', 'currency', 'amount', 'tokens'])
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(SLICE);
+      const rows = await selectArrays<[Id<'cost'>, number, string, number, number | null]>(database, query);
+      for (const [, at, currency, amount, tokens] of rows) {
+        const bucket = buckets[Math.floor((at - since) / width)] as (typeof buckets)[number];
+        bucket.count++;
+        bucket.tokens += tokens ?? 0;
+        bucket.totals.set(currency, add(bucket.totals.get(currency) ?? 0, amount));
+      }
+      const last = rows.at(-1);
+      if (!last || rows.length < SLICE) return;
+      after = last[0];
+      await yieldOnce();
     }
-    const last = rows.at(-1);
-    if (!last || rows.length < SLICE) break;
-    after = last[0];
-    await yieldOnce();
-  }
+  };
+  const reach = await restrictTo(database.read, visibility, filter);
+  for (const part of partsOf(reach, { ...filter, since, until })) await addAll(part);
   return {
     buckets: buckets.map(({ totals, ...sums }, i) => ({
       from: isoTime(since + i * width),

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
+import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { firstIdFrom, type Id, isId } from '../../kernel/ids.ts';
@@ -33,6 +34,23 @@ export function costsMatching(db: Db, visibility: ListVisibility, { agentId, sin
 export const total = (column: 'amount' | 'tokens') =>
   sql<number | null>`sum(cast(${sql.ref(column)} as numeric) * 1.0)`;
 
+/** A selection of costs that one index contains in the order of their ids. */
+export interface CostSelection {
+  readonly visibility: ListVisibility;
+  readonly filter: CostFilter;
+}
+
+/**
+ * Divides a selection by agent, or else by owner: for several of them at once, SQLite would read and sort all their
+ * costs for each page. The parts have no costs in common.
+ */
+export function partsOf(visibility: ListVisibility, filter: CostFilter): readonly CostSelection[] {
+  if (filter.agentId !== undefined)
+    return [...new Set(filter.agentId)].map((id) => ({ visibility, filter: { ...filter, agentId: [id] } }));
+  if (visibility.kind !== 'owners') return [{ visibility, filter }];
+  return [...new Set(visibility.userIds)].map((id) => ({ visibility: { kind: 'owners', userIds: [id] }, filter }));
+}
+
 /** Newest first. */
 export async function findCosts(
   db: Db,
@@ -40,9 +58,17 @@ export async function findCosts(
   filter: CostFilter,
   page: Page<'cost'>,
 ): Promise<CostRow[]> {
-  let query = costsMatching(db, await restrictTo(db, visibility, filter), filter).selectAll();
-  if (page.after !== undefined) query = query.where('id', '<', page.after);
-  return query.orderBy('id', 'desc').limit(page.limit).execute();
+  const ids: Id<'cost'>[] = [];
+  for (const part of partsOf(await restrictTo(db, visibility, filter), filter)) {
+    let query = costsMatching(db, part.visibility, part.filter).select('id');
+    if (page.after !== undefined) query = query.where('id', '<', page.after);
+    for (const { id } of await query.orderBy('id', 'desc').limit(page.limit).execute()) ids.push(id);
+  }
+  const shown = ids.sort((a, b) => (a < b ? 1 : -1)).slice(0, page.limit);
+  const rows: CostRow[] = [];
+  for (const some of chunk(shown))
+    rows.push(...(await db.selectFrom('costs').selectAll().where('id', 'in', some).orderBy('id', 'desc').execute()));
+  return rows;
 }
 
 /** Newest first. */

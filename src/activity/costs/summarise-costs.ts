@@ -1,11 +1,11 @@
-import type { ListVisibility, Visibility } from '../../access/principal.ts';
+import type { Visibility } from '../../access/principal.ts';
 import { restrictTo } from '../../access/where-visible.ts';
 import { firstIdFrom, type Id } from '../../kernel/ids.ts';
 import { yieldOnce } from '../../kernel/yield-once.ts';
 import type { Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import type { CostFilter, CostSummary } from './schema.ts';
-import { costsMatching, total } from './store.ts';
+import { type CostSelection, costsMatching, partsOf, total } from './store.ts';
 import { add } from './usage.ts';
 
 const MAX_AGENTS = 100;
@@ -40,11 +40,7 @@ const sumsOf = (db: Db, costs: ReturnType<typeof costsMatching>): Promise<Row[]>
 /** Costs summed in one query. On SQLite, decisions wait for it. */
 const SLICE = 5000;
 
-async function* sums(
-  { read, dialect }: Database,
-  visibility: ListVisibility,
-  filter: CostFilter,
-): AsyncGenerator<Row[]> {
+async function* sums({ read, dialect }: Database, { visibility, filter }: CostSelection): AsyncGenerator<Row[]> {
   if (dialect === 'postgres') return yield await sumsOf(read, costsMatching(read, visibility, filter));
   for (let after = firstIdFrom('cost', 0); ; ) {
     const rows = await sumsOf(
@@ -67,13 +63,13 @@ export async function summariseCosts(
   const db = database.read;
   const all = emptySum();
   const byAgent = new Map<Id<'agent'>, Sum>();
-  for await (const rows of sums(database, await restrictTo(db, visibility, filter), filter)) {
-    for (const row of rows) {
-      const one = byAgent.get(row.agent_id) ?? emptySum();
-      byAgent.set(row.agent_id, one);
-      for (const sum of [all, one]) addTo(sum, row);
-    }
-  }
+  for (const part of partsOf(await restrictTo(db, visibility, filter), filter))
+    for await (const rows of sums(database, part))
+      for (const row of rows) {
+        const one = byAgent.get(row.agent_id) ?? emptySum();
+        byAgent.set(row.agent_id, one);
+        for (const sum of [all, one]) addTo(sum, row);
+      }
   for (const sum of [all, ...byAgent.values()]) sum.totals.sort((a, b) => (a.currency < b.currency ? -1 : 1));
   const shown = [...byAgent].sort(([a, x], [b, y]) => y.count - x.count || (a < b ? -1 : 1)).slice(0, MAX_AGENTS);
   const ids = shown.map(([id]) => id);

@@ -105,7 +105,8 @@ describe('GET /costs/summary', () => {
         fc.nat(1000),
         fc.nat(1000),
         fc.nat(2),
-        async (costs, from, to, agent) => {
+        async (costs, one, other, agent) => {
+          const [from, to] = [Math.min(one, other), Math.max(one, other)];
           await keep(costs);
           expect(await summary()).toEqual(expected(costs));
           const [since, until] = [START + from, START + to].map((ms) => new Date(ms).toISOString());
@@ -115,6 +116,8 @@ describe('GET /costs/summary', () => {
           expect(await summary(`?agentId=${agents[agent]?.id}`)).toEqual(
             expected(costs.filter((c) => c.agent === agent)),
           );
+          const others = agents.flatMap(({ id }, i) => (i === agent ? [] : `agentId=${id}`));
+          expect(await summary(`?${others.join('&')}`)).toEqual(expected(costs.filter((c) => c.agent !== agent)));
         },
       ),
       { numRuns: 20 },
