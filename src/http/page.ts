@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { validationFailed } from '../kernel/errors.ts';
-import type { Id, IdKind } from '../kernel/ids.ts';
+import { type Id, type IdKind, isId } from '../kernel/ids.ts';
 import { text } from '../kernel/json.ts';
 
 const MAX_LIMIT = 1000;
@@ -22,14 +22,24 @@ export type PageQuery = z.output<typeof PageQuery>;
 export function textOfCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, 'base64url').toString();
-  if (!text(384).safeParse(id).success || Buffer.from(id).toString('base64url') !== cursor)
-    throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
+  if (!text(384).safeParse(id).success || Buffer.from(id).toString('base64url') !== cursor) throw notOfThisList();
   return id;
 }
 
-/** Returns the id of the last item on the previous page. Throws 400 VALIDATION_FAILED for an invalid cursor. */
-export const afterCursor = <K extends IdKind>(_kind: K, cursor: string | undefined): Id<K> | undefined =>
-  textOfCursor(cursor) as Id<K> | undefined;
+const notOfThisList = () => validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
+
+/** Kinds of which some ids come from elsewhere and have any form: of external owners, and of metadata documents. */
+const OF_ANY_FORM: ReadonlySet<IdKind> = new Set(['user', 'client']);
+
+/**
+ * Returns the id of the last item on the previous page. Throws 400 VALIDATION_FAILED for an invalid cursor and for one of
+ * another list.
+ */
+export function afterCursor<K extends IdKind>(kind: K, cursor: string | undefined): Id<K> | undefined {
+  const id = textOfCursor(cursor);
+  if (id !== undefined && !OF_ANY_FORM.has(kind) && !isId(kind, id)) throw notOfThisList();
+  return id as Id<K> | undefined;
+}
 
 /** Cuts a page from up to `limit` + 1 rows and returns the cursor of the next page, if any. */
 export function cutPage<T extends { id: string }>(
