@@ -32,8 +32,8 @@ const notOfThisList = () => validationFailed([{ path: 'cursor', message: 'is not
 const OF_ANY_FORM: ReadonlySet<IdKind> = new Set(['user', 'client']);
 
 /**
- * Returns the id of the last item on the previous page. Throws 400 VALIDATION_FAILED for an invalid cursor and for one of
- * another list.
+ * Returns the id of the last item on the previous page. Throws 400 VALIDATION_FAILED for an invalid cursor and for the
+ * cursor of another list.
  */
 export function afterCursor<K extends IdKind>(kind: K, cursor: string | undefined): Id<K> | undefined {
   const id = textOfCursor(cursor);
