@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { json } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { legate, scratchFolder } from '../support/cli.ts';
 
 /** An MCP server over stdio. Its second argument is the description of its tool. */
@@ -47,5 +51,45 @@ describe('legate gateway check', () => {
     expect(await check()).toMatchObject({ code: 1, stderr: expect.stringContaining('Cannot find module') });
     configure('Reads a note.', { comand: 'x' });
     expect(await check()).toMatchObject({ code: 78, stderr: expect.stringContaining('comand') });
+  });
+
+  it('reads the tools of servers of 2026-07-28 only, and over HTTP with SSE', async () => {
+    const tools = [{ name: 'read', description: 'Reads a note.', inputSchema: { type: 'object' } }];
+    const serverInfo = { name: 'x', version: '1' };
+    const capabilities = { tools: {} };
+    const modern = { supportedVersions: ['2026-07-28'], capabilities, serverInfo };
+    const older = { protocolVersion: '2024-11-05', capabilities, serverInfo };
+    let stream: ServerResponse | undefined;
+    const http = createServer(async (req, res) => {
+      if (req.method === 'GET') {
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /messages\n\n');
+        stream = res;
+        return;
+      }
+      const { id, method } = (await json(req)) as { id: number; method: string };
+      const isSse = req.url === '/messages';
+      const result = { 'tools/list': { tools }, [isSse ? 'initialize' : 'server/discover']: isSse ? older : modern }[
+        method
+      ];
+      const error = { code: -32601, message: 'Method not found' };
+      const answer = JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) });
+      if (!isSse) return void res.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+      res.writeHead(202).end();
+      if (id !== undefined) stream?.write(`data: ${answer}\n\n`);
+    });
+    onTestFinished(() => {
+      http.closeAllConnections();
+      http.close();
+    });
+    await once(http.listen(0, '127.0.0.1'), 'listening');
+    const base = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const cwd = scratchFolder();
+    const mcpServers = { modern: { url: `${base}/mcp` }, sse: { type: 'sse', url: `${base}/sse` } };
+    writeFileSync(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers }));
+    expect(await legate(['gateway', 'check'], { cwd })).toEqual({
+      code: 0,
+      stdout: 'Servers: 2, tools: 2, written to legate.gateway.lock.json.\n',
+      stderr: '',
+    });
   });
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { isReservedName } from '../guard/asks.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 const Hash = z.string().regex(/^sha256-[A-Za-z0-9_-]{43}$/);
@@ -60,11 +61,11 @@ export class Definitions {
     sizeCalculation: (_hashes, { length }) => length + 1,
   });
 
-  /** Leaves out definitions without a canonical form: those with unpaired surrogates. */
+  /** Leaves out reserved names, and definitions without a canonical form: those with unpaired surrogates. */
   set(key: string, tools: readonly Tool[]): ReadonlyMap<string, Hashes> {
     const listed = new Map<string, Hashes>();
     for (const tool of tools) {
-      const hashes = this.#hash(tool);
+      const hashes = isReservedName(tool.name) ? undefined : this.#hash(tool);
       if (hashes) listed.set(tool.name, hashes);
     }
     this.#listed.set(key, listed);

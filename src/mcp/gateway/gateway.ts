@@ -16,6 +16,7 @@ import { invalidCredential } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import { type SecretHash, secretHash, secretKind, secretKindByPrefix } from '../../kernel/secrets.ts';
 import { defineState, type Gate, type Platform } from '../../platform.ts';
+import { isReservedName } from '../guard/asks.ts';
 import type { GuardedQuestion, GuardingLegate } from '../guard/guard-options.ts';
 import type { TokenValidation } from '../guard/token-validation.ts';
 import { registerServer } from '../servers/register-server.ts';
@@ -177,10 +178,12 @@ export async function registerServers(
 export function toolGate({ stateOf }: Pick<Platform, 'stateOf'>): Gate {
   const pins = stateOf(pinsState);
   return {
-    check(context, { resource, ownerId }) {
-      const [, name, tool] = /^mcp:([^:]+):([^@].*)$/s.exec(resource) ?? [];
+    check(context, { resource, ownerId, action }) {
+      const [, name, tool] = /^mcp:([^:]+):(.+)$/s.exec(resource) ?? [];
       const relay = name === undefined ? undefined : stateOf(gatewayServers).get(name);
       if (!relay || tool === undefined) return undefined;
+      // Calls of tools with such a name never have this action, and are refused below.
+      if (isReservedName(tool) && action === 'read') return undefined;
       const { isolation, pin } = relay.server.legate;
       if (pin !== 'off' && !pins.isAt(context)) return { lacks: [{ load: (db) => pins.load(db, context) }] };
       const key = { user: ownerId, shared: '', session: undefined }[isolation];

@@ -1,6 +1,7 @@
 import { CommonErrors } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Call } from '../../platform.ts';
+import { isReservedName } from '../guard/asks.ts';
 import { BodyTooLarge, Guard, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
 import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf, UnreadableBody } from '../guard/json-rpc.ts';
@@ -80,8 +81,10 @@ export class Relay {
     this.#guard = new Guard({
       legate,
       server: { name: server.name, endpoint },
-      action: (tool) =>
-        (Object.hasOwn(server.legate.actions, tool) ? server.legate.actions[tool] : undefined) ?? 'execute',
+      action: (tool) => {
+        const { actions } = server.legate;
+        return (Object.hasOwn(actions, tool) && !isReservedName(tool) ? actions[tool] : undefined) ?? 'execute';
+      },
       cors: false,
     });
     this.upstreams = new Upstreams(server, parts.openFor, {

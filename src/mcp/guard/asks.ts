@@ -10,6 +10,9 @@ export interface Question {
   readonly arguments?: Record<string, unknown> | undefined;
 }
 
+/** Returns whether the name in a resource stands for resources or a prompt, and so cannot be that of a tool. */
+export const isReservedName = (name: string): boolean => name === '@resources' || name.startsWith('@prompts:');
+
 /** A question that a message of the client requires. */
 export interface Ask extends Question {
   readonly id: MessageId | undefined;

@@ -37,7 +37,7 @@ const tool = (name: string, more: object = {}): Json => ({
 });
 const serve = (server: string, ...tools: Json[]) => writeFileSync(fileOf(server), JSON.stringify(tools));
 
-const NAMES = ['plain', 'cosmetic', 'watched', 'ignored', 'two', 'race', 'told', 'restarted', 'approving', 'odd'];
+const NAMES = ['plain', 'cosmetic', 'watched', 'ignored', 'two', 'race', 'told', 'restarted', 'approving', 'odd', 'at'];
 let t: TestService;
 let other: TestService;
 let admin: TestUser;
@@ -49,8 +49,9 @@ beforeAll(async () => {
   const servers = Object.fromEntries(
     NAMES.map((name) => {
       const pin = { watched: 'alarm', ignored: 'off' }[name] ?? 'enforce';
+      const actions = { '@resources': 'read' };
       const env = { TOOLS: fileOf(name), SECRET: 'hidden-value' };
-      return [name, { command: process.execPath, args: [script], env, legate: { isolation: 'shared', pin } }];
+      return [name, { command: process.execPath, args: [script], env, legate: { isolation: 'shared', pin, actions } }];
     }),
   );
   const config = { gateway: { servers: servers as never } };
@@ -163,6 +164,15 @@ describe('with pin: enforce', () => {
     serve('odd', tool('a'), tool('nul\u0000'), tool('lone\ud800'), tool('big', { description: 'x'.repeat(300_000) }));
     expect(await list('odd')).toEqual(['a']);
     expect((await tools('odd')).map(({ name }) => name)).toEqual(['a']);
+  });
+
+  it('a name that begins with @ changes nothing, and tools whose names stand for resources or prompts are withheld', async () => {
+    serve('at', tool('a'), tool('@b'), tool('@resources'), tool('@prompts:c'));
+    expect(await list('at')).toEqual(['a', '@b']);
+    serve('at', tool('a'), tool('@b', { description: 'changed' }), tool('@new'), tool('@resources'));
+    expect(await list('at')).toEqual(['a']);
+    for (const name of ['@b', '@new', '@unknown', '@resources', '@prompts:c'])
+      expect(await call('at', name)).toMatchObject({ isError: true, _meta: { reason: 'NO_PERMISSION' } });
   });
 });
 
