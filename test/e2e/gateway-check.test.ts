@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -60,11 +60,11 @@ describe('legate gateway check', () => {
     const modern = { supportedVersions: ['2026-07-28'], capabilities, serverInfo };
     const older = { protocolVersion: '2024-11-05', capabilities, serverInfo };
     let stream: ServerResponse | undefined;
-    const http = createServer(async (req, res) => {
+    const answerTo = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> => {
       if (req.method === 'GET') {
         res.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /messages\n\n');
         stream = res;
-        return;
+        return undefined;
       }
       const { id, method } = (await json(req)) as { id: number; method: string };
       const isSse = req.url === '/messages';
@@ -73,10 +73,11 @@ describe('legate gateway check', () => {
       ];
       const error = { code: -32601, message: 'Method not found' };
       const answer = JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) });
-      if (!isSse) return void res.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+      if (!isSse) return res.writeHead(200, { 'content-type': 'application/json' }).end(answer);
       res.writeHead(202).end();
-      if (id !== undefined) stream?.write(`data: ${answer}\n\n`);
-    });
+      return id !== undefined && stream?.write(`data: ${answer}\n\n`);
+    };
+    const http = createServer((req, res) => void answerTo(req, res));
     onTestFinished(() => {
       http.closeAllConnections();
       http.close();
