@@ -73,6 +73,14 @@ const READINGS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   ],
 ]);
 
+/** Returns whether a body has arguments that are not an object. No decision could consider them. */
+export const hasMalformedArguments = (body: unknown): boolean =>
+  messagesOf(body).some((message) => {
+    const { arguments: args } = paramsOf(message);
+    const isCall = message['method'] === 'tools/call' || message['method'] === 'prompts/get';
+    return isCall && args !== undefined && args !== null && !isObject(args);
+  });
+
 /** Returns all questions of a body, in order. */
 export const asksOf = (body: unknown): Ask[] =>
   messagesOf(body).flatMap((message) =>

@@ -138,6 +138,21 @@ describe('a task', () => {
   );
 });
 
+it.each(['tools/call', 'prompts/get'])(
+  '%s with arguments that no decision considers is not forwarded',
+  async (method) => {
+    const { t, owner, reached, send } = await guarded('web', PERMISSIONS, ok);
+    const name = method === 'tools/call' ? 'search' : 'daily';
+    for (const args of ['text', ['a', 'b'], 1, true]) {
+      const response = await send(rpc(method, { name, arguments: args }));
+      expect([response.status, await response.json()]).toMatchObject([200, { id: 1, error: { code: -32602 } }]);
+    }
+    expect(reached).toEqual([]);
+    expect((await t.call('GET', '/audit', { as: owner })).body).toEqual([]);
+    expect(await (await send(rpc(method, { name, arguments: null }))).json()).toMatchObject({ result: {} });
+  },
+);
+
 describe('headers of 2026-07-28', () => {
   const ask = modern('tools/call', { name: 'search', arguments: {} });
   const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;

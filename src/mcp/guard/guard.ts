@@ -6,7 +6,7 @@ import {
   pathOfResource,
 } from '../../kernel/protocol/protected-resource.ts';
 import { allowedPlaces } from './allowed-places.ts';
-import { type Ask, asksOf } from './asks.ts';
+import { type Ask, asksOf, hasMalformedArguments } from './asks.ts';
 import { Calls, type Continue, type Decided } from './calls.ts';
 import type { Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
@@ -80,6 +80,7 @@ const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const NO_SESSION = -32001;
 const HEADER_MISMATCH = -32020;
+const INVALID_PARAMS = -32602;
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
@@ -238,6 +239,8 @@ export class Guard {
         errorAnswer(body, { code: HEADER_MISMATCH, message: `${differing} differs from the body.` }),
         400,
       );
+    if (hasMalformedArguments(body))
+      return this.#answered(errorAnswer(body, { code: INVALID_PARAMS, message: '`arguments` must be an object.' }));
     const asks = asksOf(body);
     // Requests with a decision are checked again by it. All others depend on this check alone.
     if (isRemembered && !isDecided(body, asks) && !(await this.#verify(auth.token)).valid)
