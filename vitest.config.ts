@@ -109,8 +109,9 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           isolate: false,
           setupFiles: ['test/support/cleanup-processes.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
+          // Several browsers, databases and processes share the machine.
+          testTimeout: 600_000,
+          hookTimeout: 300_000,
         },
       },
       { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 180_000 } },
