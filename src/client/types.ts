@@ -1987,7 +1987,7 @@ export type WebhookFilters = {
   readonly agentId?: readonly string[] | undefined;
   /** Owner of the agent. May be repeated to match any of several values. */
   readonly userId?: readonly string[] | undefined;
-  /** As userId. */
+  /** As userId. May be repeated to match any of several values. */
   readonly ownerId?: readonly string[] | undefined;
   /** Tenant of the owner. May be repeated to match any of several values. */
   readonly tenantId?: readonly string[] | undefined;
@@ -2005,27 +2005,27 @@ export type WebhookFilters = {
   readonly clientId?: readonly string[] | undefined;
   /** May be repeated to match any of several values. */
   readonly ip?: readonly string[] | undefined;
-  /** Leaves out the entries that `agentId` would select. */
+  /** Leaves out the entries that `agentId` would select. May be repeated to match any of several values. */
   readonly "not.agentId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `userId` would select. */
+  /** Leaves out the entries that `userId` would select. May be repeated to match any of several values. */
   readonly "not.userId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `ownerId` would select. */
+  /** Leaves out the entries that `ownerId` would select. May be repeated to match any of several values. */
   readonly "not.ownerId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `tenantId` would select. */
+  /** Leaves out the entries that `tenantId` would select. May be repeated to match any of several values. */
   readonly "not.tenantId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `action` would select. */
+  /** Leaves out the entries that `action` would select. May be repeated to match any of several values. */
   readonly "not.action"?: readonly string[] | undefined;
-  /** Leaves out the entries that `resource` would select. */
+  /** Leaves out the entries that `resource` would select. May be repeated to match any of several values. */
   readonly "not.resource"?: readonly string[] | undefined;
-  /** Leaves out the entries that `result` would select. */
+  /** Leaves out the entries that `result` would select. May be repeated to match any of several values. */
   readonly "not.result"?: readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-  /** Leaves out the entries that `reason` would select. */
+  /** Leaves out the entries that `reason` would select. May be repeated to match any of several values. */
   readonly "not.reason"?: readonly string[] | undefined;
-  /** Leaves out the entries that `delegationId` would select. */
+  /** Leaves out the entries that `delegationId` would select. May be repeated to match any of several values. */
   readonly "not.delegationId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `clientId` would select. */
+  /** Leaves out the entries that `clientId` would select. May be repeated to match any of several values. */
   readonly "not.clientId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `ip` would select. */
+  /** Leaves out the entries that `ip` would select. May be repeated to match any of several values. */
   readonly "not.ip"?: readonly string[] | undefined;
 } | null;
 
@@ -2075,7 +2075,7 @@ export interface StreamQuery {
   readonly agentId?: readonly string[] | undefined;
   /** Owner of the agent. May be repeated to match any of several values. */
   readonly userId?: readonly string[] | undefined;
-  /** As userId. */
+  /** As userId. May be repeated to match any of several values. */
   readonly ownerId?: readonly string[] | undefined;
   /** Tenant of the owner. May be repeated to match any of several values. */
   readonly tenantId?: readonly string[] | undefined;
@@ -2093,27 +2093,27 @@ export interface StreamQuery {
   readonly clientId?: readonly string[] | undefined;
   /** May be repeated to match any of several values. */
   readonly ip?: readonly string[] | undefined;
-  /** Leaves out the entries that `agentId` would select. */
+  /** Leaves out the entries that `agentId` would select. May be repeated to match any of several values. */
   readonly "not.agentId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `userId` would select. */
+  /** Leaves out the entries that `userId` would select. May be repeated to match any of several values. */
   readonly "not.userId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `ownerId` would select. */
+  /** Leaves out the entries that `ownerId` would select. May be repeated to match any of several values. */
   readonly "not.ownerId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `tenantId` would select. */
+  /** Leaves out the entries that `tenantId` would select. May be repeated to match any of several values. */
   readonly "not.tenantId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `action` would select. */
+  /** Leaves out the entries that `action` would select. May be repeated to match any of several values. */
   readonly "not.action"?: readonly string[] | undefined;
-  /** Leaves out the entries that `resource` would select. */
+  /** Leaves out the entries that `resource` would select. May be repeated to match any of several values. */
   readonly "not.resource"?: readonly string[] | undefined;
-  /** Leaves out the entries that `result` would select. */
+  /** Leaves out the entries that `result` would select. May be repeated to match any of several values. */
   readonly "not.result"?: readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-  /** Leaves out the entries that `reason` would select. */
+  /** Leaves out the entries that `reason` would select. May be repeated to match any of several values. */
   readonly "not.reason"?: readonly string[] | undefined;
-  /** Leaves out the entries that `delegationId` would select. */
+  /** Leaves out the entries that `delegationId` would select. May be repeated to match any of several values. */
   readonly "not.delegationId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `clientId` would select. */
+  /** Leaves out the entries that `clientId` would select. May be repeated to match any of several values. */
   readonly "not.clientId"?: readonly string[] | undefined;
-  /** Leaves out the entries that `ip` would select. */
+  /** Leaves out the entries that `ip` would select. May be repeated to match any of several values. */
   readonly "not.ip"?: readonly string[] | undefined;
   /** Maximum number of events per second, 1 to 9999. Further events are left out and counted in `event: skipped`. */
   readonly maxPerSecond?: number | undefined;
@@ -2739,7 +2739,7 @@ export interface Resources {
       readonly agentId?: string | readonly string[] | undefined;
       /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
-      /** As userId. */
+      /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
       /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
@@ -2757,27 +2757,27 @@ export interface Resources {
       readonly clientId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. May be repeated to match any of several values. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `userId` would select. */
+      /** Leaves out the entries that `userId` would select. May be repeated to match any of several values. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. May be repeated to match any of several values. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. May be repeated to match any of several values. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `action` would select. */
+      /** Leaves out the entries that `action` would select. May be repeated to match any of several values. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `resource` would select. */
+      /** Leaves out the entries that `resource` would select. May be repeated to match any of several values. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `result` would select. */
+      /** Leaves out the entries that `result` would select. May be repeated to match any of several values. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out the entries that `reason` would select. */
+      /** Leaves out the entries that `reason` would select. May be repeated to match any of several values. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. May be repeated to match any of several values. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. May be repeated to match any of several values. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ip` would select. */
+      /** Leaves out the entries that `ip` would select. May be repeated to match any of several values. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
@@ -2804,7 +2804,7 @@ export interface Resources {
       readonly agentId?: string | readonly string[] | undefined;
       /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
-      /** As userId. */
+      /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
       /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
@@ -2822,27 +2822,27 @@ export interface Resources {
       readonly clientId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. May be repeated to match any of several values. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `userId` would select. */
+      /** Leaves out the entries that `userId` would select. May be repeated to match any of several values. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. May be repeated to match any of several values. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. May be repeated to match any of several values. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `action` would select. */
+      /** Leaves out the entries that `action` would select. May be repeated to match any of several values. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `resource` would select. */
+      /** Leaves out the entries that `resource` would select. May be repeated to match any of several values. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `result` would select. */
+      /** Leaves out the entries that `result` would select. May be repeated to match any of several values. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out the entries that `reason` would select. */
+      /** Leaves out the entries that `reason` would select. May be repeated to match any of several values. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. May be repeated to match any of several values. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. May be repeated to match any of several values. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ip` would select. */
+      /** Leaves out the entries that `ip` would select. May be repeated to match any of several values. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
@@ -2868,7 +2868,7 @@ export interface Resources {
       readonly agentId?: string | readonly string[] | undefined;
       /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
-      /** As userId. */
+      /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
       /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
@@ -2886,27 +2886,27 @@ export interface Resources {
       readonly clientId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. May be repeated to match any of several values. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `userId` would select. */
+      /** Leaves out the entries that `userId` would select. May be repeated to match any of several values. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. May be repeated to match any of several values. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. May be repeated to match any of several values. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `action` would select. */
+      /** Leaves out the entries that `action` would select. May be repeated to match any of several values. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `resource` would select. */
+      /** Leaves out the entries that `resource` would select. May be repeated to match any of several values. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `result` would select. */
+      /** Leaves out the entries that `result` would select. May be repeated to match any of several values. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out the entries that `reason` would select. */
+      /** Leaves out the entries that `reason` would select. May be repeated to match any of several values. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. May be repeated to match any of several values. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. May be repeated to match any of several values. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ip` would select. */
+      /** Leaves out the entries that `ip` would select. May be repeated to match any of several values. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
@@ -2926,7 +2926,7 @@ export interface Resources {
       readonly agentId?: string | readonly string[] | undefined;
       /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
-      /** As userId. */
+      /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
       /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
@@ -2944,27 +2944,27 @@ export interface Resources {
       readonly clientId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. May be repeated to match any of several values. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `userId` would select. */
+      /** Leaves out the entries that `userId` would select. May be repeated to match any of several values. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. May be repeated to match any of several values. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. May be repeated to match any of several values. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `action` would select. */
+      /** Leaves out the entries that `action` would select. May be repeated to match any of several values. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `resource` would select. */
+      /** Leaves out the entries that `resource` would select. May be repeated to match any of several values. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `result` would select. */
+      /** Leaves out the entries that `result` would select. May be repeated to match any of several values. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out the entries that `reason` would select. */
+      /** Leaves out the entries that `reason` would select. May be repeated to match any of several values. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. May be repeated to match any of several values. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. May be repeated to match any of several values. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ip` would select. */
+      /** Leaves out the entries that `ip` would select. May be repeated to match any of several values. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;
@@ -3232,7 +3232,7 @@ export interface Resources {
       readonly limit?: number | undefined;
       /** From the Link header of the page before. */
       readonly cursor?: string | undefined;
-      /** Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. Repeated: any of them. */
+      /** Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. May be repeated to match any of several values. */
       readonly subject?: string | readonly string[] | undefined;
       /** Id of the actor. May be repeated to match any of several values. */
       readonly actor?: string | readonly string[] | undefined;
@@ -3432,7 +3432,7 @@ export interface Resources {
       readonly agentId?: string | readonly string[] | undefined;
       /** Owner of the agent. May be repeated to match any of several values. */
       readonly userId?: string | readonly string[] | undefined;
-      /** As userId. */
+      /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
       /** Tenant of the owner. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
@@ -3450,27 +3450,27 @@ export interface Resources {
       readonly clientId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly ip?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `agentId` would select. */
+      /** Leaves out the entries that `agentId` would select. May be repeated to match any of several values. */
       readonly "not.agentId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `userId` would select. */
+      /** Leaves out the entries that `userId` would select. May be repeated to match any of several values. */
       readonly "not.userId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ownerId` would select. */
+      /** Leaves out the entries that `ownerId` would select. May be repeated to match any of several values. */
       readonly "not.ownerId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `tenantId` would select. */
+      /** Leaves out the entries that `tenantId` would select. May be repeated to match any of several values. */
       readonly "not.tenantId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `action` would select. */
+      /** Leaves out the entries that `action` would select. May be repeated to match any of several values. */
       readonly "not.action"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `resource` would select. */
+      /** Leaves out the entries that `resource` would select. May be repeated to match any of several values. */
       readonly "not.resource"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `result` would select. */
+      /** Leaves out the entries that `result` would select. May be repeated to match any of several values. */
       readonly "not.result"?: "allowed" | "denied" | "rate_limited" | readonly ("allowed" | "denied" | "rate_limited")[] | undefined;
-      /** Leaves out the entries that `reason` would select. */
+      /** Leaves out the entries that `reason` would select. May be repeated to match any of several values. */
       readonly "not.reason"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `delegationId` would select. */
+      /** Leaves out the entries that `delegationId` would select. May be repeated to match any of several values. */
       readonly "not.delegationId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `clientId` would select. */
+      /** Leaves out the entries that `clientId` would select. May be repeated to match any of several values. */
       readonly "not.clientId"?: string | readonly string[] | undefined;
-      /** Leaves out the entries that `ip` would select. */
+      /** Leaves out the entries that `ip` would select. May be repeated to match any of several values. */
       readonly "not.ip"?: string | readonly string[] | undefined;
       /** Up to 100 ids, separated by commas. */
       readonly ids?: string | readonly string[] | undefined;

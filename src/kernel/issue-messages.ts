@@ -33,6 +33,9 @@ const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   record: ['member', 'members'],
 };
 
+/** Codes of a schema that was given no value. */
+const NEEDS_VALUE: ReadonlySet<unknown> = new Set(['invalid_type', 'invalid_value', 'invalid_union']);
+
 const bound = (origin: string, word: string, limit: number): string => {
   const units = UNITS[origin];
   return units ? `must have ${word} ${limit} ${units[limit === 1 ? 0 : 1]}` : `must be ${word} ${limit}`;
@@ -43,8 +46,7 @@ const bound = (origin: string, word: string, limit: number): string => {
  * with the name of the field. Returns undefined for errors that only the schema can explain.
  */
 export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value'))
-    return 'is required';
+  if (issue.input === undefined && NEEDS_VALUE.has(issue.code)) return 'is required';
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${TYPES[issue.expected] ?? issue.expected}`;

@@ -73,6 +73,7 @@ describe('the message about a refused field', () => {
     ['id', 'b', 'id: must match the pattern /^a$/'],
     ['path', 'a', 'path: must start with "/"'],
     ['either', 5, 'either: has none of the forms that are allowed here'],
+    ['either', undefined, 'either: is required'],
     ['map', 'a', 'map: must be an object'],
     ['map', { a: 'b' }, 'map.a: must be a number'],
     ['more', 1, 'more: is not a known field'],

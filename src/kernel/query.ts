@@ -5,6 +5,7 @@ import { text, toIssues } from './json.ts';
 /** The maximum number of values of one filter. */
 const MAX_VALUES = 50;
 const MAX_LIST_CHARS = 20_000;
+const REPEATED = 'May be repeated to match any of several values.';
 
 const repeatables = new WeakSet<z.ZodType>();
 
@@ -20,8 +21,10 @@ export const isRepeated = (schema: unknown): boolean =>
     : schema instanceof z.ZodType && repeatables.has(schema);
 
 /** A filter of a list. Repeated, it means any of its values (contract 17.14), of which there may be 50. */
-export const anyOf = <T extends z.ZodType>(item: T, description = 'May be repeated to match any of several values.') =>
-  repeatable(z.array(item).min(1).max(MAX_VALUES)).optional().meta({ description });
+export const anyOf = <T extends z.ZodType>(item: T, description?: string) =>
+  repeatable(z.array(item).min(1).max(MAX_VALUES))
+    .optional()
+    .meta({ description: description === undefined ? REPEATED : `${description} ${REPEATED}` });
 
 /**
  * Values separated by commas, at most `max` different ones. If the parameter is repeated, the lists are joined.

@@ -29,23 +29,17 @@ const IdList = commaList((id): id is Id<'audit'> | Id<'event'> => isId('audit', 
 
 const positive = {
   agentId: anyOf(idOf('agent', text(64))),
-  userId: anyOf(idOf('user', text(128)), 'Owner of the agent. May be repeated to match any of several values.'),
+  userId: anyOf(idOf('user', text(128)), 'Owner of the agent.'),
   ownerId: anyOf(idOf('user', text(128)), 'As userId.'),
-  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner. May be repeated to match any of several values.'),
+  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner.'),
   action: anyOf(text(128)),
-  resource: anyOf(
-    ResourceFilter,
-    '`prefix:*` matches everything below the prefix. May be repeated to match any of several values.',
-  ),
+  resource: anyOf(ResourceFilter, '`prefix:*` matches everything below the prefix.'),
   result: anyOf(z.enum(['allowed', 'denied', 'rate_limited'])),
   reason: anyOf(text(64)),
-  delegationId: anyOf(
-    idOf('delegation', text(64)),
-    'A delegation of the chain. May be repeated to match any of several values.',
-  ),
+  delegationId: anyOf(idOf('delegation', text(64)), 'A delegation of the chain.'),
   clientId: anyOf(
     idOf('client', text(2048)),
-    'OAuth client through which the decision was requested or the change was made. May be repeated to match any of several values.',
+    'OAuth client through which the decision was requested or the change was made.',
   ),
   ip: anyOf(IpFilter),
 } as const;

@@ -12,17 +12,16 @@ const MAX_ID_CHARS = 2048;
 export const ListChanges = PageQuery.extend({
   subject: anyOf(
     text(MAX_ID_CHARS),
-    'Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on. Repeated: any ' +
-      'of them.',
+    'Id of the subject: an agent, delegation, user, client, grant, server, webhook, budget and so on.',
   ),
-  actor: anyOf(text(MAX_ID_CHARS), 'Id of the actor. May be repeated to match any of several values.'),
+  actor: anyOf(text(MAX_ID_CHARS), 'Id of the actor.'),
   type: anyOf(
     z
       .custom<EventType>((name) => typeof name === 'string' && Object.hasOwn(EVENT_TYPES, name), {
         error: 'must be a type of event',
       })
       .meta({ type: 'string' }),
-    'Type of the event, such as agent.updated. May be repeated to match any of several values.',
+    'Type of the event, such as agent.updated.',
   ),
   since: isoMoment.optional().meta({ description: 'Inclusive.' }),
   until: isoMoment.optional().meta({ description: 'Exclusive.' }),

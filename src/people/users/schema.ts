@@ -156,7 +156,7 @@ export type SessionAndUser = z.output<typeof SessionAndUser>;
 export const ListUsers = PageQuery.extend({
   role: anyOf(Role),
   tenantId: anyOf(TenantId),
-  email: anyOf(text(1024), 'Exactly this address, ignoring case. May be repeated to match any of several values.'),
+  email: anyOf(text(1024), 'Exactly this address, ignoring case.'),
   q: text(200).optional().meta({ description: 'Words, or beginnings of words, of name and address. All must occur.' }),
 });
 export type UserFilter = Omit<z.output<typeof ListUsers>, 'limit' | 'cursor'>;
