@@ -16,7 +16,8 @@ const ASKED_HEADERS = 'Authorization, Content-Type, Last-Event-ID, MCP-Protocol-
 const ASKED_BY_TRUSTED = `${ASKED_HEADERS}, X-Request-ID, If-Match, If-None-Match, Idempotency-Key`;
 const PREFLIGHT_SECONDS = 7200;
 
-const allowed = (reader: Reader): Record<string, string> =>
+/** The headers of an answer that lets these pages read it. */
+export const headersFor = (reader: Reader): Record<string, string> =>
   reader === 'anyone'
     ? { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED }
     : {
@@ -27,7 +28,7 @@ const allowed = (reader: Reader): Record<string, string> =>
 
 /** Returns the answer with CORS headers for these pages. */
 export function readableBy(reader: Reader, response: Response): Response {
-  for (const [name, value] of Object.entries(allowed(reader))) response.headers.set(name, value);
+  for (const [name, value] of Object.entries(headersFor(reader))) response.headers.set(name, value);
   return response;
 }
 
@@ -36,7 +37,7 @@ export const preflight = (reader: Reader, methods: string): Response =>
   new Response(null, {
     status: 204,
     headers: {
-      ...allowed(reader),
+      ...headersFor(reader),
       'access-control-allow-methods': methods,
       'access-control-allow-headers': reader === 'anyone' ? ASKED_HEADERS : ASKED_BY_TRUSTED,
       'access-control-max-age': String(PREFLIGHT_SECONDS),

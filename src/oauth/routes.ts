@@ -106,7 +106,7 @@ const consentPost = atEveryPath((path, mount) =>
 
 const handleToken = async (call: Call<undefined, undefined, TokenForm>, platform: Platform) => ({
   status: 200,
-  body: await token(platform, call.request, call.body, call.actor),
+  body: await token(platform, call.header('authorization'), call.body, call.actor),
 });
 const tokenRoute = (path: string, mount: 'base' | 'rest') =>
   defineRoute({
@@ -121,6 +121,7 @@ const tokenRoute = (path: string, mount: 'base' | 'rest') =>
     access: 'public',
     checksItself: ['client', 'none'],
     crossOrigin: true,
+    fastPath: true,
     rateLimit: 'token',
     form: 'only',
     body: TokenForm,
@@ -210,7 +211,7 @@ const TokenParameters = z.object({
 });
 
 const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenParameters>>, platform: Platform) => {
-  const holder = await authenticateHolder(platform, readClientCredentials(call.request, call.body));
+  const holder = await authenticateHolder(platform, readClientCredentials(call.header('authorization'), call.body));
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
   await revokeToken(platform, holder.id, call.body.token, call.actor);
   return { status: 200, body: {} };
@@ -228,6 +229,7 @@ const revoke = atEveryPath((path, mount) =>
     rateLimit: 'revocation',
     checksItself: ['client', 'none'],
     crossOrigin: true,
+    fastPath: true,
     form: 'only',
     body: TokenParameters.meta({ id: 'RevocationRequest' }),
     bodyLimit: TOKEN_BODY_LIMIT,
@@ -246,14 +248,14 @@ const handleIntrospect = async (
   call: Call<undefined, undefined, z.output<typeof TokenParameters>>,
   platform: Platform,
 ) => {
-  const bearer = /^bearer /i.test(call.request.headers.get('authorization') ?? '');
+  const header = call.header('authorization');
+  const bearer = /^bearer /i.test(header ?? '');
   let holder: TokenHolder | null = null;
   if (bearer) {
     if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
   } else {
-    if (!call.request.headers.has('authorization') && !provesIdentity(call.request, call.body))
-      throw CommonErrors.UNAUTHORIZED();
-    holder = await authenticateHolder(platform, readClientCredentials(call.request, call.body));
+    if (header === null && !provesIdentity(header, call.body)) throw CommonErrors.UNAUTHORIZED();
+    holder = await authenticateHolder(platform, readClientCredentials(header, call.body));
     if (!holder.confidential) throw invalidClient({ id: holder.id, byBasic: false }, 'client-public');
   }
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
@@ -274,6 +276,7 @@ const introspection = atEveryPath((path, mount) =>
     effect: 'none',
     checksItself: ['client', 'bearer'],
     rateLimit: 'introspection',
+    fastPath: true,
     form: 'only',
     body: TokenParameters.meta({ id: 'IntrospectionRequest' }),
     bodyLimit: TOKEN_BODY_LIMIT,

@@ -111,8 +111,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   /** The rate limit per client address, checked before anything else. Routes with the same name share it. */
   readonly rateLimit?: LimitedEndpoint;
   /**
-   * A very frequent GET at a fixed path, or POST. It is answered directly on node:http, without a Request, if the
-   * credential is a Bearer token (or for GET the session cookie). Nothing else changes.
+   * A very frequent GET at a fixed path, or POST. It is answered directly on node:http, without a Request, if the route
+   * is public or the credential is a Bearer token (or for GET the session cookie). Nothing else changes.
    */
   readonly fastPath?: boolean;
   /**

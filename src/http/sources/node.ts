@@ -4,6 +4,7 @@ import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Platform } from '../../platform.ts';
 import type { MountedRoute } from '../app.ts';
 import type { Authenticator, Proof } from '../authenticate.ts';
+import { headersFor } from '../cross-origin.ts';
 import type { Endpoint, Pipeline } from '../pipeline.ts';
 import type { Rendered } from '../render-error.ts';
 import type { Source } from './source.ts';
@@ -18,14 +19,17 @@ class NodeSource implements Source<void> {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #body: Buffer;
+  readonly #added: readonly string[];
 
-  constructor(req: IncomingMessage, res: ServerResponse, startedAt: number, body: Buffer) {
+  /** @param added names and values in turn of headers that every answer at the path has */
+  constructor(req: IncomingMessage, res: ServerResponse, startedAt: number, body: Buffer, added: readonly string[]) {
     this.startedAt = startedAt;
     this.method = req.method as string;
     this.remoteAddress = req.socket.remoteAddress ?? null;
     this.#req = req;
     this.#res = res;
     this.#body = body;
+    this.#added = added;
   }
 
   get url(): URL {
@@ -61,9 +65,11 @@ class NodeSource implements Source<void> {
 
   prove(authenticator: Authenticator, remembered: boolean): Proof | Promise<Proof> {
     const { headers, socket } = this.#req;
-    return remembered && headers.authorization !== undefined
-      ? authenticator.cachedBearer(headers.authorization, socket)
-      : authenticator.provenOn(socket, headers.authorization, headers.cookie);
+    const { authorization, cookie } = headers;
+    if (!authenticator.canProve(authorization, cookie)) return authenticator.authenticate(this.request);
+    return remembered && authorization !== undefined
+      ? authenticator.cachedBearer(authorization, socket)
+      : authenticator.provenOn(socket, authorization, cookie);
   }
 
   body(): Buffer {
@@ -86,7 +92,7 @@ class NodeSource implements Source<void> {
   #write({ status, headers, cookies, body }: Rendered, requestId: string): void {
     const res = this.#res;
     const head = pairsOf(headers).slice();
-    head.push('x-request-id', requestId);
+    head.push('x-request-id', requestId, ...this.#added);
     for (const cookie of cookies ?? []) head.push('set-cookie', cookie);
     if (body === null) {
       res.writeHead(status, head);
@@ -104,7 +110,7 @@ class NodeSource implements Source<void> {
   /** Sends a stream as it arrives, and ends it if the client disconnects. */
   #sendResponse({ status, headers, body }: Response, requestId: string): void {
     const res = this.#res;
-    res.writeHead(status, [...headers, ['x-request-id', requestId]].flat());
+    res.writeHead(status, [...[...headers].flat(), 'x-request-id', requestId, ...this.#added]);
     if (!body) {
       res.end();
       return;
@@ -126,8 +132,12 @@ function pairsOf(headers: Readonly<Record<string, string>>): string[] {
   return flat;
 }
 
-interface PostEndpoint {
+interface FastEndpoint {
   readonly endpoint: Endpoint;
+  readonly added: readonly string[];
+}
+
+interface PostEndpoint extends FastEndpoint {
   /** Largest body in bytes. */
   readonly limit: number;
 }
@@ -157,13 +167,21 @@ export function nodeSource(
   authenticator: Authenticator,
   pipeline: Pipeline,
 ): (req: IncomingMessage, res: ServerResponse) => boolean {
-  const gets = new Map<string, Endpoint>();
+  const { trustedOrigins } = config.http;
+  // Requests with an Origin are left to the web source.
+  const added = (path: string): string[] => [
+    ...(mounted.some((each) => each.path === path && each.route.crossOrigin)
+      ? Object.entries(headersFor('anyone')).flat()
+      : []),
+    ...(trustedOrigins.length > 0 ? ['vary', 'Origin'] : []),
+  ];
+  const gets = new Map<string, FastEndpoint>();
   const posts = new Map<string, PostEndpoint>();
   const patterns: { readonly pattern: RegExp; readonly post: PostEndpoint }[] = [];
   for (const { route, path } of mounted.filter(({ route }) => route.fastPath)) {
-    const endpoint = pipeline.endpoint(path, route);
-    const post = { endpoint, limit: route.bodyLimit ?? config.http.bodyLimit };
-    if (route.method === 'GET' && !path.includes(':')) gets.set(path, endpoint);
+    const fast = { endpoint: pipeline.endpoint(path, route), added: added(path) };
+    const post = { ...fast, limit: route.bodyLimit ?? config.http.bodyLimit };
+    if (route.method === 'GET' && !path.includes(':')) gets.set(path, fast);
     else if (route.method !== 'POST') throw new Error(`${route.method} ${path} cannot have a fast path.`);
     else if (path.includes(':')) patterns.push({ pattern: patternOf(path), post });
     else posts.set(path, post);
@@ -179,17 +197,17 @@ export function nodeSource(
   };
 
   const get = (req: IncomingMessage, res: ServerResponse): boolean => {
-    const endpoint = gets.get(req.url as string);
+    const found = gets.get(req.url as string);
     const { headers } = req;
     if (
-      !endpoint ||
+      !found ||
       headers['content-length'] !== undefined ||
       headers['transfer-encoding'] !== undefined ||
       !isPlain(req) ||
       !authenticator.canProve(headers.authorization, headers.cookie)
     )
       return false;
-    void pipeline.answer(endpoint, new NodeSource(req, res, performance.now(), NO_BYTES));
+    void pipeline.answer(found.endpoint, new NodeSource(req, res, performance.now(), NO_BYTES, found.added));
     return true;
   };
 
@@ -198,12 +216,12 @@ export function nodeSource(
     const { authorization, 'content-length': length } = req.headers;
     if (
       !found ||
-      // Cookies are left to the web source, which checks the origin of the request.
-      authorization === undefined ||
       !(Number(length) >= 0) ||
       Number(length) > found.post.limit ||
       !isPlain(req) ||
-      !authenticator.canProve(authorization, undefined)
+      // Cookies are left to the web source, which checks the origin of the request.
+      (found.post.endpoint.route.access !== 'public' &&
+        (authorization === undefined || !authenticator.canProve(authorization, undefined)))
     )
       return false;
     const startedAt = performance.now();
@@ -218,7 +236,8 @@ export function nodeSource(
     });
     req.on('end', () => {
       const body = parts ? Buffer.concat(parts) : (whole ?? NO_BYTES);
-      void pipeline.answer(found.post.endpoint, new NodeSource(req, res, startedAt, body), found.params);
+      const { endpoint, added } = found.post;
+      void pipeline.answer(endpoint, new NodeSource(req, res, startedAt, body, added), found.params);
     });
     return true;
   };

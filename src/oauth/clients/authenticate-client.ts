@@ -31,9 +31,12 @@ export interface ClientParameters {
   readonly client_assertion_type?: string | undefined;
 }
 
-/** Throws OAUTH_INVALID_REQUEST for more than one way to authenticate, OAUTH_INVALID_CLIENT if no client is named. */
-export function readClientCredentials(request: Request, body: ClientParameters): ClientCredentials {
-  const header = request.headers.get('authorization');
+/**
+ * Throws OAUTH_INVALID_REQUEST for more than one way to authenticate, OAUTH_INVALID_CLIENT if no client is named.
+ *
+ * @param header Authorization of the request
+ */
+export function readClientCredentials(header: string | null, body: ClientParameters): ClientCredentials {
   const basic = header !== null && /^basic /i.test(header);
   const { client_assertion, client_assertion_type, client_secret } = body;
   if ([basic, client_secret !== undefined, client_assertion !== undefined].filter(Boolean).length > 1)
@@ -85,14 +88,12 @@ function readBasic(value: string): [id: string, secret: string] | undefined {
   }
 }
 
-export const hasClientCredentials = (request: Request, body: ClientParameters): boolean =>
-  body.client_id !== undefined || provesIdentity(request, body);
+export const hasClientCredentials = (header: string | null, body: ClientParameters): boolean =>
+  body.client_id !== undefined || provesIdentity(header, body);
 
 /** Returns whether a request has a secret or an assertion of a client. */
-export const provesIdentity = (request: Request, body: ClientParameters): boolean =>
-  body.client_secret !== undefined ||
-  body.client_assertion !== undefined ||
-  /^basic /i.test(request.headers.get('authorization') ?? '');
+export const provesIdentity = (header: string | null, body: ClientParameters): boolean =>
+  body.client_secret !== undefined || body.client_assertion !== undefined || /^basic /i.test(header ?? '');
 
 /** Longest part of an unverified client id that is logged. */
 export const MAX_LOGGED_CHARS = 200;

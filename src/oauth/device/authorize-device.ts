@@ -49,9 +49,11 @@ export type DeviceCall = Call<undefined, undefined, z.output<typeof DeviceAuthor
  */
 export async function authorizeDevice(
   platform: Platform,
-  { request, body, actor, ip, userAgent }: DeviceCall,
+  call: DeviceCall,
 ): Promise<z.output<typeof DeviceAuthorization>> {
-  const client = await authenticateFor(platform, readClientCredentials(request, body), { grant_type: DEVICE_CODE });
+  const { body, actor, ip, userAgent } = call;
+  const credentials = readClientCredentials(call.header('authorization'), body);
+  const client = await authenticateFor(platform, credentials, { grant_type: DEVICE_CODE });
   const scopes = requestedScopes(platform, body.scope, client);
   const target = await getTarget(platform, body.resource);
   const deviceCode = newSecret('deviceCode');

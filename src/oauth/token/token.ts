@@ -39,13 +39,19 @@ export const TokenResponseSchema = z
 /**
  * The token endpoint (RFC 6749, section 3.2). Checks the form, then the client, then the grant.
  *
- * @param from the actor of the request before authentication.
+ * @param header Authorization of the request
+ * @param from the actor of the request before authentication
  */
-export async function token(platform: Platform, http: Request, form: TokenForm, from: Actor): Promise<TokenResponse> {
+export async function token(
+  platform: Platform,
+  header: string | null,
+  form: TokenForm,
+  from: Actor,
+): Promise<TokenResponse> {
   const request = readTokenRequest(form);
   let clientId = form.client_id;
   const credentials = (): ClientCredentials => {
-    const read = readClientCredentials(http, form);
+    const read = readClientCredentials(header, form);
     clientId = read.id;
     return read;
   };
@@ -74,11 +80,11 @@ export async function token(platform: Platform, http: Request, form: TokenForm, 
           );
         // The assertion authenticates the workload. Credentials of a client or agent are optional, but must be valid if
         // sent.
-        if (provesIdentity(http, form)) await authenticateHolder(platform, credentials());
+        if (provesIdentity(header, form)) await authenticateHolder(platform, credentials());
         return await jwtBearerGrant(platform, request, from);
       case TOKEN_EXCHANGE:
         // The actor token authenticates the actor; a client or agent that names itself must authenticate too.
-        if (hasClientCredentials(http, form)) await authenticateHolder(platform, credentials());
+        if (hasClientCredentials(header, form)) await authenticateHolder(platform, credentials());
         return await exchangeToken(platform, request, from);
     }
   } catch (error) {
