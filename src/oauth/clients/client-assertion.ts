@@ -52,7 +52,7 @@ export async function checkClientAssertion(
   const unverified = readUnverified(assertion);
   if (!unverified || !TYPES.includes(unverified.typ)) return 'assertion-malformed';
   const now = platform.clock.now();
-  const claims = await verifyAssertion(assertion, {
+  const claims = await verifyAssertion(unverified, {
     issuer: id,
     algorithms: keys.algorithm === undefined ? CLIENT_ALGORITHMS : [keys.algorithm],
     keys:
@@ -69,7 +69,7 @@ export async function checkClientAssertion(
   if (audiences.length === 0 || audiences.some((audience) => !own.includes(audience))) return 'assertion-audience';
   if (claims.exp > now / SECOND_MS + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS) return 'assertion-lifetime';
   const first = await platform.ledger.changeTogether(SYSTEM, (change) =>
-    useOnce(platform.database, change, assertion, claims),
+    useOnce(platform.database, change, unverified, claims),
   );
   return first ? undefined : 'assertion-reused';
 }

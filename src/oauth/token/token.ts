@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { shownSecret } from '../../kernel/secret-schema.ts';
+import { readUnverified } from '../../people/federation/index.ts';
 import type { Platform } from '../../platform.ts';
 import {
   authenticateClient,
@@ -18,7 +19,7 @@ import { OAuthErrors } from '../errors.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
 import { exchangeDeviceCode } from './grants/device-code.ts';
 import { exchangeCode } from './grants/exchange-code.ts';
-import { idJagGrant, isIdJag } from './grants/id-jag.ts';
+import { ID_JAG_TYPE, idJagGrant } from './grants/id-jag.ts';
 import { jwtBearerGrant } from './grants/jwt-bearer.ts';
 import { refresh } from './grants/refresh.ts';
 import { exchangeToken } from './grants/token-exchange.ts';
@@ -70,18 +71,17 @@ export async function token(
         );
       case 'client_credentials':
         return await clientCredentialsGrant(platform, credentials(), request, from);
-      case JWT_BEARER:
-        if (isIdJag(request.assertion))
-          return await idJagGrant(
-            platform,
-            await authenticateConfidential(platform, credentials(), request),
-            request,
-            from,
-          );
+      case JWT_BEARER: {
+        const assertion = readUnverified(request.assertion);
+        if (assertion?.typ === ID_JAG_TYPE) {
+          const client = await authenticateConfidential(platform, credentials(), request);
+          return await idJagGrant(platform, client, assertion, request, from);
+        }
         // The assertion authenticates the workload. Credentials of a client or agent are optional, but must be valid if
         // sent.
         if (provesIdentity(header, form)) await authenticateHolder(platform, credentials());
-        return await jwtBearerGrant(platform, request, from);
+        return await jwtBearerGrant(platform, assertion, request, from);
+      }
       case TOKEN_EXCHANGE:
         // The actor token authenticates the actor; a client or agent that names itself must authenticate too.
         if (hasClientCredentials(header, form)) await authenticateHolder(platform, credentials());

@@ -26,8 +26,9 @@ export { createKeyCache, keysOf } from './issuer-keys.ts';
 export { ISSUER_ALGORITHMS, type Issuer } from './schema.ts';
 export { beginSignIn } from './sign-in/begin-sign-in.ts';
 export { findIssuer, getSignInIssuer, listSignInIssuers } from './store.ts';
+export { readUnverified, type Unverified } from './unverified.ts';
 export { useOnce } from './used-assertions.ts';
-export { type AssertionClaims, LEEWAY_SECONDS, readUnverified, verifyAssertion } from './verify-assertion.ts';
+export { type AssertionClaims, LEEWAY_SECONDS, verifyAssertion } from './verify-assertion.ts';
 
 export const federation = defineModule({
   name: 'federation',

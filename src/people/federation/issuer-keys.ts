@@ -1,4 +1,4 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../operations/outbound/index.ts';
@@ -9,6 +9,8 @@ export type KeySource = { readonly jwksUri: string } | { readonly issuer: string
 
 interface CachedKeys {
   readonly find: ReturnType<typeof createLocalJWKSet>;
+  /** The keys that were found, by algorithm and key id. */
+  readonly found: Map<string, CryptoKey>;
   readonly fetchedAt: number;
 }
 
@@ -41,10 +43,13 @@ export const issuerKeys = defineState(({ config }) =>
 /** Thrown if the keys of a source are not available now. */
 export class KeysUnavailable extends Error {}
 
+/** Finds the public key for a header. Throws {@link KeysUnavailable}, or an error of jose if there is none. */
+export type FindKey = (...of: Parameters<JWTVerifyGetKey>) => CryptoKey | ReturnType<JWTVerifyGetKey>;
+
 /**
- * Returns a function that finds a key of a source, for `jwtVerify`. Keys are fetched again after ten minutes, and if a
- * token names an unknown key, at most once in 30 s. Throws {@link KeysUnavailable} if there are no keys of the last ten
- * minutes and they cannot be fetched.
+ * Returns a function that finds a key of a source, without a promise if it was found before. Keys are fetched again
+ * after ten minutes, and if a token names an unknown key, at most once in 30 s. Throws {@link KeysUnavailable} if there
+ * are no keys of the last ten minutes and they cannot be fetched.
  *
  * @param cache the keys of issuers, unless given.
  */
@@ -53,22 +58,42 @@ export const keysOf =
     platform: Pick<Platform, 'clock' | 'log' | 'stateOf'>,
     source: KeySource,
     cache: KeyCache = platform.stateOf(issuerKeys),
-  ): JWTVerifyGetKey =>
-  async (header, token) => {
+  ): FindKey =>
+  (header, token) => {
     const id = JSON.stringify(source);
     const known = cache.kept.get(id);
     const fresh = known && platform.clock.now() < known.fetchedAt + MAX_AGE_MS ? known : undefined;
-    const keys = fresh ?? (await refetch(platform, cache, id, source));
-    if (!keys) throw new KeysUnavailable();
-    try {
-      return await keys.find(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || keys !== fresh) throw error;
-      const newer = await refetch(platform, cache, id, source);
-      if (!newer) throw error;
-      return newer.find(header, token);
-    }
+    return fresh?.found.get(nameOf(header)) ?? findKey(platform, cache, id, source, fresh, [header, token]);
   };
+
+/** What a key is found by. */
+const nameOf = ({ alg, kid }: Parameters<JWTVerifyGetKey>[0]): string => JSON.stringify([alg, kid]);
+
+async function findKey(
+  platform: Pick<Platform, 'clock' | 'log'>,
+  cache: KeyCache,
+  id: string,
+  source: KeySource,
+  fresh: CachedKeys | undefined,
+  of: Parameters<JWTVerifyGetKey>,
+): Promise<CryptoKey> {
+  const keys = fresh ?? (await refetch(platform, cache, id, source));
+  if (!keys) throw new KeysUnavailable();
+  try {
+    return await findIn(keys, of);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSNoMatchingKey) || keys !== fresh) throw error;
+    const newer = await refetch(platform, cache, id, source);
+    if (!newer) throw error;
+    return findIn(newer, of);
+  }
+}
+
+async function findIn({ find, found }: CachedKeys, of: Parameters<JWTVerifyGetKey>): Promise<CryptoKey> {
+  const key = await find(...of);
+  found.set(nameOf(of[0]), key);
+  return key;
+}
 
 /** Returns undefined if the source was asked less than 30 s ago or does not answer. */
 async function refetch(
@@ -85,7 +110,7 @@ async function refetch(
   cache.attempts.set(id, now);
   const fetching = fetchKeys(cache, source)
     .then((jwks) => {
-      const keys = { find: createLocalJWKSet(jwks), fetchedAt: now };
+      const keys = { find: createLocalJWKSet(jwks), found: new Map<string, CryptoKey>(), fetchedAt: now };
       cache.kept.set(id, keys);
       return keys;
     })

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type Database, type Db, prepared } from '../../storage/index.ts';
+import type { Unverified } from './unverified.ts';
 import { LEEWAY_SECONDS, type SignedClaims } from './verify-assertion.ts';
 
 /**
@@ -12,10 +13,9 @@ import { LEEWAY_SECONDS, type SignedClaims } from './verify-assertion.ts';
 export async function useOnce(
   database: Database,
   { db }: Change,
-  assertion: string,
+  { signed }: Unverified,
   { iss, jti, exp }: SignedClaims,
 ): Promise<boolean> {
-  const signed = assertion.slice(0, assertion.lastIndexOf('.'));
   const id = jti === undefined ? ['hash', signed] : ['jti', jti];
   return useKeyOnce(database, db, [iss, ...id], (Math.ceil(exp) + LEEWAY_SECONDS + 1) * SECOND_MS);
 }
@@ -31,10 +31,10 @@ export async function useKeyOnce(
 }
 
 /** Returns no row if the key is there already. */
-const insertKey = prepared((db, hash: string, expiresAt: number) =>
+const insertKey = prepared((db, key: string, expiresAt: number) =>
   db
     .insertInto('used_assertions')
-    .values({ key_hash: hash, expires_at: expiresAt })
+    .values({ key_hash: key, expires_at: expiresAt })
     .onConflict((oc) => oc.column('key_hash').doNothing())
     .returning('key_hash')
     .compile(),
@@ -50,8 +50,7 @@ export async function isKeyUsed(db: Db, parts: readonly string[]): Promise<boole
   return row !== undefined;
 }
 
-const keyHash = (parts: readonly string[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+const keyHash = (parts: readonly string[]): string => hash('sha256', JSON.stringify(parts), 'base64url');
 
 /** Deletes the keys of expired assertions. */
 export async function deleteExpiredAssertions({ ledger, clock }: Pick<Platform, 'clock' | 'ledger'>): Promise<void> {

@@ -1,34 +1,12 @@
-import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, type JWTVerifyGetKey, UnsecuredJWT } from 'jose';
+import type { JWTPayload } from 'jose';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
-import { KeysUnavailable } from './issuer-keys.ts';
+import type { FindKey } from './issuer-keys.ts';
+import type { Unverified } from './unverified.ts';
 import { verifySignature } from './verify-signature.ts';
 
 /** Clock skew that is accepted, in seconds. */
 export const LEEWAY_SECONDS = 60;
-const MAX_ASSERTION_CHARS = 16_384;
-/** Header of a JWT without a signature. */
-const NO_SIGNATURE = Buffer.from('{"alg":"none"}').toString('base64url');
-
-/** The claims of an assertion whose signature is not verified yet. */
-export interface Unverified {
-  readonly issuer: string;
-  readonly typ: string | undefined;
-}
-
-/** Returns the claims of a JWT without verifying it; undefined if the text is not a JWT with an issuer. */
-export function readUnverified(assertion: string): Unverified | undefined {
-  if (assertion.length > MAX_ASSERTION_CHARS) return undefined;
-  try {
-    const { typ } = decodeProtectedHeader(assertion);
-    const { iss } = decodeJwt(assertion);
-    return typeof iss === 'string'
-      ? { issuer: iss, typ: typeof typ === 'string' ? typ.toLowerCase() : undefined }
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** The claims of RFC 7523, section 3, that every assertion has. Times are seconds. */
 export interface AssertionClaims extends JWTPayload {
@@ -40,21 +18,22 @@ export interface AssertionClaims extends JWTPayload {
 interface Expected {
   readonly issuer: string;
   readonly algorithms: readonly string[];
-  readonly keys: JWTVerifyGetKey;
+  readonly keys: FindKey;
   readonly now: number;
-  /** Largest accepted length of the assertion. */
-  readonly maxChars?: number;
 }
 
 /**
  * Verifies signature, issuer and times of a JWT (RFC 7523, section 3; RFC 8725). The caller checks its audience and
  * that it is used once. Returns the reason if it is refused.
  */
-export async function verifyAssertion(assertion: string, expected: Expected): Promise<AssertionClaims | RefusalReason> {
+export async function verifyAssertion(
+  assertion: Unverified,
+  expected: Expected,
+): Promise<AssertionClaims | RefusalReason> {
   const claims = await verifySigned(assertion, expected);
   if (typeof claims === 'string') return claims;
   const { sub } = claims;
-  return typeof sub === 'string' && sub !== '' ? { ...claims, sub } : 'assertion-malformed';
+  return typeof sub === 'string' && sub !== '' ? (claims as AssertionClaims) : 'assertion-malformed';
 }
 
 /** The claims of any token that an issuer signed. Times are seconds. */
@@ -64,32 +43,19 @@ export interface SignedClaims extends JWTPayload {
 }
 
 /** Verifies like {@link verifyAssertion}, but a subject may be missing. */
-export async function verifySigned(token: string, expected: Expected): Promise<SignedClaims | RefusalReason> {
-  const { issuer, algorithms, keys, now, maxChars = MAX_ASSERTION_CHARS } = expected;
-  if (token.length > maxChars) return 'assertion-malformed';
-  try {
-    const signed = await verifySignature(token, algorithms, keys);
-    // The signature is verified, so jose only checks the claims.
-    const { payload } = UnsecuredJWT.decode(`${NO_SIGNATURE}.${signed}.`, {
-      issuer,
-      requiredClaims: ['iss', 'exp', 'aud'],
-      clockTolerance: LEEWAY_SECONDS,
-      currentDate: new Date(now),
-    });
-    const { iss, exp, iat } = payload;
-    if (typeof iss !== 'string' || typeof exp !== 'number') return 'assertion-malformed';
-    if (iat !== undefined && iat > now / SECOND_MS + LEEWAY_SECONDS) return 'assertion-expired';
-    return { ...payload, iss, exp };
-  } catch (error) {
-    return reasonOf(error);
-  }
+export async function verifySigned(token: Unverified, expected: Expected): Promise<SignedClaims | RefusalReason> {
+  const { issuer, algorithms, keys, now } = expected;
+  const refused = (await verifySignature(token, algorithms, keys)) ?? whyRefused(token.claims, issuer, now);
+  return refused ?? (token.claims as SignedClaims);
 }
 
-function reasonOf(error: unknown): RefusalReason {
-  if (error instanceof KeysUnavailable) return 'assertion-keys-unavailable';
-  if (error instanceof errors.JWTExpired) return 'assertion-expired';
-  if (error instanceof errors.JWTClaimValidationFailed)
-    return error.claim === 'nbf' ? 'assertion-expired' : 'assertion-malformed';
-  if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) return 'assertion-malformed';
-  return 'assertion-signature';
+/** RFC 7519, sections 4.1.1 and 4.1.4 to 4.1.6. The caller compares the audience, which has to be there. */
+function whyRefused(claims: Unverified['claims'], issuer: string, now: number): RefusalReason | undefined {
+  const { iss, aud, exp, nbf, iat } = claims;
+  if (iss !== issuer || aud === undefined || typeof exp !== 'number') return 'assertion-malformed';
+  if (iat !== undefined && typeof iat !== 'number') return 'assertion-malformed';
+  const seconds = Math.floor(now / SECOND_MS);
+  if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= seconds + LEEWAY_SECONDS)) return 'assertion-expired';
+  if (exp <= seconds - LEEWAY_SECONDS) return 'assertion-expired';
+  return iat !== undefined && iat > now / SECOND_MS + LEEWAY_SECONDS ? 'assertion-expired' : undefined;
 }

@@ -1,5 +1,8 @@
 import { KeyObject, constants as rsa, type VerifyKeyObjectInput, verify } from 'node:crypto';
-import { type CryptoKey, decodeProtectedHeader, errors, type JWTVerifyGetKey } from 'jose';
+import type { CryptoKey } from 'jose';
+import type { RefusalReason } from '../../kernel/refusals.ts';
+import { type FindKey, KeysUnavailable } from './issuer-keys.ts';
+import type { Unverified } from './unverified.ts';
 
 interface Scheme {
   readonly hash: string | null;
@@ -28,7 +31,6 @@ const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
 ]);
 
 const MIN_RSA_BITS = 2048;
-const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /** The keys of an issuer stay the same for many assertions. */
 const imported = new WeakMap<CryptoKey, KeyObject>();
@@ -43,32 +45,35 @@ function keyObject(key: CryptoKey): KeyObject {
 }
 
 /**
- * Verifies the signature of a compact JWS (RFC 7515, section 5.2), and returns its payload. `keys` finds the key for
- * the algorithm of the header, which has to be one of `algorithms`.
+ * Verifies the signature of a JWT (RFC 7515, section 5.2) with the key for its header, whose algorithm has to be one of
+ * `algorithms`. Returns the reason if it is refused.
  *
  * `jwtVerify` of jose verifies each signature in a thread pool. Requests that arrive together return from it one by
- * one, and each would need its own commit. This function is synchronous, so they share a commit. Throws the errors of
- * jose, and those of `keys`.
+ * one, and each would need its own commit. This function waits for nothing but the key, so they share a commit.
  */
 export async function verifySignature(
-  token: string,
+  { header, signed, payload, signature }: Unverified,
   algorithms: readonly string[],
-  keys: JWTVerifyGetKey,
-): Promise<string> {
-  const parts = token.split('.');
-  const [header, payload, signature] = parts as [string, string, string];
-  if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) throw new errors.JWSInvalid();
-  const { alg, crit, ...others } = decodeProtectedHeader(token);
+  keys: FindKey,
+): Promise<RefusalReason | undefined> {
+  const { alg, crit, ...others } = header;
   // No extension is supported, so every critical one is refused (RFC 7515, section 4.1.11).
-  if (crit !== undefined) throw new errors.JOSENotSupported('an extension of the header is critical');
-  const scheme = alg === undefined || !algorithms.includes(alg) ? undefined : SCHEMES.get(alg);
-  if (!scheme || alg === undefined) throw new errors.JOSEAlgNotAllowed();
-  const key = keyObject((await keys({ ...others, alg }, { payload, signature })) as CryptoKey);
-  const bits = key.asymmetricKeyDetails?.modulusLength;
-  if (bits !== undefined && bits < MIN_RSA_BITS) throw new errors.JOSENotSupported('the key is too short');
-  const input = Buffer.from(`${header}.${payload}`);
-  const options = { ...scheme.options, key };
-  if (!verify(scheme.hash, input, options, Buffer.from(signature, 'base64url')))
-    throw new errors.JWSSignatureVerificationFailed();
-  return payload;
+  if (crit !== undefined || typeof alg !== 'string' || !algorithms.includes(alg)) return 'assertion-signature';
+  const scheme = SCHEMES.get(alg);
+  if (!scheme) return 'assertion-signature';
+  try {
+    const found = keys({ ...others, alg }, { payload, signature });
+    const key = keyObject((found instanceof Promise ? await found : found) as CryptoKey);
+    const bits = key.asymmetricKeyDetails?.modulusLength;
+    if (bits !== undefined && bits < MIN_RSA_BITS) return 'assertion-signature';
+    const isValid = verify(
+      scheme.hash,
+      Buffer.from(signed),
+      { ...scheme.options, key },
+      Buffer.from(signature, 'base64url'),
+    );
+    return isValid ? undefined : 'assertion-signature';
+  } catch (error) {
+    return error instanceof KeysUnavailable ? 'assertion-keys-unavailable' : 'assertion-signature';
+  }
 }

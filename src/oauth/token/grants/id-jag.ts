@@ -9,7 +9,7 @@ import {
   type Issuer,
   keysOf,
   LEEWAY_SECONDS,
-  readUnverified,
+  type Unverified,
   useOnce,
   verifyAssertion,
 } from '../../../people/federation/index.ts';
@@ -23,11 +23,9 @@ import { accessToken, insertGrant, type TokenResponse } from '../issue-tokens.ts
 import type { JwtBearerRequest } from '../token-request.ts';
 
 /** Header `typ` of an Identity Assertion JWT Authorization Grant (draft-ietf-oauth-identity-assertion-authz-grant). */
-const ID_JAG_TYPE = 'oauth-id-jag+jwt';
+export const ID_JAG_TYPE = 'oauth-id-jag+jwt';
 /** Longest time between `iat` and `exp`. */
 const MAX_LIFETIME_SECONDS = 600;
-
-export const isIdJag = (assertion: string): boolean => readUnverified(assertion)?.typ === ID_JAG_TYPE;
 
 const refused = (reason: RefusalReason): LegateError =>
   OAuthErrors.OAUTH_INVALID_GRANT({
@@ -44,10 +42,11 @@ const refused = (reason: RefusalReason): LegateError =>
 export async function idJagGrant(
   platform: Platform,
   client: Client,
+  assertion: Unverified,
   request: JwtBearerRequest,
   from: Actor,
 ): Promise<TokenResponse> {
-  const { issuer, claims } = await verifyIdJag(platform, client, request.assertion);
+  const { issuer, claims } = await verifyIdJag(platform, client, assertion);
   const target = await targetOf(platform, claims, request);
   const scopes = grantedScopes(platform, claims, request, client);
   const ttl = Math.min(platform.config.mcp.accessTokenTtl * SECOND_MS, HOUR_MS);
@@ -60,7 +59,7 @@ export async function idJagGrant(
     if (typeof person === 'string') throw refused(person);
     // An auditor cannot change anything, so applications must not do so for them.
     if (person.role === 'auditor') throw refused('person-auditor');
-    if (!(await useOnce(platform.database, change, request.assertion, claims))) throw refused('assertion-reused');
+    if (!(await useOnce(platform.database, change, assertion, claims))) throw refused('assertion-reused');
     const enterprise = { issuer: claims.iss, subject: claims.sub };
     change.actAs({ ...change.actor, kind: 'user', id: person.id, enterprise });
     const usual = await findUsualAgent(platform, person.id, client.id, db);
@@ -89,10 +88,10 @@ export async function idJagGrant(
 async function verifyIdJag(
   platform: Pick<Platform, 'clock' | 'database' | 'issuer' | 'log' | 'stateOf'>,
   client: Client,
-  assertion: string,
+  assertion: Unverified,
 ): Promise<{ issuer: Issuer; claims: AssertionClaims }> {
-  const address = readUnverified(assertion)?.issuer ?? '';
-  const issuer = await findIssuer(platform, platform.database.read, { issuer: address, use: 'enterprise' });
+  const named = { issuer: assertion.issuer, use: 'enterprise' } as const;
+  const issuer = await findIssuer(platform, platform.database.read, named);
   if (!issuer) throw refused('assertion-issuer');
   const { algorithms, jwksUri } = issuer;
   const claims = await verifyAssertion(assertion, {

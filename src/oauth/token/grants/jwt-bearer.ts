@@ -3,7 +3,7 @@ import { HOUR_MS, SECOND_MS } from '../../../kernel/clock.ts';
 import type { LegateError } from '../../../kernel/errors.ts';
 import { asId } from '../../../kernel/ids.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
-import { findIssuer, keysOf, readUnverified, useOnce, verifyAssertion } from '../../../people/federation/index.ts';
+import { findIssuer, keysOf, type Unverified, useOnce, verifyAssertion } from '../../../people/federation/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { assertionAudiences } from '../../metadata/metadata.ts';
@@ -32,13 +32,13 @@ const isWorkloadType = (typ: string | undefined): boolean => typ === undefined |
  */
 export async function jwtBearerGrant(
   platform: Platform,
+  assertion: Unverified | undefined,
   request: JwtBearerRequest,
   from: Actor,
 ): Promise<TokenResponse> {
-  const { assertion, agentId } = request;
-  const unverified = readUnverified(assertion);
-  if (!unverified || !isWorkloadType(unverified.typ)) throw refused('assertion-malformed');
-  const named = { issuer: unverified.issuer, use: 'workload' } as const;
+  const { agentId } = request;
+  if (!assertion || !isWorkloadType(assertion.typ)) throw refused('assertion-malformed');
+  const named = { issuer: assertion.issuer, use: 'workload' } as const;
   const issuer = await findIssuer(platform, platform.database.read, named);
   if (!issuer) throw refused('assertion-issuer');
   const { algorithms, jwksUri } = issuer;

@@ -1,4 +1,3 @@
-import { decodeProtectedHeader } from 'jose';
 import { authorizationCodeGrant, type Configuration, fetchUserInfo } from 'openid-client';
 import { GuardedFetchError } from '../../../operations/outbound/index.ts';
 import type { Platform } from '../../../platform.ts';
@@ -6,6 +5,7 @@ import { IssuerErrors } from '../errors.ts';
 import { isSubject } from '../identities.ts';
 import { keysOf } from '../issuer-keys.ts';
 import type { Issuer } from '../schema.ts';
+import { readUnverified } from '../unverified.ts';
 import { verifyAssertion } from '../verify-assertion.ts';
 import { callbackAddress, type Pending } from './begin-sign-in.ts';
 import { confirmWithGitHub } from './github.ts';
@@ -51,14 +51,14 @@ async function verifyIdToken(
   token: string,
 ): Promise<Record<string, unknown>> {
   // Tokens of the same issuer for other purposes, such as a logout token, name another type (RFC 8725, section 3.11).
-  const { typ } = decodeProtectedHeader(token);
-  if (typ !== undefined && !/^(application\/)?jwt$/i.test(typ)) throw new Error('the token is not an ID token');
-  const claims = await verifyAssertion(token, {
+  const unverified = readUnverified(token, MAX_TOKEN_CHARS);
+  if (!unverified || (unverified.typ !== undefined && !/^(application\/)?jwt$/.test(unverified.typ)))
+    throw new Error('the token is not an ID token');
+  const claims = await verifyAssertion(unverified, {
     issuer: issuer.issuer,
     algorithms: issuer.algorithms,
     keys: keysOf(platform, { jwksUri: issuer.jwksUri ?? metadata.jwks_uri ?? '' }),
     now: platform.clock.now(),
-    maxChars: MAX_TOKEN_CHARS,
   });
   if (typeof claims === 'string') throw new Error(`the ID token is refused: ${claims}`);
   if (!isSubject(claims.sub)) throw new Error('the subject is malformed');

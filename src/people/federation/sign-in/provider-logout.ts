@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { decodeProtectedHeader } from 'jose';
 import { SYSTEM } from '../../../access/actor.ts';
 import { MINUTE_MS } from '../../../kernel/clock.ts';
 import type { Id } from '../../../kernel/ids.ts';
@@ -11,6 +10,7 @@ import { deleteOneTimeTokens } from '../../users/index.ts';
 import { IssuerErrors } from '../errors.ts';
 import { keysOf } from '../issuer-keys.ts';
 import type { Issuer } from '../schema.ts';
+import { readUnverified, type Unverified } from '../unverified.ts';
 import { isKeyUsed, useKeyOnce, useOnce } from '../used-assertions.ts';
 import { type SignedClaims, verifySigned } from '../verify-assertion.ts';
 import { getProvider } from './provider.ts';
@@ -30,9 +30,9 @@ export const sessionHash = (sid: unknown): string | null =>
  * Connect Back-Channel Logout 1.0, sections 2.6 and 2.7. Throws 400 LOGOUT_TOKEN_REFUSED, 503 PROVIDER_UNAVAILABLE.
  */
 export async function endProviderSessions(platform: Platform, issuer: Issuer, token: string): Promise<void> {
-  const claims = await verifyLogoutToken(platform, issuer, token);
+  const { unverified, claims } = await verifyLogoutToken(platform, issuer, token);
   await platform.ledger.change({ ...SYSTEM, reason: `logout at ${issuer.name}` }, async (change) => {
-    if (!(await useOnce(platform.database, change, token, claims)))
+    if (!(await useOnce(platform.database, change, unverified, claims)))
       throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-reused' });
     const hash = sessionHash(claims['sid']);
     if (hash !== null) await endUnfinished(platform.database, change, issuer, hash);
@@ -65,10 +65,12 @@ async function verifyLogoutToken(
   platform: Pick<Platform, 'clock' | 'config' | 'database' | 'log' | 'secrets' | 'stateOf'>,
   issuer: Issuer,
   token: string,
-): Promise<SignedClaims> {
+): Promise<{ unverified: Unverified; claims: SignedClaims }> {
   if (issuer.preset === 'github') throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-malformed' });
   const { metadata } = await getProvider(platform, issuer);
-  const claims = await verifySigned(token, {
+  const unverified = readUnverified(token);
+  if (!unverified) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-malformed' });
+  const claims = await verifySigned(unverified, {
     issuer: issuer.issuer,
     algorithms: issuer.algorithms,
     keys: keysOf(platform, { jwksUri: issuer.jwksUri ?? metadata.jwks_uri ?? '' }),
@@ -76,16 +78,16 @@ async function verifyLogoutToken(
   });
   if (claims === 'assertion-keys-unavailable') throw IssuerErrors.PROVIDER_UNAVAILABLE({ reason: claims });
   if (typeof claims === 'string') throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: claims });
-  const { typ } = decodeProtectedHeader(token);
+  const { typ } = unverified;
   const { aud, events, nonce, sid, sub, iat, jti } = claims;
   if (![aud].flat().includes(issuer.clientId))
     throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-audience' });
   const isLogout = isObject(events) && isObject(events[LOGOUT]) && nonce === undefined;
   const isWhole = typeof iat === 'number' && typeof jti === 'string' && (sessionHash(sid) ?? sub ?? '') !== '';
   // An ID token of the same issuer must not end a session (RFC 8725, section 3.11).
-  const isTyped = typ === undefined || /^(application\/)?(logout\+)?jwt$/i.test(typ);
+  const isTyped = typ === undefined || /^(application\/)?(logout\+)?jwt$/.test(typ);
   if (!isLogout || !isWhole || !isTyped) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-malformed' });
-  return claims;
+  return { unverified, claims };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
