@@ -3,14 +3,7 @@ import { whyInactive } from '../../authorization/agents/index.ts';
 import { isId } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { AssertionClaims, Issuer } from '../../people/federation/index.ts';
-import {
-  type AgentRow,
-  type AgentTrustRow,
-  type Database,
-  type Db,
-  prepared,
-  preparedRows,
-} from '../../storage/index.ts';
+import { type AgentRow, type AgentTrustRow, type Database, type Db, preparedRows } from '../../storage/index.ts';
 import { matchesPattern } from './subject-pattern.ts';
 
 interface Workload {
@@ -22,23 +15,16 @@ interface Workload {
   readonly agentId: string | undefined;
 }
 
-interface Found {
-  readonly agent: AgentRow;
-  readonly trust: AgentTrustRow;
-}
-
-const findAgentRow = prepared((db, id: string) =>
-  db
-    .selectFrom('agents')
-    .selectAll()
-    .where('id', '=', id as AgentRow['id'])
-    .compile(),
-);
+/** A workload that an agent trusts, with what is needed of the agent. */
+type Trust = Pick<AgentTrustRow, 'id' | 'subject' | 'audience' | 'claims' | 'agent_id'> &
+  Pick<AgentRow, 'owner_id' | 'revoked_at' | 'expires_at' | 'owner_suspended'>;
 
 const matchingSubject = (db: Db, issuer: string, exact: string, prefixed: string) =>
   db
     .selectFrom('agent_trust')
-    .selectAll()
+    .innerJoin('agents', 'agents.id', 'agent_trust.agent_id')
+    .select(['agent_trust.id', 'agent_trust.subject', 'agent_trust.audience', 'agent_trust.claims'])
+    .select(['agent_id', 'owner_id', 'revoked_at', 'expires_at', 'owner_suspended'])
     .where('issuer', '=', issuer)
     .where(({ eb, or, ref }) =>
       or([
@@ -46,25 +32,25 @@ const matchingSubject = (db: Db, issuer: string, exact: string, prefixed: string
         eb('subject_prefix', '=', sql<string>`substr(${prefixed}, 1, length(${ref('subject_prefix')}))`),
       ]),
     )
-    .orderBy('id');
+    .orderBy('agent_trust.id');
 
-const findTrust = preparedRows((db, issuer: string, exact: string, prefixed: string) =>
+const findTrust = preparedRows<[string, string, string], Trust>((db, issuer, exact, prefixed) =>
   matchingSubject(db, issuer, exact, prefixed).compile(),
 );
 
-const findTrustOfAgent = preparedRows((db, issuer: string, exact: string, prefixed: string, agentId: string) =>
+const findTrustOfAgent = preparedRows<[string, string, string, string], Trust>((db, issuer, exact, prefixed, agentId) =>
   matchingSubject(db, issuer, exact, prefixed)
     .where('agent_id', '=', agentId as AgentRow['id'])
     .compile(),
 );
 
-/** Returns the one active agent that trusts a workload, or the reason why there is none. */
+/** Returns the trust of the one active agent that trusts a workload, or the reason why there is none. */
 export async function findAgentOfWorkload(
   database: Database,
   db: Db,
   workload: Workload,
   now: number,
-): Promise<Found | RefusalReason> {
+): Promise<Trust | RefusalReason> {
   const { claims, agentId } = workload;
   if (agentId !== undefined && !isId('agent', agentId)) return 'workload-untrusted';
   const { iss, sub } = claims;
@@ -74,24 +60,16 @@ export async function findAgentOfWorkload(
       : await findTrustOfAgent(database, db, iss, sub, sub, agentId);
   const named = matching.filter((trust) => hasClaims(trust, claims));
   const trusting = named.filter((trust) => isForUs(trust, workload));
-  const ids = [...new Set(trusting.map((trust) => trust.agent_id))];
-  if (ids.length === 0) return named.length > 0 ? 'assertion-audience' : 'workload-untrusted';
-  const agents: AgentRow[] = [];
-  let why: RefusalReason = 'agent-inactive';
-  for (const id of ids) {
-    const agent = await findAgentRow(database, db, id);
-    const inactive = agent ? whyInactive(agent, now) : 'agent-inactive';
-    if (agent && inactive === undefined) agents.push(agent);
-    else if (inactive === 'owner-suspended') why = inactive;
-    if (agents.length > 1) break;
-  }
-  const [agent, another] = agents;
-  if (!agent) return why;
-  if (another) return 'workload-ambiguous';
-  return { agent, trust: trusting.find((trust) => trust.agent_id === agent.id) as AgentTrustRow };
+  if (trusting.length === 0) return named.length > 0 ? 'assertion-audience' : 'workload-untrusted';
+  const [found, ...others] = trusting.filter((trust) => whyInactive(trust, now) === undefined);
+  if (!found)
+    return trusting.some((trust) => whyInactive(trust, now) === 'owner-suspended')
+      ? 'owner-suspended'
+      : 'agent-inactive';
+  return others.every(({ agent_id }) => agent_id === found.agent_id) ? found : 'workload-ambiguous';
 }
 
-function hasClaims(trust: AgentTrustRow, claims: AssertionClaims): boolean {
+function hasClaims(trust: Trust, claims: AssertionClaims): boolean {
   if (!matchesPattern(trust.subject, claims.sub)) return false;
   return Object.entries(JSON.parse(trust.claims) as Record<string, unknown>).every(([name, wanted]) => {
     const given = Object.hasOwn(claims, name) ? claims[name] : undefined;
@@ -101,7 +79,7 @@ function hasClaims(trust: AgentTrustRow, claims: AssertionClaims): boolean {
   });
 }
 
-function isForUs(trust: AgentTrustRow, { claims, issuer, ownAudiences }: Workload): boolean {
+function isForUs(trust: Trust, { claims, issuer, ownAudiences }: Workload): boolean {
   const wanted = trust.audience ?? issuer.audience;
   const accepted = wanted === undefined ? ownAudiences : [wanted];
   return [claims.aud ?? []].flat().some((audience) => accepted.includes(audience));

@@ -60,18 +60,18 @@ export async function jwtBearerGrant(
     const found = await findAgentOfWorkload(platform.database, db, { claims, issuer, ownAudiences, agentId }, now);
     if (typeof found === 'string') return refused(found);
     if (!(await useOnce(platform.database, change, assertion, claims))) return refused('assertion-reused');
-    const { agent, trust } = found;
+    const { agent_id, owner_id } = found;
     const workload = { issuer: claims.iss, subject: claims.sub };
-    change.actAs({ ...from, kind: 'agent', id: agent.id, clientId: agent.id, workload });
+    change.actAs({ ...from, kind: 'agent', id: agent_id, clientId: agent_id, workload });
     const grant = await insertGrant(platform, change, {
       // The agent is its own client.
-      client_id: asId('client', agent.id),
-      user_id: agent.owner_id,
-      agent_id: agent.id,
+      client_id: asId('client', agent_id),
+      user_id: owner_id,
+      agent_id,
       kind: 'jwt_bearer',
       scope,
       resource: target.resource,
-      trust_id: trust.id,
+      trust_id: found.id,
       workload_issuer: claims.iss,
       expires_at: now + ttl,
     });
