@@ -138,7 +138,8 @@ for (const major of majors) {
   rows.push(row);
 }
 console.log(
-  `\n| Node | SQLite driver | ready after | smoke |${suite ? ' suite on SQLite |' : ''}\n|---|---|---|---|${suite ? '---|' : ''}`,
+  `\n| Node | SQLite driver | ready after | smoke |${suite ? ' suite on SQLite |' : ''}\n` +
+    `|---|---|---|---|${suite ? '---|' : ''}`,
 );
 for (const row of rows)
   console.log(

@@ -125,7 +125,9 @@ export async function measureExport({ scratch, generator, history, report, quick
     exporting = false;
     await exports.catch(() => {});
     report('p99 of decisions during an export', {
-      measured: `${ms(together.p99)} against ${ms(alone.p99)} (${thousands(together.rps)}/s against ${thousands(alone.rps)}/s)`,
+      measured:
+        `${ms(together.p99)} against ${ms(alone.p99)} (${thousands(together.rps)}/s against ` +
+        `${thousands(alone.rps)}/s)`,
       bar: 'within 2x',
       ok: together.p99 <= 2 * alone.p99,
     });

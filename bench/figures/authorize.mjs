@@ -23,14 +23,18 @@ export async function measureAuthorize({ scratch, generator, rounds, seconds, re
   try {
     const wide = await compare(generator, target(reference, people.small.token, own), small, plan(64));
     report('POST /authorize, 64 connections', {
-      measured: `${ratio(wide.ratio)} of raw (${thousands(wide.b.rps)}/s of ${thousands(wide.a.rps)}/s), p50 ${ms(wide.b.p50)}, p99 ${ms(wide.b.p99)}`,
+      measured:
+        `${ratio(wide.ratio)} of raw (${thousands(wide.b.rps)}/s of ${thousands(wide.a.rps)}/s), ` +
+        `p50 ${ms(wide.b.p50)}, p99 ${ms(wide.b.p99)}`,
       bar: '>= 0.50 of raw, p99 <= 10 ms',
       ok: wide.ratio >= 0.5 && wide.b.p99 <= 10,
     });
 
     const single = await compare(generator, target(reference, people.small.token, own), small, plan(1));
     report('POST /authorize, 1 connection', {
-      measured: `p50 ${ms(single.b.p50)}, p99 ${ms(single.b.p99)}, ${thousands(single.b.rps)}/s (${ratio(single.ratio)} of raw)`,
+      measured:
+        `p50 ${ms(single.b.p50)}, p99 ${ms(single.b.p99)}, ` +
+        `${thousands(single.b.rps)}/s (${ratio(single.ratio)} of raw)`,
       bar: 'p50 <= 0.30 ms with fsync 0.12 ms',
       ok: single.b.p50 <= 0.3,
     });

@@ -62,7 +62,8 @@ async function measureOn({ scratch, generator, rounds, seconds, rows, report }, 
     median(measured.map((each) => each[figure])),
   );
   report(`backup of ${thousands(rows)} rows on ${name} under load, ${CONNECTIONS} connections`, {
-    measured: `${(tookMs / 1000).toFixed(1)} s; p99 of decisions ${ratio(factor)} times (${ms(quiet)} before, ${ms(p99)})`,
+    measured:
+      `${(tookMs / 1000).toFixed(1)} s; ` + `p99 of decisions ${ratio(factor)} times (${ms(quiet)} before, ${ms(p99)})`,
     bar: '<= 30 s, <= 2 times',
     ok: factor <= 2 && tookMs <= 30_000,
   });

@@ -46,7 +46,9 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
     await delegate(third.id, last.id, permissions);
     const chain = await compare(generator, asks(root), asks(last), plan);
     report('decision through a chain of three delegations, against a direct one', {
-      measured: `${ratio(chain.ratio)} (${thousands(chain.b.rps)}/s against ${thousands(chain.a.rps)}/s), p99 ${ms(chain.b.p99)}`,
+      measured:
+        `${ratio(chain.ratio)} (${thousands(chain.b.rps)}/s against ${thousands(chain.a.rps)}/s), ` +
+        `p99 ${ms(chain.b.p99)}`,
       bar: '>= 0.90',
       ok: chain.ratio >= 0.9,
     });
@@ -63,7 +65,9 @@ export async function measureDelegation({ scratch, generator, rounds, seconds, r
     ]) {
       const inbound = await compare(generator, asks(sparse), asks(received), plan);
       report(`agent with ${thousands(INBOUND)} delegations to it, of ${what}, against one`, {
-        measured: `${ratio(inbound.ratio)} (${thousands(inbound.b.rps)}/s against ${thousands(inbound.a.rps)}/s), p99 ${ms(inbound.b.p99)}`,
+        measured:
+          `${ratio(inbound.ratio)} (${thousands(inbound.b.rps)}/s against ${thousands(inbound.a.rps)}/s), ` +
+          `p99 ${ms(inbound.b.p99)}`,
         bar: '>= 0.90',
         ok: inbound.ratio >= 0.9,
       });
@@ -136,7 +140,9 @@ async function measureTree({ people, send, agent, delegate, report, rounds, deci
   });
   const worst = Math.max(...times);
   report(`revoking the root of a tree with ${thousands(DESCENDANTS)} descendants, under load`, {
-    measured: `${ms(median(times))}, at worst ${ms(worst)}; decisions meanwhile p99 ${ms(median(busy))} against ${ms(median(quiet))}`,
+    measured:
+      `${ms(median(times))}, at worst ${ms(worst)}; decisions meanwhile p99 ${ms(median(busy))} against ` +
+      `${ms(median(quiet))}`,
     bar: '< 100 ms',
     ok: worst < 100,
   });

@@ -56,7 +56,9 @@ async function measureCrowd({ scratch, report, quick }) {
     const crowd = await reader(decisions(quick ? 4 : 20));
     const cpu = cpuMs(service.pid) - before;
     report(`${thousands(CROWD)} streams, ${RATE} events a second`, {
-      measured: `${thousands(crowd.frames)} frames, ${crowd.missing} missing, ${crowd.alike ? 'all in one order' : 'not all the same'}, p99 ${ms(crowd.p99)}`,
+      measured:
+        `${thousands(crowd.frames)} frames, ${crowd.missing} missing, ` +
+        `${crowd.alike ? 'all in one order' : 'not all the same'}, p99 ${ms(crowd.p99)}`,
       bar: 'none missing, one order',
       ok: crowd.missing === 0 && crowd.alike,
       promise: true,
@@ -113,7 +115,9 @@ async function measureFollowers({ scratch, generator, report, rounds, seconds })
     }
     const kept = median(followed.map((rps, i) => rps / alone[i]));
     report(`decisions with ${FOLLOWERS} subscribers, each to one agent`, {
-      measured: `${ratio(kept)} (${thousands(median(followed))}/s against ${thousands(median(alone))}/s), ${thousands(frames / rounds / seconds)} frames/s`,
+      measured:
+        `${ratio(kept)} (${thousands(median(followed))}/s against ${thousands(median(alone))}/s), ` +
+        `${thousands(frames / rounds / seconds)} frames/s`,
       bar: '>= 0.85',
       ok: kept >= 0.85,
     });

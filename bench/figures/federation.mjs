@@ -63,7 +63,9 @@ async function measureExchange({ scratch, generator, rounds, seconds, report }) 
     }
     const middle = (key) => median(runs.map((each) => each[key]));
     report(`an assertion exchanged for an access token, stored durably, ${CONNECTIONS} connections`, {
-      measured: `${ratio(middle('ratio'))} of raw (${thousands(middle('rps'))}/s of ${thousands(median(raw))}/s), p50 ${ms(middle('p50'))}, p99 ${ms(middle('p99'))}`,
+      measured:
+        `${ratio(middle('ratio'))} of raw (${thousands(middle('rps'))}/s of ${thousands(median(raw))}/s), ` +
+        `p50 ${ms(middle('p50'))}, p99 ${ms(middle('p99'))}`,
       bar: '>= 0.05 of raw',
       ok: middle('ratio') >= 0.05,
     });
@@ -143,7 +145,9 @@ async function suspend({ rounds, report }, databaseUrl, instances, dataDir, env)
     }
     const where = instances === 1 ? 'SQLite' : `PostgreSQL, ${instances} instances`;
     report(`suspending a person with 1,000 agents and 1,000 sessions (${where})`, {
-      measured: `${ms(median(times))}, at worst ${ms(Math.max(...times))}; not yet applied in ${late.length} of the next responses`,
+      measured:
+        `${ms(median(times))}, at worst ${ms(Math.max(...times))}; ` +
+        `not yet applied in ${late.length} of the next responses`,
       bar: '<= 200 ms, applied in the next response',
       ok: Math.max(...times) <= 200 && late.length === 0,
       promise: late.length > 0,

@@ -140,7 +140,8 @@ async function measureEnds({ scratch, report, quick }) {
     const body = JSON.stringify({ ...CALL, params: { ...CALL.params, _meta: { progressToken: 1 } } });
     const head =
       `POST /gateway/shell/mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${agents[0].token}\r\n` +
-      `accept: application/json, text/event-stream\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+      'accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n' +
+      `content-length: ${body.length}\r\n\r\n`;
     for (let done = 0; done < DISCONNECTS; done++) {
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => {});

@@ -72,7 +72,9 @@ async function measureRedis({ report }) {
     const before = wire.commands();
     const there = await timeCalls(store, 2000);
     report('limiter in Redis', {
-      measured: `${((wire.commands() - before) / 2000).toFixed(2)} commands a call, p50 ${ms(quantile(there, 0.5))}, p99 ${ms(quantile(there, 0.99))}`,
+      measured:
+        `${((wire.commands() - before) / 2000).toFixed(2)} commands a call, p50 ${ms(quantile(there, 0.5))}, ` +
+        `p99 ${ms(quantile(there, 0.99))}`,
       bar: 'one command a call',
       ok: wire.commands() - before <= 2001,
     });

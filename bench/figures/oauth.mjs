@@ -57,7 +57,8 @@ export async function measureOAuth({ scratch, generator, rounds, seconds, report
     }
     const middle = (kind, key) => median(runs[kind].map((run) => run[key]));
     const measured = (kind) =>
-      `${ratio(middle(kind, 'ratio'))} of raw (${thousands(middle(kind, 'rps'))}/s of ${thousands(median(raw))}/s), p50 ${ms(middle(kind, 'p50'))}, p99 ${ms(middle(kind, 'p99'))}`;
+      `${ratio(middle(kind, 'ratio'))} of raw (${thousands(middle(kind, 'rps'))}/s of ${thousands(median(raw))}/s), ` +
+      `p50 ${ms(middle(kind, 'p50'))}, p99 ${ms(middle(kind, 'p99'))}`;
     report(`refresh with rotation, stored durably, ${CONNECTIONS} connections`, {
       measured: measured('refresh'),
       bar: '>= 0.10 of raw',
@@ -99,8 +100,17 @@ const register = async (service) =>
     )
   ).json();
 
-const authorizePath = (client) =>
-  `/oauth/authorize?${new URLSearchParams({ response_type: 'code', client_id: client.client_id, redirect_uri: REDIRECT_URI, code_challenge: CHALLENGE, code_challenge_method: 'S256', scope: 'mcp:read mcp:execute' })}`;
+function authorizePath(client) {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.client_id,
+    redirect_uri: REDIRECT_URI,
+    code_challenge: CHALLENGE,
+    code_challenge_method: 'S256',
+    scope: 'mcp:read mcp:execute',
+  });
+  return `/oauth/authorize?${query}`;
+}
 
 const consent = async (service, client, token) => {
   const path = authorizePath(client).replace('?', '/consent?');

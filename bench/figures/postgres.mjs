@@ -23,7 +23,9 @@ export async function measurePostgres({ scratch, generator, rounds, seconds, rep
         { connections: 64, rounds, seconds },
       );
       report('POST /authorize on PostgreSQL, 64 connections', {
-        measured: `${ratio(wide.ratio)} of raw (${thousands(wide.b.rps)}/s of ${thousands(wide.a.rps)}/s), p50 ${ms(wide.b.p50)}, p99 ${ms(wide.b.p99)}`,
+        measured:
+          `${ratio(wide.ratio)} of raw (${thousands(wide.b.rps)}/s of ${thousands(wide.a.rps)}/s), ` +
+          `p50 ${ms(wide.b.p50)}, p99 ${ms(wide.b.p99)}`,
         bar: '>= 0.20 of raw',
         ok: wide.ratio >= 0.2,
       });

@@ -62,7 +62,11 @@ async function measureDecisions({ scratch, generator, rounds, seconds, report, q
     const share = median(runs.map((run) => run.sealed.rps / run.plain.rps));
     const later = median(runs.map((run) => run.sealed.p99 - run.plain.p99));
     report(`decisions with the ledger sealed, ${CONNECTIONS} connections`, {
-      measured: `${ratio(share)} of unsealed (${thousands(middle('sealed', 'rps'))}/s of ${thousands(middle('plain', 'rps'))}/s), p99 ${ms(later)} more; processor time each ${Math.round(middle('sealed', 'micros'))} us against ${Math.round(middle('plain', 'micros'))} us`,
+      measured:
+        `${ratio(share)} of unsealed (${thousands(middle('sealed', 'rps'))}/s of ` +
+        `${thousands(middle('plain', 'rps'))}/s), p99 ${ms(later)} more; ` +
+        `processor time each ${Math.round(middle('sealed', 'micros'))} us against ` +
+        `${Math.round(middle('plain', 'micros'))} us`,
       bar: '>= 0.90 of unsealed, p99 + 1 ms',
       ok: share >= 0.9 && later <= 1,
     });
@@ -88,7 +92,9 @@ async function measureLag({ service, scene, generator, own, report, quick }) {
   const { rps } = await load(generator, decisions, CONNECTIONS, quick ? 5 : 20).finally(() => (loaded = false));
   await sampling;
   report('age of the oldest row without a checkpoint, under full load', {
-    measured: `p50 ${ms(median(lags))}, p99 ${ms(quantile(lags, 0.99))} (${thousands(lags.length)} samples, ${thousands(rps)} decisions/s)`,
+    measured:
+      `p50 ${ms(median(lags))}, p99 ${ms(quantile(lags, 0.99))} (${thousands(lags.length)} samples, ` +
+      `${thousands(rps)} decisions/s)`,
     bar: 'p99 <= 1,500 ms',
     ok: quantile(lags, 0.99) <= 1500,
   });
@@ -205,7 +211,9 @@ async function measureSealedExport({ service, scene, scratch, rows, key, report 
   const tenth = await exported(Math.floor(rows / 10));
   const all = await exported(rows);
   const figure = (took, resident, before) => ({
-    measured: `${thousands((rows * 1000) / took)} rows/s, resident at most ${Math.round(resident)} MB (a tenth of the rows: ${Math.round(before)} MB)`,
+    measured:
+      `${thousands((rows * 1000) / took)} rows/s, resident at most ${Math.round(resident)} MB (a tenth of the rows: ` +
+      `${Math.round(before)} MB)`,
     bar: `>= 100,000 rows/s, at most ${FLAT_MB} MB more than for a tenth`,
     ok: (rows * 1000) / took >= 100_000 && resident <= before + FLAT_MB,
   });

@@ -56,7 +56,8 @@ function open({ url, paths, token }) {
             take(stream, chunk);
           });
           socket.write(
-            `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n\r\n`,
+            `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\naccept: text/event-stream\r\n` +
+              '\r\n',
           );
         }),
     ),

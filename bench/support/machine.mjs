@@ -25,7 +25,9 @@ export function loadGenerator() {
 }
 
 export const describeMachine = (generator) =>
-  `Node ${process.versions.node}, ${availableParallelism()} x ${cpus()[0]?.model.trim() ?? 'unknown'}, ${canPin ? 'server on core 0, load on core 1' : 'nothing pinned'}, ${generator}, load average ${loadavg()[0]?.toFixed(1)} before`;
+  `Node ${process.versions.node}, ${availableParallelism()} x ${cpus()[0]?.model.trim() ?? 'unknown'}, ` +
+  `${canPin ? 'server on core 0, load on core 1' : 'nothing pinned'}, ${generator}, ` +
+  `load average ${loadavg()[0]?.toFixed(1)} before`;
 
 /** The duration of an fdatasync after 16 KB in the data folder, in ms. All figures of durable writes depend on it. */
 export function measureFsync(folder) {

@@ -44,7 +44,10 @@ function connection() {
 
 function form(path, fields) {
   const body = new URLSearchParams(fields).toString();
-  return `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  return (
+    `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/x-www-form-urlencoded\r\n` +
+    `content-length: ${body.length}\r\n\r\n${body}`
+  );
 }
 
 const expectStatus = ({ status, body }, wanted) => {

@@ -132,7 +132,10 @@ function functionOf(name: string, operation: Operation, components: Components, 
   const plain = call([given(asked), options], answer);
   if (name === 'list' && path === '/agents') {
     const summaries = `${asked} & { readonly view: 'summary' }`;
-    return `${doc}${call([`query: ${summaries}`, options], 'List<AgentSummary>')}${doc}${call([given(asked), options], 'List<Agent>')}`;
+    return (
+      `${doc}${call([`query: ${summaries}`, options], 'List<AgentSummary>')}${doc}` +
+      `${call([given(asked), options], 'List<Agent>')}`
+    );
   }
   if (!route.preview) return doc + plain;
   const previewed = asQuery
@@ -141,7 +144,10 @@ function functionOf(name: string, operation: Operation, components: Components, 
         given(asked).replace(/^body\?:/, asked ? 'body:' : 'body?:'),
         'options: RequestOptions & { readonly preview: true }',
       ];
-  return `${docOf(`${route.summary}: what it would do (contract 17.8).`, indent)}${call(previewed, 'Promise<Preview>')}${doc}${plain}`;
+  return (
+    `${docOf(`${route.summary}: what it would do (contract 17.8).`, indent)}${call(previewed, 'Promise<Preview>')}` +
+    `${doc}${plain}`
+  );
 }
 
 function answerType(operation: Operation, components: Components, indent: string): string {
@@ -219,8 +225,8 @@ function objectType(schema: Json, open: boolean, indent: string, query: boolean)
   const members = properties.map(([name, member]) => {
     const key = /^[a-zA-Z_]\w*$/.test(name) ? name : JSON.stringify(name);
     const may = required.includes(name) ? '' : '?';
-    const type = queryType(name, typeOf(member, open, inner, query), query);
-    return `${docOf(member['description'], inner)}${inner}readonly ${key}${may}: ${type}${may ? ' | undefined' : ''};\n`;
+    const type = queryType(name, typeOf(member, open, inner, query), query) + (may ? ' | undefined' : '');
+    return `${docOf(member['description'], inner)}${inner}readonly ${key}${may}: ${type};\n`;
   });
   const more =
     rest === true || (typeof rest === 'object' && rest !== null) ? `${inner}readonly [name: string]: unknown;\n` : '';

@@ -42,10 +42,14 @@ export function renderConfig(): string {
   const sections = [...groups].map(([group, options]) => {
     const rows = options.map(
       (flat) =>
-        `| \`${flat.path.join('.')}\` | \`${flat.env}\` | ${cell(valueText(flat))} | ${cell(flat.option.fallbackText)}` +
-        ` | ${cell(flat.option.description)}${flat.option.secret ? ' *Secret.*' : ''} |`,
+        `| \`${flat.path.join('.')}\` | \`${flat.env}\` | ${cell(valueText(flat))} | ` +
+        `${cell(flat.option.fallbackText)} | ` +
+        `${cell(flat.option.description)}${flat.option.secret ? ' *Secret.*' : ''} |`,
     );
-    return `## ${group}\n\n| Option | Environment | Value | Default | Meaning |\n|---|---|---|---|---|\n${rows.join('\n')}\n`;
+    return (
+      `## ${group}\n\n| Option | Environment | Value | Default | Meaning |\n|---|---|---|---|---|\n` +
+      `${rows.join('\n')}\n`
+    );
   });
   return `${HEAD}\n${sections.join('\n')}`;
 }

@@ -8,8 +8,8 @@ const HEAD = `# Errors
 
 Every error of the JSON API is \`{"error": {"code", "message", "details"?}}\`. The code is stable; the message is for
 people and may be more precise than the text below. \`details.issues\` of \`VALIDATION_FAILED\` names each field:
-\`[{"path", "message"}]\`. An \`INTERNAL_ERROR\` contains the id under which the log has the cause. A refused decision is
-not an error: \`POST /authorize\` answers 200 with \`"allowed": false\`.
+\`[{"path", "message"}]\`. An \`INTERNAL_ERROR\` contains the id under which the log has the cause. A refused decision
+is not an error: \`POST /authorize\` answers 200 with \`"allowed": false\`.
 `;
 
 /** Renders docs/errors.md: every code, under the first module that declares it. */

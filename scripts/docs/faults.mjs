@@ -32,7 +32,9 @@ includes a run of 2 minutes in which each fault happens at least once.
 
 ## The last run
 
-${date.toISOString().slice(0, 10)}, ${minutes} minutes, seed ${seed}, ${cores} cores: **${number(violations.length)} violations**.
+${date.toISOString().slice(0, 10)}, ${minutes} minutes, seed ${seed}, ${cores} cores: **${number(
+    violations.length,
+  )} violations**.
 
 | Figure | Value |
 |---|---|
@@ -43,7 +45,8 @@ ${date.toISOString().slice(0, 10)}, ${minutes} minutes, seed ${seed}, ${cores} c
 | Longest time without an answered decision on any instance | ${(longestSilenceMs / 1000).toFixed(1)} s |${
     typeof longestFailoverMs !== 'number'
       ? ''
-      : `\n| Longest time from the promotion of the standby to a decision | ${(longestFailoverMs / 1000).toFixed(1)} s |`
+      : '\n| Longest time from the promotion of the standby to a decision | ' +
+        `${(longestFailoverMs / 1000).toFixed(1)} s |`
   }
 
 ${table('Fault', faults)}

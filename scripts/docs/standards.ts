@@ -96,7 +96,8 @@ export function renderStandards(): string {
     .filter(({ found }) => found.length > 0)
     .map(
       ({ document, found }) =>
-        `### ${document}: ${DOCUMENTS[document]}\n\n| Requirement | Where it comes from | Test |\n|---|---|---|\n${found.map((r) => `| ${r.what} | ${r.section} | \`${r.file}\` |`).join('\n')}\n`,
+        `### ${document}: ${DOCUMENTS[document]}\n\n| Requirement | Where it comes from | Test |\n|---|---|---|\n` +
+        `${found.map((r) => `| ${r.what} | ${r.section} | \`${r.file}\` |`).join('\n')}\n`,
     )
     .join('\n');
 }
