@@ -148,7 +148,7 @@ function Search({ places, close }: { places: readonly Place[]; close: () => void
       <div role="listbox" id={`${id}list`} aria-label={t.search} className="found">
         {found.map(([to, name, kind], i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys of this list.
-          // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field, which names the active option.
+          // biome-ignore lint/a11y/useFocusableInteractive: focus stays in the field, which names the active option.
           <div
             key={to}
             id={`${id}${i}`}

@@ -40,12 +40,9 @@ export function Agents() {
   /** The names of the selected agents by id, across all pages. */
   const [selected, select] = useState<Selection>(new Map());
   const choice = useMemo((): Choice => [selected, select], [selected]);
+  const query = new URLSearchParams({ view: 'summary', sort: order, ...(q && { q }), ...(status && { status }) });
   return (
-    <Screen
-      title={t.nav.agents}
-      curl={`/agents?${new URLSearchParams({ view: 'summary', sort: order, ...(q && { q }), ...(status && { status }) })}`}
-      actions={rights.write && <RegisterAgent />}
-    >
+    <Screen title={t.nav.agents} curl={`/agents?${query}`} actions={rights.write && <RegisterAgent />}>
       <div className="filters">
         <SearchField label={t.searchName} value={q} onChange={(text) => setAddress({ q: text, cursor: undefined })} />
         <Select

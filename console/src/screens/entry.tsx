@@ -278,13 +278,16 @@ const agentsOf = (entries: readonly TracedEntry[]): string[] =>
     source.type === 'delegation' ? [source.fromAgent, ...agentsOf(source.entries ?? [])] : [],
   );
 
+const permissionText = ({ resource, actions }: { resource: string; actions: readonly string[] }): string =>
+  `${resource} · ${actions.join(', ')}`;
+
 export function Trace({ trace }: { trace: DecisionTrace }) {
   const nameOf = useNames(agentsOf(trace.entries));
   return (
     <>
       {trace.nearest && (
         <p className="notice">
-          {t.nearest} <Untrusted mono>{`${trace.nearest.resource} · ${trace.nearest.actions.join(', ')}`}</Untrusted>{' '}
+          {t.nearest} <Untrusted mono>{permissionText(trace.nearest)}</Untrusted>{' '}
           {(t.outcomes as Record<string, string>)[trace.nearest.lacks] ?? trace.nearest.lacks}
         </p>
       )}
@@ -311,7 +314,7 @@ function Traced({ entries, nameOf }: { entries: readonly TracedEntry[]; nameOf: 
     <ul className="path">
       {entries.map((e) => (
         <li key={e.index}>
-          <Untrusted mono>{`${e.resource} · ${e.actions.join(', ')}`}</Untrusted>{' '}
+          <Untrusted mono>{permissionText(e)}</Untrusted>{' '}
           <span className="quiet">
             {(t.outcomes as Record<string, string>)[e.outcome] ?? e.outcome}
             {e.limit !== undefined && ` (${e.used ?? 0}/${e.limit})`}

@@ -86,7 +86,7 @@ export function Picture({
   return (
     <>
       {folds && <p className="hint">{t.folded(shown.size, all.length)}</p>}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable with the keyboard. */}
       <section className="graph" tabIndex={0} aria-label={t.graphLabel}>
         <svg width={width} height={height}>
           <title>{t.graphLabel}</title>

@@ -46,7 +46,7 @@ export function WebhookCheck({ delivery }: { delivery: WebhookDelivery & { reado
         <p>
           <CopyButton text={SNIPPET} label={t.copyId(t.verifySnippet)} />
         </p>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard. */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable with the keyboard. */}
         <pre tabIndex={0}>{SNIPPET}</pre>
       </details>
       <details>

@@ -94,7 +94,9 @@ export const actsEn = {
     'timestamp-old':
       'The signature is right, but the timestamp is more than 5 minutes off. Check the clock of the receiver.',
     id: 'The id is wrong: the message was signed with another one.',
-    body: 'The body was changed after it arrived, for example parsed and serialized again. Verify the bytes as received.',
+    body:
+      'The body was changed after it arrived, for example parsed and serialized again. ' +
+      'Verify the bytes as received.',
     secret: 'The secret is wrong, or the timestamp is not the one that was sent.',
   },
   preview: {

@@ -13,8 +13,8 @@ export const credentialsDe: typeof credentialsEn = {
     'Für Personen, die App und Ersatzcodes verloren haben. Beides gilt dann nicht mehr, und alle Passkeys werden ' +
     'entfernt. Das Passwort bleibt.',
   keysText:
-    'Mit einem eigenen Schlüssel erhält der Agent Zugriffstokens, indem er seine Anfrage signiert, statt seinen Token ' +
-    'zu senden (private_key_jwt). Hier liegt nur der öffentliche Teil.',
+    'Mit einem eigenen Schlüssel erhält der Agent Zugriffstokens, indem er seine Anfrage signiert, statt seinen ' +
+    'Token zu senden (private_key_jwt). Hier liegt nur der öffentliche Teil.',
   noKeys: 'Der Agent hat keinen Schlüssel. Er meldet sich mit seinem Token an.',
   keysAt: 'Abgerufen von',
   changedLast: 'Letzte Änderung:',
@@ -23,8 +23,8 @@ export const credentialsDe: typeof credentialsEn = {
   makeKey: 'Schlüssel erzeugen',
   makeKeyQuestion: (name) => `Einen Schlüssel für ${name} erzeugen?`,
   makeKeyText:
-    'Ihr Browser erzeugt den Schlüssel. Der private Teil wird einmal angezeigt und nie gesendet. Vorhandene Schlüssel ' +
-    'bleiben gültig.',
+    'Ihr Browser erzeugt den Schlüssel. Der private Teil wird einmal angezeigt und nie gesendet. Vorhandene ' +
+    'Schlüssel bleiben gültig.',
   setKeys: 'Schlüssel festlegen',
   keysAs: 'Die Schlüssel',
   keysAsChoices: { set: 'stehen hier', address: 'werden von einer Adresse abgerufen' },

@@ -152,7 +152,8 @@ export const de: Texts = {
   redacted: 'Der Dienst hat diesen Wert geschwärzt; die Freigabe gilt für den genauen Wert.',
   auditorNoDecision: 'Prüfer können Freigaben sehen, aber nicht über sie entscheiden.',
   approvalMeans:
-    'Mit „Freigeben“ darf der Agent genau diesen Aufruf einmal ausführen, mit diesen Argumenten. „Ablehnen“ beendet die Anfrage.',
+    'Mit „Freigeben“ darf der Agent genau diesen Aufruf einmal ausführen, mit diesen Argumenten. ' +
+    '„Ablehnen“ beendet die Anfrage.',
   approve: 'Freigeben',
   deny: 'Ablehnen',
   delegate: 'Delegieren',

@@ -61,8 +61,8 @@ export const editEn = {
   decisionCount: (n: number) => (n === 1 ? '1 decision' : `${n} decisions`),
   fixtures: 'Tests of a file',
   fixturesHint:
-    'A file for legate test, as YAML or JSON. Each test is a dry run with the agent of that name; permissions in the file ' +
-    'stand in place of its own.',
+    'A file for legate test, as YAML or JSON. Each test is a dry run with the agent of that name; permissions in the ' +
+    'file stand in place of its own.',
   fixtureFile: 'Test file',
   addTest: 'Add this question to the tests',
   runTests: (n: number) => (n === 1 ? 'Run 1 test' : `Run ${n} tests`),

@@ -36,9 +36,12 @@ export const frameDe: FrameTexts = {
   firstSteps: {
     title: 'Erste Schritte',
     register: 'Registrieren Sie einen Agenten. Sein Token wird einmal angezeigt.',
-    ask: 'Lassen Sie ihn fragen, ob er etwas darf. Ohne Berechtigung wird er abgelehnt, und diese Seite nennt den Grund.',
+    ask:
+      'Lassen Sie ihn fragen, ob er etwas darf. Ohne Berechtigung wird er abgelehnt, und diese Seite nennt ' +
+      'den Grund.',
     permit:
-      'Erlauben Sie es: Öffnen Sie die Ablehnung und wählen Sie „Ab jetzt erlauben“, oder bearbeiten Sie seine Berechtigungen.',
+      'Erlauben Sie es: Öffnen Sie die Ablehnung und wählen Sie „Ab jetzt erlauben“, ' +
+      'oder bearbeiten Sie seine Berechtigungen.',
   },
   sessions: 'Sitzungen',
   withDefaults: (n) => `Alle ${n}, auch Vorgaben`,
