@@ -52,7 +52,8 @@ export const command: Command<Values> = {
     const demo = await startDemo({ ...options, folder, log });
     started = demo;
     process.stdout.write(
-      `Legate demo, ${demo.agents.size} agents, ${options.rows} decisions, ready after ${Math.round(performance.now())} ms.\n\n` +
+      `Legate demo, ${demo.agents.size} agents, ${options.rows} decisions, ` +
+        `ready after ${Math.round(performance.now())} ms.\n\n` +
         `Sign in (works once):  ${demo.signInUrl}\n` +
         `Address:               ${demo.url}   (on this machine only)\n\n` +
         'All data is fictitious and is deleted when you press Ctrl-C. Within ten minutes:\n',

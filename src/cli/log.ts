@@ -64,7 +64,6 @@ export function printMail(
   write: (line: string) => void = (line) => writeSync(2, line),
 ): void {
   if (level === 'silent') return;
-  write(
-    `${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...mail, msg: 'mail not sent: mail.url is not set' })}\n`,
-  );
+  const entry = { level: 'info', time: new Date().toISOString(), ...mail, msg: 'mail not sent: mail.url is not set' };
+  write(`${JSON.stringify(entry)}\n`);
 }

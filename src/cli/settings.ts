@@ -83,8 +83,8 @@ export function useDatabaseAlone(settings: Settings): void {
   const url = databaseUrlOf(settings);
   if (serveAlone(url)) return;
   throw new UsageError(
-    `Another process serves ${resolve(url.slice('sqlite:'.length))}. Stop it first, or set LEGATE_DATA_DIR to another ` +
-      'folder. Several instances need PostgreSQL (LEGATE_DATABASE_URL).',
+    `Another process serves ${resolve(url.slice('sqlite:'.length))}. Stop it first, or set LEGATE_DATA_DIR to ` +
+      'another folder. Several instances need PostgreSQL (LEGATE_DATABASE_URL).',
     EXIT_CONFIG,
   );
 }

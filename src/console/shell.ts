@@ -44,11 +44,18 @@ export function shell(
   const at = (file: string): string => pathOf(site, `/console/${file}`);
   const language = languageOf(request);
   const document = html`<!doctype html>
-<html lang="${language}" data-rest="${pathOf(site, '')}" data-base="${site.config.http.basePath}" data-brand="${brandOf(site)}" data-banner="${bannerOf(site, language) ?? ''}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${t.title} – ${brandOf(site)}</title>${built && html`<link rel="icon" href="${at(built.entry.icon)}">`}${
+<html lang="${language}" data-rest="${pathOf(site, '')}" data-base="${site.config.http.basePath}"
+data-brand="${brandOf(site)}" data-banner="${bannerOf(site, language) ?? ''}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<title>${t.title} – ${brandOf(site)}</title>${built && html`<link rel="icon" href="${at(built.entry.icon)}">`}${
     built &&
-    html`${built.entry.styles.map((file) => html`<link rel="stylesheet" href="${at(file)}">`)}<script type="module" src="${at(built.entry.script)}"></script>`
+    html`${built.entry.styles.map(
+      (file) => html`<link rel="stylesheet" href="${at(file)}">`,
+    )}<script type="module" src="${at(built.entry.script)}"></script>`
   }</head>
-<body><div id="console">${built ? html`<noscript>${t.needsScripts}</noscript>` : html`<p>${t.notBuilt}</p>`}</div></body></html>
+<body><div id="console">${
+    built ? html`<noscript>${t.needsScripts}</noscript>` : html`<p>${t.notBuilt}</p>`
+  }</div></body></html>
 `;
   const headers = new Headers({
     'content-type': 'text/html; charset=utf-8',

@@ -83,8 +83,8 @@ export function describeApi(
   };
 }
 
-const DESCRIPTION = `Agents have an identity and permissions. \`POST /authorize\` decides what an agent may do and records the
-decision before it answers.
+const DESCRIPTION = `Agents have an identity and permissions. \`POST /authorize\` decides what an agent may do and
+records the decision before it answers.
 
 **Credentials.** Send an agent token (\`lgt_\`), an API token (\`lgk_\`), a session token (\`lgs_\`) or an OAuth access
 token as \`Authorization: Bearer\`. Browsers may use the session cookie instead.
@@ -92,8 +92,8 @@ token as \`Authorization: Bearer\`. Browsers may use the session cookie instead.
 **Errors.** Every error has the body \`{"error": {"code", "message", "details"}}\`; the code is stable. OAuth endpoints
 use the format of RFC 6749. What you may not see is 404, as if it did not exist.
 
-**Lists** have \`limit\` and \`cursor\`. A \`Link\` header with \`rel="next"\` points to the next page. A filter that is given
-several times means any of its values. Times are ISO 8601 in UTC.
+**Lists** have \`limit\` and \`cursor\`. A \`Link\` header with \`rel="next"\` points to the next page. A filter that is
+given several times means any of its values. Times are ISO 8601 in UTC.
 
 **Lost updates.** Send the ETag of a resource as \`If-Match\` with a change. If somebody else has changed the resource
 meanwhile, the answer is 412. With \`If-None-Match: *\`, a PUT creates a resource and never replaces one.
@@ -223,7 +223,8 @@ function needs(who: Access): string | undefined {
   if (who === 'admin') return 'For administrators.';
   if (who === 'scim') return 'For administrators. A narrowed API token needs the scope `scim`.';
   const scope = who.scope ? `A narrowed API token needs the scope \`${who.scope}\`. ` : '';
-  return `${scope}An agent needs a permission for \`${who.action}\` on \`${who.resource}\`${who.self ? ', except about itself' : ''}.`;
+  const except = who.self ? ', except about itself' : '';
+  return `${scope}An agent needs a permission for \`${who.action}\` on \`${who.resource}\`${except}.`;
 }
 
 function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query', components: Components): Json[] {

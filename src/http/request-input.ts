@@ -94,5 +94,6 @@ function parseBody(
 function wrongMediaType(route: Route<Platform>, source: Source<unknown>): string {
   if (source.header('content-encoding') !== null) return 'The body must not be compressed.';
   const form = 'application/x-www-form-urlencoded';
-  return `The content type must be ${route.form === 'only' ? form : route.form ? `application/json or ${form}` : 'application/json'}.`;
+  const wanted = route.form === 'only' ? form : route.form ? `application/json or ${form}` : 'application/json';
+  return `The content type must be ${wanted}.`;
 }

@@ -46,8 +46,10 @@ export function unseal(keys: readonly SealKey[], purpose: string, owner: string,
  * Keyed hash of a secret that is short enough to guess, such as a six-digit code: `<key id>.<HMAC-SHA-256>`, bound to
  * purpose and owner. It cannot be brute-forced without secrets.json.
  */
-export const keyedHash = (key: SealKey, purpose: string, owner: string, secret: PlainText): KeyedHash =>
-  `${key.id}.${createHmac('sha256', deriveKey(key, purpose)).update(`${owner}\n${secret}`).digest('base64url')}` as KeyedHash;
+export function keyedHash(key: SealKey, purpose: string, owner: string, secret: PlainText): KeyedHash {
+  const hmac = createHmac('sha256', deriveKey(key, purpose)).update(`${owner}\n${secret}`);
+  return `${key.id}.${hmac.digest('base64url')}` as KeyedHash;
+}
 
 /** Whether a text is one of these hashes, compared in constant time. */
 export const isAmong = (hashes: readonly KeyedHash[], text: string): boolean =>

@@ -25,7 +25,9 @@ const PAGE = `<!doctype html>
 <link rel="stylesheet" href="docs/theme.css">
 </head>
 <body>
-<div id="docs"><noscript>This page needs JavaScript. <a href="openapi.json">openapi.json</a> has the same content.</noscript></div>
+<div id="docs">
+<noscript>This page needs JavaScript. <a href="openapi.json">openapi.json</a> has the same content.</noscript>
+</div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </body>
@@ -37,7 +39,8 @@ const PAGE = `<!doctype html>
  * fields that Swagger UI leaves unnamed, and follows the color scheme of the browser. Swagger UI puts a link into the
  * button that opens an operation; its text alone keeps one control (WCAG 2.2, 4.1.2), which also sets the address.
  */
-const START = `const plainText = (_, { React }) => ({ text }) => React.createElement('span', { className: 'nostyle' }, text);
+const START = `const plainText = (_, { React }) => ({ text }) =>
+  React.createElement('span', { className: 'nostyle' }, text);
 SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null,
   queryConfigEnabled: false, tryItOutEnabled: true, persistAuthorization: false,
   plugins: [() => ({ wrapComponents: { DeepLink: plainText } })] });

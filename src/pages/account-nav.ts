@@ -98,5 +98,8 @@ export const accountPagesFor = (site: Site, person: PagePerson | undefined) =>
 export const accountNav = (site: Site, t: Texts, here: string, person: PagePerson | undefined): Html =>
   html`<nav class="pages" aria-label="${t.account.title}"><ul>${accountPagesFor(site, person).map(({ path, label }) => {
     const at = pathOf(site, path);
-    return html`<li><a${attributes({ href: at, 'aria-current': at === here ? 'page' : undefined })}>${label(t)}</a></li>`;
+    return html`<li><a${attributes({
+      href: at,
+      'aria-current': at === here ? 'page' : undefined,
+    })}>${label(t)}</a></li>`;
   })}</ul></nav>`;

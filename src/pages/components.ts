@@ -106,7 +106,13 @@ export interface Button {
 
 export function button({ kind = 'primary', name, value, spoken, label }: Button): Html {
   const style = kind === 'primary' ? undefined : kind;
-  return html`<button${attributes({ type: 'submit', class: style, name, value, 'aria-label': spoken })}>${label}</button>`;
+  return html`<button${attributes({
+    type: 'submit',
+    class: style,
+    name,
+    value,
+    'aria-label': spoken,
+  })}>${label}</button>`;
 }
 
 /** A link that looks like a button. `href` is a path of this service or a checked address. */
@@ -149,7 +155,8 @@ export const form = (
 export const errorSummary = (t: Texts, problems: readonly Problem[]): Html =>
   problems.length === 0
     ? html``
-    : html`<div class="summary" role="alert" aria-labelledby="problems" tabindex="-1" autofocus><h2 id="problems">${t.common.problem}</h2><ul>${problems.map(
+    : html`<div class="summary" role="alert" aria-labelledby="problems" tabindex="-1" autofocus>
+<h2 id="problems">${t.common.problem}</h2><ul>${problems.map(
         ({ field: at, message }) =>
           html`<li>${at === undefined ? message : html`<a href="#${at}">${message}</a>`}</li>`,
       )}</ul></div>`;
@@ -163,7 +170,9 @@ export function notice(kind: 'info' | 'good' | 'warning' | 'error', content: Val
 
 /** An item of a list: a heading, lines about it, and its actions. */
 export const card = (c: { title: Value; badge?: Value; lines: readonly Value[]; actions?: Html }): Html =>
-  html`<h2>${c.title}${c.badge ? html` <span class="badge">${c.badge}</span>` : undefined}</h2>${c.lines.map((line) => html`<p class="quiet">${line}</p>`)}${c.actions}`;
+  html`<h2>${c.title}${
+    c.badge ? html` <span class="badge">${c.badge}</span>` : undefined
+  }</h2>${c.lines.map((line) => html`<p class="quiet">${line}</p>`)}${c.actions}`;
 
 /** A list of items, each usually a {@link card}. */
 export const list = (items: readonly Html[]): Html =>

@@ -29,7 +29,9 @@ export function errorPage(site: Site, request: Request, error: LegateError, wayO
   return page(site, request, {
     title,
     status: error.status,
-    body: html`${notice('error', text)}${typeof id === 'string' ? html`<p class="quiet">${t.errors.reference(id)}</p>` : undefined}${actions(buttonLink(label, pathOf(site, path)))}`,
+    body: html`${notice('error', text)}${
+      typeof id === 'string' ? html`<p class="quiet">${t.errors.reference(id)}</p>` : undefined
+    }${actions(buttonLink(label, pathOf(site, path)))}`,
     secretAddress: true,
     ...(error.headers ? { headers: error.headers } : {}),
   });

@@ -34,7 +34,10 @@ export interface Page {
 }
 
 /** The logo of the service, a seal. */
-const MARK = html`<svg class="mark" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false"><circle cx="12" cy="12" r="11" fill="currentColor"/><path class="cut" d="M9 6.5v9.5h6.5" fill="none" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
+const MARK = html`<svg class="mark" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false">
+<circle cx="12" cy="12" r="11" fill="currentColor"/>
+<path class="cut" d="M9 6.5v9.5h6.5" fill="none" stroke-width="2.5" stroke-linecap="round" stroke-linejoin="round"/>
+</svg>`;
 
 /** Renders a page in the language of the request, with headers that allow only its own style and its own forms. */
 export function page(site: Site, request: Request, content: Page): Response {
@@ -44,13 +47,28 @@ export function page(site: Site, request: Request, content: Page): Response {
   const banner = bannerOf(site, language);
   const title = `${content.failed ? `${t.common.errorPrefix}: ` : ''}${content.title} – ${brand}`;
   const document = html`<!doctype html>
-<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${Markup.trusted(styleOf(site).text)}</style></head>
+<html lang="${language}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<title>${title}</title><style>${Markup.trusted(styleOf(site).text)}</style></head>
 <body${attributes({ class: content.wide || content.inAccount ? 'wide' : undefined })}>
-${banner && html`<p class="banner" role="note">${banner}</p>`}<header><a class="brand" href="${pathOf(site, '/')}">${MARK}${brand}</a>${content.person && personInHeader(site, t, content.person)}</header>
-${content.inAccount && accountNav(site, t, new URL(request.url).pathname, content.person)}<main><h1>${content.title}</h1>
+${
+  banner && html`<p class="banner" role="note">${banner}</p>`
+}<header><a class="brand" href="${pathOf(site, '/')}">${MARK}${brand}</a>${
+    content.person && personInHeader(site, t, content.person)
+  }</header>
+${
+  content.inAccount && accountNav(site, t, new URL(request.url).pathname, content.person)
+}<main><h1>${content.title}</h1>
 ${content.body}
 </main>
-<footer><nav aria-label="${t.common.language}"><ul>${LANGUAGES.map(({ code, name }) => html`<li>${code === language ? html`<span lang="${code}" aria-current="true">${name}</span>` : html`<a href="${inLanguage(request, code)}" lang="${code}" hreflang="${code}">${name}</a>`}</li>`)}</ul></nav></footer>
+<footer><nav aria-label="${t.common.language}"><ul>${LANGUAGES.map(
+    ({ code, name }) =>
+      html`<li>${
+        code === language
+          ? html`<span lang="${code}" aria-current="true">${name}</span>`
+          : html`<a href="${inLanguage(request, code)}" lang="${code}" hreflang="${code}">${name}</a>`
+      }</li>`,
+  )}</ul></nav></footer>
 ${content.script?.element}</body></html>
 `;
   const headers = new Headers({
@@ -94,7 +112,9 @@ function inLanguage(request: Request, code: string): string {
 }
 
 const policy = (style: string, targets: readonly string[], script: PageScript | undefined): string =>
-  `default-src 'none'; ${script ? `script-src ${script.source}; connect-src 'self'; ` : ''}style-src ${style}; font-src 'self'; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
+  `default-src 'none'; ${script ? `script-src ${script.source}; connect-src 'self'; ` : ''}style-src ${style}; ` +
+  `font-src 'self'; form-action ${["'self'", ...new Set(targets.map(sourceOf))].join(' ')}; base-uri 'none'; ` +
+  "frame-ancestors 'none'";
 
 /**
  * Returns the narrowest source expression for an address: its origin, or its scheme if CSP supports no other (IPv6

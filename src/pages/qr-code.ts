@@ -15,5 +15,7 @@ export function qrCode(text: string, label: string): Html {
         .matchAll(/1+/g),
     ].map(({ index, 0: { length } }) => `M${index} ${y}h${length}v1h-${length}z`),
   );
-  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path fill="#000" d="${runs.join('')}"/></svg>`;
+  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}"
+shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/>
+<path fill="#000" d="${runs.join('')}"/></svg>`;
 }

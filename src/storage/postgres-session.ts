@@ -15,7 +15,8 @@ const LOST_MS = 5000;
 const SYNCHRONOUS = "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end";
 
 const settings = (local: boolean): string =>
-  `select set_config('synchronous_commit', ${SYNCHRONOUS}, ${local}), set_config('lock_timeout', '${LOCK_MS}', ${local}),
+  `select set_config('synchronous_commit', ${SYNCHRONOUS}, ${local}),
+    set_config('lock_timeout', '${LOCK_MS}', ${local}),
     set_config('idle_in_transaction_session_timeout', '${IDLE_MS}', ${local})`;
 
 const BEGIN = 'begin isolation level read committed';
@@ -73,15 +74,15 @@ export async function checkSession(client: PostgresClient, session: PostgresSess
   const effective = results.at(-2)?.rows[0];
   if (!effective || !['on', 'remote_apply'].includes(effective.synchronous_commit))
     throw new DatabaseError(
-      `synchronous_commit is ${effective?.synchronous_commit ?? 'unknown'} in transactions of this database and cannot ` +
-        'be switched on, so answered decisions could be lost. Let the server or the pooler in front of it accept ' +
-        'the setting.',
+      `synchronous_commit is ${effective?.synchronous_commit ?? 'unknown'} in transactions of this database and ` +
+        'cannot be switched on, so answered decisions could be lost. Let the server or the pooler in front of it ' +
+        'accept the setting.',
     );
   for (const name of ['lock_timeout', 'idle_timeout'] as const)
     if (/^0/.test(effective[name]))
       throw new DatabaseError(
-        `${name === 'idle_timeout' ? 'idle_in_transaction_session_timeout' : name} cannot be set in transactions of this ` +
-          'database: one frozen instance would stop all others. Let the server or the pooler accept the setting.',
+        `${name === 'idle_timeout' ? 'idle_in_transaction_session_timeout' : name} cannot be set in transactions of ` +
+          'this database: one frozen instance would stop all others. Let the server or the pooler accept the setting.',
       );
   return effective.fsync === 'off'
     ? 'fsync is off at the PostgreSQL server: answered decisions are lost when its machine loses power'

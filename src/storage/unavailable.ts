@@ -1,3 +1,15 @@
+/** Messages of the drivers for errors that have no code. */
+const MESSAGES: readonly RegExp[] = [
+  /Connection terminated/i,
+  /timeout exceeded when trying to connect/i,
+  /Query read timeout/i,
+  /Client has encountered a connection error/i,
+  /Client was closed/i,
+  /database (connection )?is not open/i,
+  /Cannot use a pool after/i,
+  /driver has already been destroyed/i,
+];
+
 /**
  * Returns true if an error means that the database cannot serve requests now (unreachable, full, read-only, locked,
  * shutting down), rather than that a statement is wrong. The response is then 503, and the next request tries again.
@@ -14,12 +26,7 @@ export function isUnavailable(error: unknown): boolean {
     }
     // node:sqlite reports the extended result code. Its low byte is the primary code.
     if (typeof errcode === 'number' && [5, 6, 7, 8, 10, 11, 13, 14, 15, 26].includes(errcode & 0xff)) return true;
-    if (
-      /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|database (connection )?is not open|Cannot use a pool after|driver has already been destroyed/i.test(
-        at.message,
-      )
-    )
-      return true;
+    if (MESSAGES.some((message) => message.test(at.message))) return true;
   }
   return false;
 }

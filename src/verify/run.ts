@@ -280,10 +280,10 @@ function describe({ file, verdict, reason, checkpoint, proven, sealedExport, tod
   if (checkpoint && proven) lines.push(...describeEntry(proven));
   else if (sealedExport) lines.push(...describeExport(sealedExport));
   else if (checkpoint) lines.push(`  A tree of ${checkpoint.size} rows of ${checkpoint.origin} was signed.`);
-  for (const { from, to, at } of later)
-    lines.push(
-      `  Not proven: what happened to ${from === to ? `row ${from} until it was` : `rows ${from} to ${to} until they were`} sealed, after ${timeOf(at)}.`,
-    );
+  for (const { from, to, at } of later) {
+    const unsealed = from === to ? `row ${from} until it was` : `rows ${from} to ${to} until they were`;
+    lines.push(`  Not proven: what happened to ${unsealed} sealed, after ${timeOf(at)}.`);
+  }
   if (today) lines.push(`  The ledger of today, of ${today.size} rows, continues it.`);
   if (proven?.before) lines.push(...describeBefore(proven.before));
   if (checkpoint) {
@@ -323,7 +323,8 @@ function describeExport({
       : []),
     ...(unrecorded.length > 0
       ? [
-          `  Not proven: why the private fields of decisions ${unrecorded.join(', ')} are gone. No entry of the file says so.`,
+          `  Not proven: why the private fields of decisions ${unrecorded.join(', ')} are gone. ` +
+            'No entry of the file says so.',
         ]
       : []),
   ];

@@ -12,8 +12,8 @@ export const auditConfig = {
     min: 0,
     max: 36_500,
     description:
-      'Days after which all rows of the ledger are deleted, audit entries included, within a day. 0: audit entries are ' +
-      'kept. What is kept stays provable.',
+      'Days after which all rows of the ledger are deleted, audit entries included, within a day. 0: audit entries ' +
+      'are kept. What is kept stays provable.',
   }),
   eraseEntries: option.boolean({
     default: false,

@@ -56,11 +56,16 @@ const text = (value: string | null): string => (value === null ? 'null' : JSON.s
 
 /** Returns the entry as JSON text without parsing stored JSON. Used by exports. */
 export const toJsonText = (row: StreamEventRow): string =>
-  `{"id":"${row.id}","agentId":${text(row.agent_id)},"userId":${text(row.user_id)},"action":${text(row.action)},"resource":${text(row.resource)},"parameters":${row.parameters ?? '{}'},"result":"${row.result}","durationMs":${row.duration_ms ?? 0},"tokensCost":${row.tokens_cost ?? 0},"timestamp":"${isoTime(row.timestamp)}","reason":${text(row.reason)},"delegationIds":${row.delegation_ids ?? '[]'},"ip":${text(row.ip)},"userAgent":${text(row.user_agent)},"seq":${row.seq}${circumstancesText(row)}}`;
+  `{"id":"${row.id}","agentId":${text(row.agent_id)},"userId":${text(row.user_id)},"action":${text(row.action)},` +
+  `"resource":${text(row.resource)},"parameters":${row.parameters ?? '{}'},"result":"${row.result}",` +
+  `"durationMs":${row.duration_ms ?? 0},"tokensCost":${row.tokens_cost ?? 0},"timestamp":"${isoTime(row.timestamp)}",` +
+  `"reason":${text(row.reason)},"delegationIds":${row.delegation_ids ?? '[]'},"ip":${text(row.ip)},` +
+  `"userAgent":${text(row.user_agent)},"seq":${row.seq}${circumstancesText(row)}}`;
 
 /** Contract 8: exactly these columns in this order. */
 export const CSV_HEADER =
-  'id,timestamp,agentId,userId,action,resource,result,reason,durationMs,tokensCost,parameters,ip,userAgent,delegationIds,seq';
+  'id,timestamp,agentId,userId,action,resource,result,reason,durationMs,tokensCost,parameters,ip,userAgent,' +
+  'delegationIds,seq';
 
 /** First characters that spreadsheets read as formulas, including full-width ones (ASVS 5, 1.2.10). */
 const FORMULA = /^[=+\-@\t\r\n\0＝＋－＠]/;
@@ -73,4 +78,7 @@ function cell(value: string | null): string {
 }
 
 export const toCsvLine = (row: StreamEventRow): string =>
-  `${row.id},${isoTime(row.timestamp)},${cell(row.agent_id)},${cell(row.user_id)},${cell(row.action)},${cell(row.resource)},${row.result},${cell(row.reason)},${row.duration_ms ?? 0},${row.tokens_cost ?? 0},${cell(row.parameters ?? '{}')},${cell(row.ip)},${cell(row.user_agent)},${cell(row.delegation_ids ?? '[]')},${row.seq}`;
+  `${row.id},${isoTime(row.timestamp)},${cell(row.agent_id)},${cell(row.user_id)},${cell(row.action)},` +
+  `${cell(row.resource)},${row.result},${cell(row.reason)},${row.duration_ms ?? 0},${row.tokens_cost ?? 0},` +
+  `${cell(row.parameters ?? '{}')},${cell(row.ip)},${cell(row.user_agent)},${cell(row.delegation_ids ?? '[]')},` +
+  `${row.seq}`;

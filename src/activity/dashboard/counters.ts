@@ -302,11 +302,14 @@ async function readProgress(db: Db): Promise<number[]> {
 async function upsert(db: Db, dialect: Database['dialect'], json: string): Promise<void> {
   const rows =
     dialect === 'sqlite'
-      ? sql`select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 from json_each(${json}) where true`
-      : sql`select v ->> 0, (v ->> 1)::bigint, v ->> 2, (v ->> 3)::bigint, (v ->> 4)::bigint, (v ->> 5)::bigint from jsonb_array_elements(${json}::jsonb) as v`;
+      ? sql`select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5
+          from json_each(${json}) where true`
+      : sql`select v ->> 0, (v ->> 1)::bigint, v ->> 2, (v ->> 3)::bigint, (v ->> 4)::bigint, (v ->> 5)::bigint
+          from jsonb_array_elements(${json}::jsonb) as v`;
   const table = sql.table('agent_hours');
   await sql`insert into ${table} as t (agent_id, hour, user_id, calls, denied, steps) ${rows}
-    on conflict (hour, agent_id) do update set calls = t.calls + excluded.calls, denied = t.denied + excluded.denied, steps = t.steps + excluded.steps`.execute(
+    on conflict (hour, agent_id) do update set
+      calls = t.calls + excluded.calls, denied = t.denied + excluded.denied, steps = t.steps + excluded.steps`.execute(
     db,
   );
 }

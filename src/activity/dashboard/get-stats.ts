@@ -41,14 +41,9 @@ async function countAgents(
   visibility: ListVisibility,
   now: number,
 ): Promise<{ totalAgents: number; activeAgents: number }> {
-  let query = database.read
-    .selectFrom('agents')
-    .select([
-      sql<number>`count(*)`.as('total'),
-      sql<number>`sum(case when revoked_at is null and (expires_at is null or expires_at > ${now}) then 1 else 0 end)`.as(
-        'active',
-      ),
-    ]);
+  const usable = sql<number>`sum(case
+    when revoked_at is null and (expires_at is null or expires_at > ${now}) then 1 else 0 end)`;
+  let query = database.read.selectFrom('agents').select([sql<number>`count(*)`.as('total'), usable.as('active')]);
   if (visibility.kind === 'nothing') query = query.where((eb) => eb.lit(false));
   else if (visibility.kind === 'tenants') query = query.where('owner_id', 'in', ownersOf(visibility.tenantIds));
   else if (visibility.kind === 'owners') query = query.where('owner_id', 'in', visibility.userIds);

@@ -15,7 +15,10 @@ export function toJson(row: StreamEventRow): string {
   const user = row.user_id === null ? '' : `,"userId":${text(row.user_id)}`;
   // The stored object's members become members of the record.
   const change = row.change === null ? '' : `,${row.change.slice(1, -1)}`;
-  return `{"id":"${eventId(row.id)}","type":"${row.type}","timestamp":"${isoTime(row.timestamp)}","data":${data}${agent}${user}${change}}`;
+  return (
+    `{"id":"${eventId(row.id)}","type":"${row.type}","timestamp":"${isoTime(row.timestamp)}",` +
+    `"data":${data}${agent}${user}${change}}`
+  );
 }
 
 /** Returns the frame of a record: `id:`, `event:` and `data:` (HTML, section 9.2). */

@@ -23,7 +23,7 @@ export const approvalsConfig = {
   mail: option.boolean({
     default: true,
     description:
-      "Mails each call that waits for approval to the owner of the agent, with a link to the approval's page, if mail " +
-      'is available.',
+      "Mails each call that waits for approval to the owner of the agent, with a link to the approval's page, if " +
+      'mail is available.',
   }),
 } satisfies Section;

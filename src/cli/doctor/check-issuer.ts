@@ -125,12 +125,10 @@ export async function checkRegistration(
   });
   const seen = `POST ${endpoint}: ${answer.status}`;
   const json = isObject(answer.json) ? answer.json : undefined;
-  if (answer.status !== 201)
-    f.broken(
-      'status',
-      `is ${answer.status}${json?.['error'] === undefined ? '' : ` (${shown(json['error'])}: ${shown(json['error_description'])})`}, but must be 201`,
-      'RFC 7591, section 3.2.1',
-    );
+  if (answer.status !== 201) {
+    const why = json?.['error'] === undefined ? '' : ` (${shown(json['error'])}: ${shown(json['error_description'])})`;
+    f.broken('status', `is ${answer.status}${why}, but must be 201`, 'RFC 7591, section 3.2.1');
+  }
   if (!json) {
     if (!f.isBroken) f.broken('body', 'is not a JSON object', 'RFC 7591, section 3.2.1');
     return { report: f.report('registration', seen), client: undefined };

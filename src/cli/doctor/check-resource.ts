@@ -116,11 +116,8 @@ export async function checkResourceMetadata(
   } = json;
   if (resource !== server) {
     const onlySlash = typeof resource === 'string' && resource.replace(/\/$/, '') === server.replace(/\/$/, '');
-    f.broken(
-      'resource',
-      `is ${shown(resource)}, but must be ${shown(server)}${onlySlash ? '; strict clients refuse even a different trailing slash' : ''}`,
-      `${RFC9728} 3.3`,
-    );
+    const strict = onlySlash ? '; strict clients refuse even a different trailing slash' : '';
+    f.broken('resource', `is ${shown(resource)}, but must be ${shown(server)}${strict}`, `${RFC9728} 3.3`);
   }
   const issuer = Array.isArray(servers) ? servers[0] : undefined;
   if (issuer === undefined)

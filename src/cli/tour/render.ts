@@ -2,7 +2,10 @@ import { TOUR, type TourStep } from './steps.ts';
 
 const PREPARATION = `BASE=\${BASE:-http://localhost:3000}
 TOKEN=$(npx legate developer-token)   # valid for one hour; not an administrator's token
-api() { curl --silent --show-error --header "authorization: Bearer $TOKEN" --header 'content-type: application/json' "$@"; echo; }
+api() {
+  curl --silent --show-error --header "authorization: Bearer $TOKEN" --header 'content-type: application/json' "$@"
+  echo
+}
 field() { node -p "JSON.parse(process.argv[1]).$1" "$2"; }`;
 
 /**

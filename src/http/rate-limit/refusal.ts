@@ -14,7 +14,9 @@ export const limitHeaders = (
 export const rateLimitExceeded = (name: string, verdict: Verdict): LegateError => {
   const { limit, window, retryAfter } = verdict;
   return CommonErrors.RATE_LIMIT_EXCEEDED({
-    message: `Too many requests: ${limit} in ${window} ${window === 1 ? 'second' : 'seconds'} are allowed. Try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.`,
+    message:
+      `Too many requests: ${limit} in ${window} ${window === 1 ? 'second' : 'seconds'} are allowed. ` +
+      `Try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.`,
     details: { limit, window, retryAfter },
     headers: { 'retry-after': String(retryAfter), ...limitHeaders(name, verdict) },
   });

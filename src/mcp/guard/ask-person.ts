@@ -123,4 +123,5 @@ export class AskPerson {
 }
 
 const requestText = (ask: Ask): string =>
-  `${ask.label()} needs your approval. The page shows what exactly would be done; sign in there, then approve or deny it.`;
+  `${ask.label()} needs your approval. The page shows what exactly would be done; sign in there, ` +
+  'then approve or deny it.';

@@ -13,7 +13,8 @@ const advice = ({ reason = '' }: Decision, approvalUrl: string | undefined): str
     case 'APPROVAL_REQUIRED':
       return approvalUrl === undefined
         ? 'needs the approval of a person. Tell the user, and repeat the identical call once it is approved.'
-        : `needs the approval of a person. Ask the user to open ${approvalUrl} and approve the call there, then repeat the identical call.`;
+        : `needs the approval of a person. Ask the user to open ${approvalUrl} and approve the call there, ` +
+            'then repeat the identical call.';
     case 'APPROVAL_DENIED':
       return 'was denied by a person. Do not repeat the call unless the user asks for it.';
     case 'RATE_LIMITED':

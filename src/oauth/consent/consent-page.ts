@@ -52,7 +52,14 @@ export async function consentPage(
       [t.consent.sentTo, html`<strong>${redirectHost(redirectUri)}</strong>${thisComputer}`],
     ])}</div>${form(
       new URL(request.url),
-      html`<p>${t.consent.wants(name)}</p>${scopeChoices(t, scopes, typed?.scopes)}${await agentChoice(platform, t, principal.userId, client, typed?.agent, problemWithAgent)}${details(
+      html`<p>${t.consent.wants(name)}</p>${scopeChoices(t, scopes, typed?.scopes)}${await agentChoice(
+        platform,
+        t,
+        principal.userId,
+        client,
+        typed?.agent,
+        problemWithAgent,
+      )}${details(
         t.consent.technical,
         facts(await technicalFacts(platform, t, authRequest)),
       )}<p class="quiet">${t.consent.endLater}</p>${stickyActions(

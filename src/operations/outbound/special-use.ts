@@ -16,7 +16,7 @@ export const SPECIAL_USE_V4: readonly SpecialUse[] = [
   { block: '10.0.0.0/8', name: 'private use', source: 'RFC 1918' },
   { block: '100.64.0.0/10', name: 'shared address space (carrier-grade NAT)', source: 'RFC 6598' },
   { block: '127.0.0.0/8', name: 'loopback', source: 'RFC 1122, section 3.2.1.3' },
-  { block: '168.63.129.16/32', name: 'platform service of a cloud, reachable only from its machines', source: 'vendor' },
+  { block: '168.63.129.16/32', name: 'platform service of a cloud, reachable from its machines', source: 'vendor' },
   { block: '169.254.0.0/16', name: 'link-local, cloud metadata', source: 'RFC 3927' },
   { block: '172.16.0.0/12', name: 'private use', source: 'RFC 1918' },
   { block: '192.0.0.0/24', name: 'IETF protocol assignments', source: 'RFC 6890, section 2.1' },

@@ -194,11 +194,13 @@ export const deSecurity: typeof enSecurity = {
     connected: (when: string) => `Verbunden seit ${when}.`,
     connectTitle: (server: string) => `Mit ${server} verbinden`,
     intro: (server: string) =>
-      `Ihre Agenten können ${server} verwenden, sobald Sie die Zugangsdaten eingegeben haben. Sie werden verschlüsselt ` +
-      'gespeichert, nicht wieder angezeigt und nur für Aufrufe verwendet, mit denen Agenten für Sie handeln.',
+      `Ihre Agenten können ${server} verwenden, sobald Sie die Zugangsdaten eingegeben haben. Sie werden ` +
+      'verschlüsselt gespeichert, nicht wieder angezeigt und nur für Aufrufe verwendet, mit denen Agenten für Sie ' +
+      'handeln.',
     introSignIn: (server: string) =>
-      `Ihre Agenten können ${server} verwenden, sobald Sie sich dort angemeldet haben. Die Token, die der Server dann ` +
-      'ausstellt, werden verschlüsselt gespeichert und nur für Aufrufe verwendet, mit denen Agenten für Sie handeln.',
+      `Ihre Agenten können ${server} verwenden, sobald Sie sich dort angemeldet haben. Die Token, die der Server ` +
+      'dann ausstellt, werden verschlüsselt gespeichert und nur für Aufrufe verwendet, mit denen Agenten für Sie ' +
+      'handeln.',
     leave: (host: string) =>
       `Sie melden sich bei ${host} an und entscheiden dort, was Sie erlauben. Danach kommen Sie hierher zurück.`,
     continue: 'Weiter',

@@ -81,9 +81,9 @@ export async function connectionsPage(
   const offers = others.map(({ name }) =>
     form(here, actions(button({ label: t.identities.connect(name) })), { action: 'connect', name }),
   );
-  const body = html`${cards.length > 0 ? html`<p>${t.identities.intro}</p>${list(cards)}` : html`<p>${t.identities.none}</p>`}${
-    isLate ? actions(buttonLink(t.passkeys.signInAgain, again, 'primary')) : offers
-  }`;
+  const body = html`${
+    cards.length > 0 ? html`<p>${t.identities.intro}</p>${list(cards)}` : html`<p>${t.identities.none}</p>`
+  }${isLate ? actions(buttonLink(t.passkeys.signInAgain, again, 'primary')) : offers}`;
   return page(platform, call.request, {
     title: t.identities.title,
     status: error?.status ?? 200,
@@ -149,6 +149,8 @@ async function leadTo(platform: Platform, call: AnyCall, name: string, here: str
     title: t.identities.title,
     person: await findPagePerson(platform, call),
     headers: { refresh: `0; url=${location}`, 'set-cookie': cookie },
-    body: html`<p>${t.identities.leading(name)}</p>${actions(buttonLink(t.identities.goOn(name), location, 'primary'))}`,
+    body: html`<p>${t.identities.leading(name)}</p>${actions(
+      buttonLink(t.identities.goOn(name), location, 'primary'),
+    )}`,
   });
 }

@@ -56,7 +56,11 @@ export async function devicesPage(
     person: await findPagePerson(platform, call),
     inAccount: true,
     body: html`${done !== undefined && notice('good', done)}<p>${t.devices.intro}</p>
-${sessions.length === 0 ? html`<p>${t.devices.none}</p>` : list(sessions.map((session) => deviceCard(call.request, here, session)))}
+${
+  sessions.length === 0
+    ? html`<p>${t.devices.none}</p>`
+    : list(sessions.map((session) => deviceCard(call.request, here, session)))
+}
 ${sessions.some((s) => !s.current) && form(here, actions(button({ label: t.devices.endOthers, kind: 'danger' })))}
 <p class="quiet">${t.devices.apps}</p>`,
   });
@@ -75,7 +79,9 @@ function deviceCard(
     badge: current && t.devices.current,
     lines: [
       kind,
-      html`<time datetime="${createdAt}">${t.devices.signedIn(formatTime(request, Date.parse(createdAt), 'minute'))}</time>`,
+      html`<time datetime="${createdAt}">${t.devices.signedIn(
+        formatTime(request, Date.parse(createdAt), 'minute'),
+      )}</time>`,
       ipAddress !== undefined && t.devices.address(ipAddress),
     ].filter((line) => line !== '' && line !== false),
     actions: form(

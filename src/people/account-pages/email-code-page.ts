@@ -51,7 +51,18 @@ export async function emailCodePage(
     ...failed(tried),
     body: html`${errorSummary(t, problems)}${await waiting(platform, call)}<p>${t.emailCode.text}</p>${form(
       withReturnTo(platform, call, PATHS.emailCode),
-      html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email, autofocus: true }, problems)}
+      html`${field(
+        t,
+        {
+          name: 'email',
+          label: t.common.email,
+          type: 'email',
+          autocomplete: 'username',
+          value: tried?.email,
+          autofocus: true,
+        },
+        problems,
+      )}
 ${actions(button({ label: t.emailCode.submit }))}`,
     )}<p><a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
   });
@@ -75,7 +86,20 @@ function codePage(
     formTargets: formTargets(site, call),
     body: html`${errorSummary(t, problems)}${!tried && notice('good', t.emailCode.sent(email))}${form(
       withReturnTo(site, call, PATHS.useEmailCode),
-      html`${field(t, { name: 'code', label: t.emailCode.code, hint: t.emailCode.hint, autocomplete: 'one-time-code', inputmode: 'numeric', code: true, maxlength: 64, autofocus: true }, problems)}
+      html`${field(
+        t,
+        {
+          name: 'code',
+          label: t.emailCode.code,
+          hint: t.emailCode.hint,
+          autocomplete: 'one-time-code',
+          inputmode: 'numeric',
+          code: true,
+          maxlength: 64,
+          autofocus: true,
+        },
+        problems,
+      )}
 ${actions(button({ label: t.emailCode.signIn }))}`,
       { email },
     )}<p><a href="${withReturnTo(site, call, PATHS.emailCode)}">${t.emailCode.again}</a></p>`,

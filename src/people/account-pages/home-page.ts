@@ -17,7 +17,9 @@ export async function homePage(
     title: t.account.title,
     person,
     inAccount: true,
-    body: html`<p>${t.common.signedInAs(user?.name ? `${user.name} (${person?.name ?? ''})` : (person?.name ?? ''))}</p>${
+    body: html`<p>${t.common.signedInAs(
+      user?.name ? `${user.name} (${person?.name ?? ''})` : (person?.name ?? ''),
+    )}</p>${
       unverified &&
       notice(
         'warning',

@@ -81,7 +81,18 @@ export function mailPage(
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}<p>${text}</p>${form(
       call.url,
-      html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email, autofocus: true }, problems)}
+      html`${field(
+        t,
+        {
+          name: 'email',
+          label: t.common.email,
+          type: 'email',
+          autocomplete: 'username',
+          value: tried?.email,
+          autofocus: true,
+        },
+        problems,
+      )}
 ${actions(button({ label: submit }))}`,
     )}<p><a href="${withReturnTo(site, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
   });
@@ -102,7 +113,9 @@ export const mailForm = (
       await kind.send(platform, call, email, languageOf(call.request));
       return page(platform, call.request, {
         title: t.signUp.checkMail,
-        body: html`${notice('good', kind.texts(t).sent(email))}${actions(buttonLink(t.common.backToSignIn, withReturnTo(platform, call, PATHS.signIn)))}`,
+        body: html`${notice('good', kind.texts(t).sent(email))}${actions(
+          buttonLink(t.common.backToSignIn, withReturnTo(platform, call, PATHS.signIn)),
+        )}`,
       });
     },
     (error) => mailPage(kind, platform, call, { error, email: call.body.email }),

@@ -18,9 +18,11 @@ const button = box.querySelector('button');
 const failure = box.querySelector('[role=alert]');
 const messages = JSON.parse(data.messages);
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
-const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=+$/, '');
+const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
+  .replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=+$/, '');
 const send = async (path, body) => {
-  const response = await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw Object.assign(new Error(), { name: (answer.error || {}).code });
   return answer;

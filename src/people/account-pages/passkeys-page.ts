@@ -91,7 +91,11 @@ function addingOf(
     const code = { name: 'code', label: t.twoFactor.code, hint: t.passkeys.codeHint, autocomplete: 'one-time-code' };
     return form(
       here,
-      html`${field(t, { ...code, code: true, maxlength: 64 }, problems)}${actions(button({ label: t.passkeys.confirm }))}`,
+      html`${field(
+        t,
+        { ...code, code: true, maxlength: 64 },
+        problems,
+      )}${actions(button({ label: t.passkeys.confirm }))}`,
       { action: 'confirm' },
     );
   }
@@ -124,7 +128,8 @@ function addingOf(
       autocomplete: 'off',
       maxlength: 100,
     }),
-  })}<p data-passkey-unsupported hidden>${t.passkeys.unsupported} ${otherWay}</p><noscript><p>${t.passkeys.noScript} ${otherWay}</p></noscript>`;
+  })}<p data-passkey-unsupported hidden>${t.passkeys.unsupported} ${otherWay}</p>
+<noscript><p>${t.passkeys.noScript} ${otherWay}</p></noscript>`;
 }
 
 function problemsOf(t: Texts, error: LegateError): Problem[] {

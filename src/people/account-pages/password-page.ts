@@ -43,10 +43,26 @@ export async function passwordPage(
   const hasPassword = (await findUser(platform.database.read, userId))?.password_hash != null;
   const problems = error ? problemsOf(t, error) : [];
   const done = call.url.searchParams.get('done') === 'changed' && !error && notice('good', t.password.done);
-  const fields = html`${field(t, { name: 'currentPassword', label: t.password.current, type: 'password', autocomplete: 'current-password' }, problems)}
-${field(t, { name: 'newPassword', label: t.password.new, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
+  const fields = html`${field(
+    t,
+    { name: 'currentPassword', label: t.password.current, type: 'password', autocomplete: 'current-password' },
+    problems,
+  )}
+${field(
+  t,
+  {
+    name: 'newPassword',
+    label: t.password.new,
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: t.common.newPasswordHint,
+  },
+  problems,
+)}
 <p class="quiet">${t.password.consequence}</p>${actions(button({ label: t.password.submit }))}`;
-  const setOne = html`<p>${t.password.none}</p>${actions(buttonLink(t.twoFactor.setPassword, pathOf(platform, PATHS.forgotPassword), 'primary'))}`;
+  const setOne = html`<p>${t.password.none}</p>${actions(
+    buttonLink(t.twoFactor.setPassword, pathOf(platform, PATHS.forgotPassword), 'primary'),
+  )}`;
   const content =
     via !== 'session'
       ? notice('info', t.password.external)

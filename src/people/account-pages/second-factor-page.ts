@@ -36,7 +36,10 @@ export function secondFactorPage(
     return page(platform, call.request, {
       title: t.secondFactor.title,
       status: 400,
-      body: html`${notice('warning', t.secondFactor.gone)}${buttonLink(t.secondFactor.again, withReturnTo(platform, call, PATHS.signIn))}`,
+      body: html`${notice('warning', t.secondFactor.gone)}${buttonLink(
+        t.secondFactor.again,
+        withReturnTo(platform, call, PATHS.signIn),
+      )}`,
     });
   }
   const about = error?.code === UserErrors.INVALID_CODE.code ? { field: 'code' } : {};
@@ -49,7 +52,19 @@ export function secondFactorPage(
     ...(error?.headers ? { headers: error.headers } : {}),
     body: html`${errorSummary(t, problems)}<p>${t.secondFactor.intro}</p>${form(
       call.url,
-      html`${field(t, { name: 'code', label: t.secondFactor.code, hint: t.secondFactor.hint, autocomplete: 'one-time-code', code: true, maxlength: 64, autofocus: true }, problems)}
+      html`${field(
+        t,
+        {
+          name: 'code',
+          label: t.secondFactor.code,
+          hint: t.secondFactor.hint,
+          autocomplete: 'one-time-code',
+          code: true,
+          maxlength: 64,
+          autofocus: true,
+        },
+        problems,
+      )}
 ${checkbox({ name: 'trustDevice', label: t.secondFactor.trust })}
 ${actions(button({ label: t.secondFactor.submit }))}`,
     )}<p><a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.secondFactor.again}</a></p>`,

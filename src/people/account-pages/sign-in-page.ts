@@ -88,23 +88,57 @@ async function render(
     formTargets: formTargets(platform, call),
     ...(hasPasskeys(platform) ? { script: PASSKEY_SCRIPT } : {}),
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
-    body: html`${errorSummary(t, problems)}${done !== undefined && !tried && notice('good', done)}${await waiting(platform, call)}${
+    body: html`${errorSummary(t, problems)}${
+      done !== undefined && !tried && notice('good', done)
+    }${await waiting(platform, call)}${
       already !== undefined &&
       html`${actions(buttonLink(t.signIn.continueAs(already), destination(platform, call)))}${or(t)}`
     }${
       hasPasswords &&
       form(
         call.url,
-        html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email, autofocus: true }, problems)}
-${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}
-${checkbox({ name: 'rememberMe', label: t.signIn.remember, checked: tried ? tried.form.rememberMe !== undefined : true })}
+        html`${field(
+          t,
+          {
+            name: 'email',
+            label: t.common.email,
+            type: 'email',
+            autocomplete: 'username',
+            value: tried?.form.email,
+            autofocus: true,
+          },
+          problems,
+        )}
+${field(
+  t,
+  { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' },
+  problems,
+)}
+${checkbox({
+  name: 'rememberMe',
+  label: t.signIn.remember,
+  checked: tried ? tried.form.rememberMe !== undefined : true,
+})}
 ${actions(button({ label: t.signIn.submit }))}`,
       )
     }${
       tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
-    }${passkeyWay(platform, call, t)}${providers.length > 0 && html`${or(t)}${actions(...providers.map(({ name }) => buttonLink(t.signIn.withProvider(name), withReturnTo(platform, call, `/auth/oidc/${name}/start`))))}`}${platform.mailer.available && html`${or(t)}${actions(buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)), buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)))}`}<div class="ways">${
+    }${passkeyWay(platform, call, t)}${
+      providers.length > 0 &&
+      html`${or(t)}${actions(
+        ...providers.map(({ name }) =>
+          buttonLink(t.signIn.withProvider(name), withReturnTo(platform, call, `/auth/oidc/${name}/start`)),
+        ),
+      )}`
+    }${
+      platform.mailer.available &&
+      html`${or(t)}${actions(
+        buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)),
+        buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)),
+      )}`
+    }<div class="ways">${
       platform.mailer.available &&
       hasPasswords &&
       html`<p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`

@@ -53,9 +53,33 @@ export async function signUpPage(
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${await waiting(platform, call)}${form(
       call.url,
-      html`${field(t, { name: 'name', label: t.common.name, autocomplete: 'name', value: tried?.form.name, required: false }, problems)}
-${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.form.email ?? call.url.searchParams.get('email') ?? undefined }, problems)}
-${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
+      html`${field(
+        t,
+        { name: 'name', label: t.common.name, autocomplete: 'name', value: tried?.form.name, required: false },
+        problems,
+      )}
+${field(
+  t,
+  {
+    name: 'email',
+    label: t.common.email,
+    type: 'email',
+    autocomplete: 'username',
+    value: tried?.form.email ?? call.url.searchParams.get('email') ?? undefined,
+  },
+  problems,
+)}
+${field(
+  t,
+  {
+    name: 'password',
+    label: t.common.password,
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: t.common.newPasswordHint,
+  },
+  problems,
+)}
 ${actions(button({ label: t.signUp.submit }))}`,
     )}<p>${t.signUp.haveAccount} <a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.signUp.signIn}</a></p>`,
   });
@@ -70,7 +94,9 @@ function checkMailPage(site: Site, call: AnyCall, email: string, headers: Readon
   return page(site, request, {
     title: t.signUp.checkMail,
     headers,
-    body: html`${notice('good', t.signUp.checkMailText(email))}${actions(buttonLink(t.common.backToSignIn, withReturnTo(site, call, PATHS.signIn)))}`,
+    body: html`${notice('good', t.signUp.checkMailText(email))}${actions(
+      buttonLink(t.common.backToSignIn, withReturnTo(site, call, PATHS.signIn)),
+    )}`,
   });
 }
 

@@ -69,7 +69,9 @@ export async function tokensPage(
     ...(error?.headers ? { headers: error.headers } : {}),
     person: await findPagePerson(platform, call),
     inAccount: true,
-    body: html`${errorSummary(t, problems)}${revoked}<p>${t.tokens.intro}</p>${cards.length > 0 ? list(cards) : html`<p>${t.tokens.none}</p>`}
+    body: html`${errorSummary(t, problems)}${revoked}<p>${t.tokens.intro}</p>${
+      cards.length > 0 ? list(cards) : html`<p>${t.tokens.none}</p>`
+    }
 <h2>${t.tokens.createTitle}</h2>${
       missing === 'passkey'
         ? signInAgain(platform, t, pathOf(platform, PATHS.tokens), t.tokens.signInFirst)
@@ -91,7 +93,8 @@ function tokenCard(
     title: name,
     lines: [
       scopes === null ? t.tokens.all : scopes.join(', '),
-      `${t.tokens.created(date(createdAt))}. ${expiresAt === null ? t.tokens.never : expired ? t.tokens.expired : t.tokens.expires(date(expiresAt))}.`,
+      `${t.tokens.created(date(createdAt))}. ` +
+        `${expiresAt === null ? t.tokens.never : expired ? t.tokens.expired : t.tokens.expires(date(expiresAt))}.`,
     ],
     actions: form(
       pathOf(platform, PATHS.revokeToken),
@@ -132,9 +135,24 @@ function createForm(site: Site, t: Texts, input: TokenInput, problems: readonly 
     );
   return form(
     pathOf(site, PATHS.tokens),
-    html`${field(t, { name: 'name', label: t.common.name, hint: t.tokens.nameHint, value: input.name, autocomplete: 'off', maxlength: 200 }, problems)}
+    html`${field(
+      t,
+      {
+        name: 'name',
+        label: t.common.name,
+        hint: t.tokens.nameHint,
+        value: input.name,
+        autocomplete: 'off',
+        maxlength: 200,
+      },
+      problems,
+    )}
 ${radios(t.tokens.rights, 'access', [access('chosen', t.tokens.chosen), access('all', t.tokens.allRights)])}
-${group(t.tokens.scopes, scopes)}${radios(t.tokens.expiry, 'lifetime', lifetimes)}${code}${actions(button({ label: t.tokens.submit }))}`,
+${group(t.tokens.scopes, scopes)}${radios(
+  t.tokens.expiry,
+  'lifetime',
+  lifetimes,
+)}${code}${actions(button({ label: t.tokens.submit }))}`,
   );
 }
 
@@ -151,6 +169,8 @@ export async function newTokenPage(
     person: await findPagePerson(platform, call),
     inAccount: true,
     body: html`${notice('good', t.tokens.newText(name))}<p class="hint" id="token">${t.tokens.token}</p>
-<p><code class="key" role="group" aria-labelledby="token">${token}</code></p>${actions(buttonLink(t.tokens.copied, pathOf(platform, PATHS.tokens), 'primary'))}`,
+<p><code class="key" role="group" aria-labelledby="token">${token}</code></p>${actions(
+      buttonLink(t.tokens.copied, pathOf(platform, PATHS.tokens), 'primary'),
+    )}`,
   });
 }

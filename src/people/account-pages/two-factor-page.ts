@@ -75,7 +75,8 @@ export const setUpPage = (
   const problems = error ? problemsOf(t, error) : [];
   const body = html`<ol class="steps"><li><h2>${t.twoFactor.scan}</h2>${qrCode(uri, t.twoFactor.qr)}${details(
     t.twoFactor.manual,
-    html`<p>${t.twoFactor.manualText}</p><p class="hint" id="key">${t.twoFactor.key}</p><p><code class="key" aria-labelledby="key" role="group">${secret.match(/.{1,4}/g)?.join(' ')}</code></p>`,
+    html`<p>${t.twoFactor.manualText}</p><p class="hint" id="key">${t.twoFactor.key}</p>
+<p><code class="key" aria-labelledby="key" role="group">${secret.match(/.{1,4}/g)?.join(' ')}</code></p>`,
   )}</li><li><h2>${t.twoFactor.enter}</h2>${form(
     call.url,
     html`${codeField(t, t.twoFactor.codeHint, problems)}${actions(button({ label: t.twoFactor.switchOn }))}`,
@@ -133,10 +134,16 @@ async function offView(
   const start = hasPassword
     ? form(
         call.url,
-        html`${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}${actions(button({ label: t.twoFactor.begin }))}`,
+        html`${field(
+          t,
+          { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' },
+          problems,
+        )}${actions(button({ label: t.twoFactor.begin }))}`,
         { action: 'begin' },
       )
-    : html`<p>${t.twoFactor.noPassword}</p>${actions(buttonLink(t.twoFactor.setPassword, pathOf(site, PATHS.forgotPassword), 'primary'))}`;
+    : html`<p>${t.twoFactor.noPassword}</p>${actions(
+        buttonLink(t.twoFactor.setPassword, pathOf(site, PATHS.forgotPassword), 'primary'),
+      )}`;
   return { title: t.twoFactor.title, body: html`${done}${due}<p>${t.twoFactor.intro}</p>${start}` };
 }
 
@@ -154,7 +161,9 @@ async function onView(
   const step = (label: string, name: (typeof STEPS)[number]): Html => buttonLink(label, hereWith(platform, call, name));
   return {
     title: t.twoFactor.title,
-    body: html`${done !== undefined && notice('good', done)}<p>${badge('good', t.twoFactor.on)} ${t.twoFactor.onSince(when)}</p>
+    body: html`${
+      done !== undefined && notice('good', done)
+    }<p>${badge('good', t.twoFactor.on)} ${t.twoFactor.onSince(when)}</p>
 ${list([
   card({
     title: t.twoFactor.codesTitle,
@@ -207,7 +216,11 @@ const switchOffView = (site: Site, call: AnyCall, t: Texts, problems: readonly P
   title: t.twoFactor.offTitle,
   body: html`<p>${t.twoFactor.offText}</p>${form(
     call.url,
-    html`${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' }, problems)}${codeField(t, t.twoFactor.anyCodeHint, problems)}${actions(
+    html`${field(
+      t,
+      { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' },
+      problems,
+    )}${codeField(t, t.twoFactor.anyCodeHint, problems)}${actions(
       buttonLink(t.twoFactor.cancel, hereWith(site, call)),
       button({ label: t.twoFactor.off, kind: 'danger' }),
     )}`,

@@ -27,7 +27,17 @@ export function resetFormPage(site: Site, request: Request, token: string, error
     ...(error?.headers ? { headers: error.headers } : {}),
     body: html`${errorSummary(t, problems)}${form(
       new URL(request.url),
-      html`${field(t, { name: 'newPassword', label: t.passwordReset.newPassword, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
+      html`${field(
+        t,
+        {
+          name: 'newPassword',
+          label: t.passwordReset.newPassword,
+          type: 'password',
+          autocomplete: 'new-password',
+          hint: t.common.newPasswordHint,
+        },
+        problems,
+      )}
 ${actions(button({ label: t.passwordReset.submit }))}`,
       { token },
     )}`,
@@ -40,7 +50,9 @@ export function passwordChangedPage(site: Site, request: Request, headers: Reado
     title: t.passwordReset.done,
     secretAddress: true,
     headers,
-    body: html`${notice('good', t.passwordReset.doneText)}${actions(buttonLink(t.signIn.submit, pathOf(site, '/account/sign-in'), 'primary'))}`,
+    body: html`${notice('good', t.passwordReset.doneText)}${actions(
+      buttonLink(t.signIn.submit, pathOf(site, '/account/sign-in'), 'primary'),
+    )}`,
   });
 }
 
@@ -77,6 +89,8 @@ export function donePage(
     title: texts.done,
     secretAddress: true,
     cookies: o.cookies ?? [],
-    body: html`${notice('good', texts.doneText)}${o.next === 'set-password' && html`<p>${t.verifyEmail.noPassword}</p>`}${actions(buttonLink(next.label, pathOf(site, next.path), 'primary'))}`,
+    body: html`${notice('good', texts.doneText)}${
+      o.next === 'set-password' && html`<p>${t.verifyEmail.noPassword}</p>`
+    }${actions(buttonLink(next.label, pathOf(site, next.path), 'primary'))}`,
   });
 }

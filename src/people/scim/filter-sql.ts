@@ -14,9 +14,11 @@ export type Columns = Readonly<Record<string, Column>>;
 export function filterExpression(filter: Filter, columns: Columns, prefix = ''): Expression<SqlBool> {
   switch (filter.kind) {
     case 'and':
-      return sql<SqlBool>`(${filterExpression(filter.left, columns, prefix)} and ${filterExpression(filter.right, columns, prefix)})`;
-    case 'or':
-      return sql<SqlBool>`(${filterExpression(filter.left, columns, prefix)} or ${filterExpression(filter.right, columns, prefix)})`;
+    case 'or': {
+      const left = filterExpression(filter.left, columns, prefix);
+      const right = filterExpression(filter.right, columns, prefix);
+      return filter.kind === 'and' ? sql<SqlBool>`(${left} and ${right})` : sql<SqlBool>`(${left} or ${right})`;
+    }
     case 'not':
       return sql<SqlBool>`(not ${filterExpression(filter.filter, columns, prefix)})`;
     case 'some':

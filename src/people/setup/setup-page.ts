@@ -32,8 +32,22 @@ export function setupFormPage(site: Site, request: Request, token: string, tried
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${form(
       new URL(request.url),
-      html`${field(t, { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email }, problems)}
-${field(t, { name: 'password', label: t.common.password, type: 'password', autocomplete: 'new-password', hint: t.common.newPasswordHint }, problems)}
+      html`${field(
+        t,
+        { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value: tried?.email },
+        problems,
+      )}
+${field(
+  t,
+  {
+    name: 'password',
+    label: t.common.password,
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: t.common.newPasswordHint,
+  },
+  problems,
+)}
 ${actions(button({ label: t.setup.submit }))}`,
       { token },
     )}`,

@@ -86,7 +86,9 @@ async function show(
         ? texts[type === 'oauth' ? 'introSignIn' : 'intro'](name)
         : texts.connected(formatTime(call.request, Date.parse(connectedAt), 'date'))
     }</p>
-${form(at, html`${inputs}${actions(button({ label: connectedAt === null ? texts.connect : texts.change }))}`, { action: 'connect' })}${
+${form(at, html`${inputs}${actions(button({ label: connectedAt === null ? texts.connect : texts.change }))}`, {
+  action: 'connect',
+})}${
   connectedAt !== null &&
   form(at, actions(button({ label: texts.disconnect, kind: 'danger' })), { action: 'disconnect' })
 }`,
@@ -149,7 +151,9 @@ async function beginOnPage(platform: Platform, call: PageCall): Promise<Response
       title: t.connections.connectTitle(server.name),
       person: await pagePerson(platform, asUser(call.principal)),
       cookies: [signInCookie.set(platform, browserSecret)],
-      body: html`<p>${t.connections.leave(new URL(issuer).host)}</p>${actions(buttonLink(t.connections.continue, address, 'primary'))}`,
+      body: html`<p>${t.connections.leave(new URL(issuer).host)}</p>${actions(
+        buttonLink(t.connections.continue, address, 'primary'),
+      )}`,
     });
   } catch (error) {
     if (!(error instanceof LegateError) || error.code !== ConnectionErrors.CONNECTION_UPSTREAM_FAILED.code) throw error;

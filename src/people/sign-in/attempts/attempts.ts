@@ -99,7 +99,8 @@ const pauseAfterOneMore = sql<number>`case
   ${sql.join(
     PAUSES.map(
       (pause, i) =>
-        sql`when ${failuresBefore} + 1 = ${sql.lit((i + 1) * FAILURES_UNTIL_PAUSE)} then excluded.failed_at + ${sql.lit(pause)}`,
+        sql`when ${failuresBefore} + 1 = ${sql.lit((i + 1) * FAILURES_UNTIL_PAUSE)}
+          then excluded.failed_at + ${sql.lit(pause)}`,
     ),
     sql` `,
   )}
