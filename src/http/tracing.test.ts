@@ -148,7 +148,7 @@ describe('OpenTelemetry', () => {
     expect(JSON.stringify(recorded)).not.toContain('agt_secret');
   });
 
-  it('the span of a request is the parent of spans created during it, and the child of the span of an instrumentation', async () => {
+  it("the span of a request is the parent of spans created in it, and the child of an instrumentation's", async () => {
     recorded.length = 0;
     const outer = startSpan('GET');
     const { clock } = t.legate.platform;

@@ -23,7 +23,7 @@ it('a decision whose data cannot be loaded is refused with 503, and others of it
   expect(decided).toEqual({ status: 'fulfilled', value: 'decided' });
 });
 
-it('a decision is not affected if another one of its batch could not read the calls that wait for an approval', async () => {
+it('a decision is not affected if another of its batch could not read the calls waiting for approval', async () => {
   const t = await createTestService();
   const permissions = [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }];
   const agent = await t.agent(await t.user(), { permissions });

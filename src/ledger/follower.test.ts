@@ -197,7 +197,7 @@ it('processes commits during a slice from memory', async () => {
   expect([read, direct]).toEqual([[1, 2, 3, 14, 15], held]);
 });
 
-it('runs once more for everything that became due during a run, so that a stop waits for no more than that', async () => {
+it('runs once more for all that became due during a run, so that a stop waits for no more than that', async () => {
   const t = await createTestService();
   let runs = 0;
   let end = (): void => {};

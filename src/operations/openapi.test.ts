@@ -20,7 +20,7 @@ describe('GET /openapi.json', () => {
     expect(r.body.openapi).toBe('3.1.0');
   });
 
-  it('has every declared route once, without pages and aliases, with a unique operationId and valid references', async () => {
+  it('has each declared route once, no pages and aliases, with a unique operationId and valid references', async () => {
     const t = await createTestService();
     const d = await document(t);
     const operations = Object.entries(d.paths as Document).flatMap(([path, methods]) =>

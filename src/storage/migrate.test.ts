@@ -44,7 +44,7 @@ it('a migration that fails changes nothing, and its database can be migrated lat
   await database.close();
 });
 
-it('a database from before the first release is refused and not changed, and the error names the solution', async () => {
+it('a database from before the first release is refused and not changed; the error names the solution', async () => {
   const database = await open();
   // The schema of the migrations before the baseline.
   const { prefix, write } = database;

@@ -199,7 +199,7 @@ const COVERED = [
 ] as const;
 
 describe('random histories', () => {
-  it(`${HISTORIES} of them: each recorded decision, evaluated as of its sequence, has its recorded result and reason`, async () => {
+  it(`${HISTORIES}: each decision, evaluated as of its sequence, has its recorded result and reason`, async () => {
     const t = await createTestService({
       config: { agents: { maxPerOwner: 1_000_000 }, approvals: { ttl: 86_400 } },
     });

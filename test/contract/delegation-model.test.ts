@@ -38,7 +38,7 @@ const RARE = [
 ] as const;
 
 describe('random histories of delegation', () => {
-  it(`${HISTORIES} histories: after every step, decisions, lists, codes and events equal those of the model`, async () => {
+  it(`${HISTORIES} histories: after every step, decisions, lists, codes and events equal the model's`, async () => {
     const t = await createTestService({ config: { agents: { maxPerOwner: 1_000_000 } } });
     const tenantId = await t.tenant();
     const users = {

@@ -28,7 +28,7 @@ describe('the sealed ledger of several instances', () => {
     expect(await checkSealedLedger(first.legate.platform)).not.toHaveProperty('problem');
   });
 
-  it('is read for sealing only by the instance that seals, and by another one after that instance has stopped', async () => {
+  it('is read for sealing only by the instance that seals, and by another after that one has stopped', async () => {
     const first = await createTestService({ config: SEALED });
     const second = await createTestService({ config: SEALED, sameDatabaseAs: first });
     const agent = await first.agent(await first.user(), { permissions });

@@ -67,7 +67,7 @@ describe('sessions of PostgreSQL', () => {
     }
   });
 
-  it('a pooler that changes the server session with each transaction keeps the settings, and caps stay exact across instances', async () => {
+  it('a pooler that changes sessions per transaction keeps settings, and caps are exact across instances', async () => {
     const own = await newTestDatabase();
     // The server sessions of the pooler have unsafe settings, and nothing that a client sets in one persists.
     const admin = new pg.Client(own.url);
@@ -97,11 +97,9 @@ describe('sessions of PostgreSQL', () => {
     const two = own.url.replace(url.host, `127.0.0.1:1,${url.host}`);
     const t = await createTestService({ databaseUrl: two });
     expect((await ask(t, await capped(t))).body.allowed).toBe(true);
+    const readOnly = encodeURIComponent('-c default_transaction_read_only=on');
     await expect(
-      openDatabase(
-        `${own.url}?target_session_attrs=read-write&options=${encodeURIComponent('-c default_transaction_read_only=on')}`,
-        { serviceName: own.name },
-      ),
+      openDatabase(`${own.url}?target_session_attrs=read-write&options=${readOnly}`, { serviceName: own.name }),
     ).rejects.toThrow('The PostgreSQL server accepts no writes.');
   });
 

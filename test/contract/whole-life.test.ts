@@ -10,7 +10,7 @@ import { openStream } from '../support/stream.ts';
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const ENDPOINT = 'http://127.0.0.1:9/notes/mcp';
 
-it('a person joins by SCIM, signs in, lets clients and a CI job act, and is immediately stopped by the directory', async () => {
+it('a person joins by SCIM, signs in, lets clients and a CI job act, and the directory stops all at once', async () => {
   const ignored = () => {};
   const refusals: unknown[] = [];
   const t = await createTestService({

@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath === undefined)('unsent input on the console', () =>
     await context.close();
   });
 
-  it('is in the editor of permissions again after visiting another tab of the agent, and a link adds to it once', async () => {
+  it('is in the editor of permissions again after another tab of the agent, and a link adds to it once', async () => {
     const { page, context } = await scene.openAs('user');
     const { agent } = scene.of.user;
     const segments = () =>

@@ -128,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
-  it('shows the permissions of a delegation and those without effect, and asks for the name before others lose permissions', async () => {
+  it('shows permissions of a delegation and those without effect, and asks for a name if others lose any', async () => {
     const source = await newAgent('source', [
       { resource: 'db:*', actions: ['read'] },
       { resource: 'mail:*', actions: ['send'] },

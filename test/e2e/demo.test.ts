@@ -8,7 +8,7 @@ import { legate, PROGRAM, scratchFolder } from '../support/cli.ts';
 const folders = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('legate-demo-'));
 
 describe('legate demo', () => {
-  it('prints a link that signs in once, creates activity, shows its banner on each page, and leaves no files', async () => {
+  it('prints a link that signs in once, creates activity, has a banner on each page, and leaves no files', async () => {
     const before = folders();
     const { PATH = '', HOME = '' } = process.env as { PATH?: string; HOME?: string };
     const child = spawn(process.execPath, [PROGRAM, 'demo', '--rows', '500'], {

@@ -198,7 +198,7 @@ it.each(['stdio', 'sse', 'http'])(
   60_000,
 );
 
-it('a call that its client cancels ends at the server, and the process gets only a short list of variables', async () => {
+it('a call that its client cancels ends at the server; the process gets only a short list of variables', async () => {
   const { call, client, close } = await (CLIENTS['2025-11-25'] as (server: string) => Promise<Connected>)('stdio');
   const cancelling = new AbortController();
   const args = { duration: 600, steps: 600 };

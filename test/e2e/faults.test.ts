@@ -138,7 +138,8 @@ describe('a service whose disk fails', () => {
 
     await verify(env.LEGATE_DATABASE_URL, answered);
     console.log(
-      `full disk: a separate file system; read-only: ${readOnly ? 'the same, remounted' : 'by pragma only, because it cannot be remounted while files are open'}`,
+      'full disk: a separate file system; read-only: ' +
+        `${readOnly ? 'the same, remounted' : 'by pragma only, because it cannot be remounted while files are open'}`,
     );
   });
 });

@@ -11,8 +11,11 @@ const SERVER = `
 const { readFileSync } = require('node:fs');
 const tool = (name, description) => ({ name, description, inputSchema: { type: 'object' } });
 const methods = {
-  initialize: () => ({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } }),
-  'tools/list': () => ({ tools: [tool('read_text_file', readFileSync('description', 'utf8')), tool('write_file'), tool('move_file')] }),
+  initialize: () => ({ protocolVersion: '2025-11-25', serverInfo: { name: 'x', version: '1' }, capabilities:
+    { tools: {} } }),
+  'tools/list': () => ({ tools: [
+    tool('read_text_file', readFileSync('description', 'utf8')), tool('write_file'), tool('move_file'),
+  ] }),
   'tools/call': () => ({ content: [{ type: 'text', text: 'hello' }] }),
 };
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {

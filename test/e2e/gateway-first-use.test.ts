@@ -54,7 +54,7 @@ const inBrowser = (context: BrowserContext): Pick<WebPerson, 'decide'> => ({
 });
 
 describe.skipIf(chromiumPath === undefined)('legate gateway -- npx -y a reference server', () => {
-  it('with only the printed text, a new user gets to calls that are allowed, refused and approved on a phone', async () => {
+  it('with only the printed text, a new user gets to calls allowed, refused and approved on a phone', async () => {
     const cwd = folderOfNotes();
     const service = await serve({
       cwd,

@@ -94,7 +94,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('a process has its own group, and ends together with all processes that it started, even in other groups', async () => {
+it('a process has its own group, and ends with all processes that it started, even in other groups', async () => {
   const agent = await newAgent();
   const pids = await processesOf(agent, 'family');
   expect(pids.map(isAlive)).toEqual([true, true, true]);
@@ -131,8 +131,11 @@ it(`${DISCONNECTS} broken connections leave no socket, timer or process, and eac
   });
   const begin = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } };
   const opened = await t.call('POST', '/gateway/sh/mcp', { as: agent, body: begin });
-  const common = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${agent.token}\r\nAccept: application/json, text/event-stream\r\n`;
-  const listen = `GET /gateway/sh/mcp HTTP/1.1\r\n${common}Mcp-Session-Id: ${opened.headers.get('mcp-session-id')}\r\n\r\n`;
+  const common =
+    `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${agent.token}\r\n` +
+    'Accept: application/json, text/event-stream\r\n';
+  const session = opened.headers.get('mcp-session-id');
+  const listen = `GET /gateway/sh/mcp HTTP/1.1\r\n${common}Mcp-Session-Id: ${session}\r\n\r\n`;
   // Only since 2026-07-28 does closing the response cancel the call. In earlier revisions, the call ends at its time
   // limit.
   const modern = {
@@ -142,7 +145,9 @@ it(`${DISCONNECTS} broken connections leave no socket, timer or process, and eac
   const params = { name: 'hang', _meta: { ...modern, progressToken: 1 } };
   const mirrored = `MCP-Protocol-Version: ${REVISION}\r\nMcp-Method: tools/call\r\nMcp-Name: hang\r\n`;
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-  const hang = `POST /gateway/sh/mcp HTTP/1.1\r\n${common}${mirrored}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const hang =
+    `POST /gateway/sh/mcp HTTP/1.1\r\n${common}${mirrored}Content-Type: application/json\r\n` +
+    `Content-Length: ${body.length}\r\n\r\n${body}`;
   /** Sends a request, and breaks the connection when the response has begun. */
   const disconnect = (request: string): Promise<string> =>
     new Promise((resolve, reject) => {

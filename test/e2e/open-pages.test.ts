@@ -53,7 +53,10 @@ describe.skipIf(chromiumPath === undefined)('pages that need no account, in Chro
     await page.route(`${evil}/**`, (route) =>
       route.fulfill({
         contentType: 'text/html',
-        body: `<iframe src="${service.url}/account/sign-in"></iframe><form method="post" action="${service.url}/account/sign-in"><input name="email" value="a@b.example"><input name="password" value="${password}"><button>go</button></form>`,
+        body:
+          `<iframe src="${service.url}/account/sign-in"></iframe><form method="post" ` +
+          `action="${service.url}/account/sign-in"><input name="email" value="a@b.example"><input name="password" ` +
+          `value="${password}"><button>go</button></form>`,
       }),
     );
     await page.goto(`${evil}/`);

@@ -186,7 +186,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await context.close();
   });
 
-  it('an application can lead over sign-in and consent back to itself, although the policy of the page restricts redirects', async () => {
+  it("sign-in and consent lead back to an application, although the page's policy restricts redirects", async () => {
     const email = newEmail();
     await api('/sign-up', { email, password });
     const callback = `http://127.0.0.1:${service.port}/callback`;
@@ -297,7 +297,7 @@ describe.skipIf(chromiumPath === undefined)('the pages in Chromium, without scri
     await context.close();
   });
 
-  it('the page of an approval is accessible while it waits, when it is approved, and when it was decided elsewhere', async () => {
+  it('the page of an approval is accessible while it waits, once approved, and once decided elsewhere', async () => {
     const email = newEmail();
     const { token, user } = await api('/sign-up', { email, password });
     const agent = await api(

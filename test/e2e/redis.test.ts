@@ -13,7 +13,7 @@ const send = (running: Running, path: string, token?: string, body?: object): Pr
   });
 
 describe.skipIf(!redis)('a service whose Redis is frozen (SIGSTOP) under load', () => {
-  it('continues to decide, reports that it is degraded, counts limits itself, and uses Redis again afterwards', async () => {
+  it('still decides, reports that it is degraded, counts limits itself, and uses Redis again afterwards', async () => {
     if (!redis) return;
     const cwd = scratchFolder();
     const metricsToken = 'm'.repeat(32);

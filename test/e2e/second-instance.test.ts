@@ -7,7 +7,7 @@ import { startPostgres } from '../support/postgres-server.ts';
 const ready = async (url: string): Promise<number> => (await fetch(`${url}/health/ready`)).status;
 
 describe('a second process', () => {
-  it('on the same PostgreSQL with its own data folder or LEGATE_SECRET does not start, and names the solutions', async () => {
+  it('on one PostgreSQL with its own data folder or LEGATE_SECRET does not start, and names solutions', async () => {
     const cwd = scratchFolder();
     const postgres = await startPostgres();
     const place = (folder: string, more: Record<string, string> = {}) => ({

@@ -117,7 +117,8 @@ describe('secrets.json', () => {
       writeFileSync(${JSON.stringify(ready)} + '/' + process.pid, '');
       const pause = new Int32Array(new SharedArrayBuffer(4));
       while (!existsSync(${JSON.stringify(go)})) Atomics.wait(pause, 0, 0, 1);
-      process.stdout.write(createHash('sha256').update(JSON.stringify(openDataFolder(${JSON.stringify(dir)}))).digest('hex'));
+      const opened = JSON.stringify(openDataFolder(${JSON.stringify(dir)}));
+      process.stdout.write(createHash('sha256').update(opened).digest('hex'));
     `;
     const running = Array.from({ length: 8 }, () =>
       run([process.execPath, '--input-type=module', '-e', source], { cwd: root }),
@@ -249,9 +250,8 @@ describe('an invalid configuration', () => {
     const cwd = scratchFolder();
     await (await serve({ cwd })).stop();
     const database = await openDatabase(`sqlite:${join(cwd, '.legate/legate.db')}`, { serviceName: 'legate' });
-    await sql`insert into legate_migrations (name, timestamp) values ('9999-later', '2030-01-01T00:00:00.000Z')`.execute(
-      database.write,
-    );
+    await sql`insert into legate_migrations (name, timestamp)
+      values ('9999-later', '2030-01-01T00:00:00.000Z')`.execute(database.write);
     await database.close();
     for (const command of [['serve'], ['migrate'], ['migrate', '--dry-run']]) {
       const { code, stderr } = await legate(command, { cwd });

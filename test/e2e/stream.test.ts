@@ -165,7 +165,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
 it('a stream continues after restarts and kill -9: each committed event arrives once and in order (SQLite)', () =>
   survive({}));
 
-it('a stream survives restarts and kill -9, even on another instance than the one that ended (PostgreSQL)', async () => {
+it('a stream survives restarts and kill -9, even on another instance than the ended one (PostgreSQL)', async () => {
   const postgres = await startPostgres();
   // Instances with separate data folders share one root secret.
   const env = { LEGATE_DATABASE_URL: postgres.url, LEGATE_SECRET: randomBytes(32).toString('base64url') };

@@ -94,7 +94,8 @@ export async function startCluster(cwd: string): Promise<Cluster> {
     ...(redis ? { LEGATE_REDIS_URL: redis.url, LEGATE_RATE_LIMIT_STORE: 'redis' } : {}),
   };
   const urlOf = (ports: readonly number[]): string =>
-    `postgres://postgres:postgres@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/postgres?target_session_attrs=read-write`;
+    `postgres://postgres:postgres@${ports.map((port) => `127.0.0.1:${port}`).join(',')}` +
+    '/postgres?target_session_attrs=read-write';
   const instances: Instance[] = [];
   for (let number = 0; number < 3; number++) {
     const proxies = await Promise.all(postgres.ports.map(proxyTo));

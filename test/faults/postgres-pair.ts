@@ -66,7 +66,8 @@ export class PostgresPair {
   async breakConnections(): Promise<void> {
     await this.#query(
       this.#primary,
-      "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
+      'select pg_terminate_backend(pid) from pg_stat_activity ' +
+        "where backend_type = 'client backend' and pid <> pg_backend_pid()",
     );
   }
 

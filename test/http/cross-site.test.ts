@@ -89,8 +89,10 @@ describe('a change by cookie', () => {
       ).toBe(false);
       // The session still exists.
       expect((await byCookie('GET', '/auth/session', {})).status).toBe(path.startsWith('/sign-out') ? 401 : 200);
-      if (path.startsWith('/sign-out'))
-        cookie = `${t.database.name}_session=${(token = (await t.call('POST', '/sign-in', { body: { email, password } })).body.token)}`;
+      if (path.startsWith('/sign-out')) {
+        token = (await t.call('POST', '/sign-in', { body: { email, password } })).body.token;
+        cookie = `${t.database.name}_session=${token}`;
+      }
     },
   );
 
@@ -169,7 +171,7 @@ describe('a page of a trusted origin (CORS)', () => {
       expect(exposed).toContain(name);
   });
 
-  it('gets its own origin in the header even where all origins are allowed, because its browser requires that', async () => {
+  it('gets its own origin in the header even if all are allowed, because its browser requires that', async () => {
     const path = '/.well-known/oauth-authorization-server';
     expect(readable(await t.call('GET', path, { headers: { origin: TRUSTED } }))).toEqual([TRUSTED, 'true']);
     const other = await t.call('GET', path, { headers: { origin: EVIL } });

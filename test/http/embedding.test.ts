@@ -154,7 +154,7 @@ describe('createLegate and the environment', () => {
     await expect(created(await place())).rejects.toThrow('LEGATE_USERS_SIGNUP is not a known option');
   });
 
-  it('is in production if NODE_ENV is production: unsafe settings prevent the start, others cause warnings', async () => {
+  it('is in production if NODE_ENV is production: unsafe settings prevent the start, others only warn', async () => {
     vi.stubEnv('NODE_ENV', 'production');
     await expect(created(await place())).rejects.toThrow('LEGATE_BASE_URL is not set');
     const secret = randomBytes(32).toString('base64url');

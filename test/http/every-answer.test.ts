@@ -98,7 +98,7 @@ describe('every response', () => {
 });
 
 describe('the log of requests', () => {
-  it('has a line for each, at debug: caller, request, client address, duration, and the id in the response', async () => {
+  it('has a line for each at debug: caller, request, client address, duration and the id in the response', async () => {
     const alice = await t.user();
     const agent = await t.agent(alice);
     lines.splice(0);

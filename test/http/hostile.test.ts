@@ -216,7 +216,9 @@ describe('a credential of an unusual form is 401 with a challenge', () => {
     const r = await t.call('GET', '/agents', { headers: { authorization } });
     expectRefused(authorization, r, [401]);
     expect(r.headers.get('www-authenticate')).toBe(
-      `Bearer error="invalid_token", error_description="The credential is not valid, has expired or was revoked.", issuer="${t.legate.baseUrl}", resource="${t.legate.baseUrl}", resource_metadata="${t.legate.baseUrl}/.well-known/oauth-protected-resource"`,
+      'Bearer error="invalid_token", error_description="The credential is not valid, has expired or was revoked.", ' +
+        `issuer="${t.legate.baseUrl}", resource="${t.legate.baseUrl}", ` +
+        `resource_metadata="${t.legate.baseUrl}/.well-known/oauth-protected-resource"`,
     );
   });
 });

@@ -46,7 +46,7 @@ describe.each(Object.entries(mounted))('mounted in %s', (_, start) => {
     body: JSON.stringify(body),
   });
 
-  it('answers at the paths of Legate with the address of the connection, and leaves all others to the application', async () => {
+  it("answers at Legate's paths with the address of the connection, and leaves others to the application", async () => {
     const t = await createTestService({ config: { http: { restPath: '/legate' } } });
     const owner = await t.user();
     const created = await t.call('POST', '/legate/agents', {

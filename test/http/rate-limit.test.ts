@@ -308,8 +308,8 @@ describe.skipIf(!url)('with the counters in Redis', () => {
   });
 
   it.each(['cut', 'freeze'] as const)(
-    'when Redis is lost (%s), the limit applies in this process, is reported, and causes no delay; when Redis is back, the ' +
-      'limit is shared again',
+    'when Redis is lost (%s), the limit applies in this process, is reported, and causes no delay; when Redis is ' +
+      'back, the limit is shared again',
     async (how) => {
       const said: string[] = [];
       const note = (_: object, message: string): void => void said.push(message);

@@ -99,7 +99,9 @@ async function world(): Promise<Sockets> {
     server,
     open,
     request: (body, more = '') =>
-      `POST /authorize HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${agent.token}\r\ncontent-type: application/json\r\n${more === '' ? `content-length: ${Buffer.byteLength(body)}\r\n` : more}\r\n${body}`,
+      `POST /authorize HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${agent.token}\r\n` +
+      'content-type: application/json\r\n' +
+      `${more === '' ? `content-length: ${Buffer.byteLength(body)}\r\n` : more}\r\n${body}`,
     rows: () =>
       t.legate.platform.database.read
         .selectFrom('stream_events')

@@ -68,7 +68,8 @@ it("the README's stream and its webhook: a decision arrives at both, and an unsi
   const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
   const owner = await t.user();
   const agent = await t.agent(owner);
-  const curl = `npx() { echo "$DEVELOPER_TOKEN"; }\n${block('watch').replace('http://localhost:3000', `http://127.0.0.1:${server.port}`)}`;
+  const request = block('watch').replace('http://localhost:3000', `http://127.0.0.1:${server.port}`);
+  const curl = `npx() { echo "$DEVELOPER_TOKEN"; }\n${request}`;
   // exec replaces Bash with curl, so that the signal reaches curl.
   const watched = start('bash', ['-c', curl.replace('\ncurl ', '\nexec curl ')], { DEVELOPER_TOKEN: owner.token });
   const port = await freePort();

@@ -10,7 +10,7 @@ const requests = [...guide.matchAll(/```http\n(GET|POST) (\S+)\n(?:\n([^`]+))?``
   body: body === undefined ? undefined : (JSON.parse(body) as Json),
 }));
 
-it('docs/guides/who-allowed-this.md: five requests name who allowed an agent to delete, why, and what would have refused it', async () => {
+it('docs/guides/who-allowed-this.md: five requests name who allowed a deletion, why, and what refuses it', async () => {
   const t = await createTestService();
   const owner = await t.user();
   const admin = await t.admin();

@@ -51,7 +51,8 @@ export class ScreenChecker {
         const folder = process.env['LEGATE_TEST_SCREENSHOTS'];
         if (folder) {
           mkdirSync(folder, { recursive: true });
-          const file = `${name.replaceAll(/_\w+|%\w\w/g, '').replaceAll(/\W+/g, '-')}-${language}-${width}-${scheme}.png`;
+          const plain = name.replaceAll(/_\w+|%\w\w/g, '').replaceAll(/\W+/g, '-');
+          const file = `${plain}-${language}-${width}-${scheme}.png`;
           await page.screenshot({ path: join(folder, file), fullPage: true });
         }
       }

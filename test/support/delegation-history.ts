@@ -85,7 +85,8 @@ export class Run {
     if (JSON.stringify(service) === JSON.stringify(model)) return;
     const lines = [...describeAgents(this.#h), ...this.#log.map((line, i) => `${i + 1}. ${line}`)];
     throw new Error(
-      `${what}\n  service: ${JSON.stringify(service)}\n  model:   ${JSON.stringify(model)}\nafter\n  ${lines.join('\n  ')}\n`,
+      `${what}\n  service: ${JSON.stringify(service)}\n  model:   ${JSON.stringify(model)}\nafter\n` +
+        `  ${lines.join('\n  ')}\n`,
     );
   }
 

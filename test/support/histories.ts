@@ -262,7 +262,11 @@ const shown = (list: readonly ModelPermission[]): string =>
 export function describeCommand(c: Command): string {
   switch (c.do) {
     case 'delegate':
-      return `${c.as} delegates ${shown(c.permissions)} from ${NAMES[c.from]} to ${NAMES[c.to]}${c.minutes === null ? '' : `, for ${c.minutes} min`}${c.maxDepth === undefined ? '' : `, maxDepth ${c.maxDepth}`}`;
+      return (
+        `${c.as} delegates ${shown(c.permissions)} from ${NAMES[c.from]} to ${NAMES[c.to]}` +
+        (c.minutes === null ? '' : `, for ${c.minutes} min`) +
+        (c.maxDepth === undefined ? '' : `, maxDepth ${c.maxDepth}`)
+      );
     case 'revoke':
       return `${c.as} revokes delegation ${c.nth} (counted round)`;
     case 'revoke agent':

@@ -68,7 +68,7 @@ describe('denial_burst', () => {
 });
 
 describe('resource_probing', () => {
-  it('begins when enough different resources are refused within the window, and ends after a window without refusals', () => {
+  it('begins when enough different resources are refused in the window, and ends after one without refusals', () => {
     const w = watched('resource_probing');
     w.refused(50, 0, (i) => `no:${i % 9}`);
     w.allowed(50, 0, (i) => `db:${i}`);

@@ -24,7 +24,8 @@ describe('GET /audit/export', () => {
     expect(nd).toEqual(json.body);
     const csv = (await get('csv')).text;
     expect(csv.split('\r\n')[0]).toBe(
-      'id,timestamp,agentId,userId,action,resource,result,reason,durationMs,tokensCost,parameters,ip,userAgent,delegationIds,seq',
+      'id,timestamp,agentId,userId,action,resource,result,reason,durationMs,tokensCost,parameters,ip,userAgent,' +
+        'delegationIds,seq',
     );
     const rows = parse(csv, { columns: true }) as Record<string, string>[];
     expect(rows.map((r) => [r['id'], r['timestamp'], r['resource'], r['seq']])).toEqual(
@@ -95,7 +96,7 @@ describe('GET /audit/export', () => {
     expect((await w.t.call('GET', '/audit/export?format=json')).status).toBe(401);
   });
 
-  it('ends at the row that was the last one when it began, and frees its slot when the reader disconnects', async () => {
+  it('ends at the row that was last when it began, and frees its slot when the reader disconnects', async () => {
     const w = await world();
     await fill(w, 5000);
     const open = async () =>
@@ -211,7 +212,7 @@ describe('an export over a socket', () => {
     expect(text.length).toBeGreaterThan(0);
   });
 
-  it('breaks the connection visibly when the database fails at the first row, and sends nothing about the cause', async () => {
+  it('breaks the connection visibly when the database fails at the first row, without naming the cause', async () => {
     const w = await world();
     await fill(w, 10);
     failAfter(w, 0);

@@ -121,7 +121,7 @@ describe('200 calls at the same time', () => {
 });
 
 describe('budgets of one agent', () => {
-  it('201 for twenty of 30 parallel requests and 422 for the rest, per agent; a deletion makes room again', async () => {
+  it('201 for 20 of 30 parallel requests and 422 for the rest, per agent; a deletion makes room again', async () => {
     const [agent, other] = [await agentOf(), await agentOf()];
     const make = (of: TestAgent, on = t) =>
       on.call('POST', '/budgets', {

@@ -272,7 +272,7 @@ describe('budgets', () => {
     expect((await call(agent)).body.allowed).toBe(true);
   });
 
-  it('deny: refuses a call whose tokens would exceed the budget; a cost adds only tokens that its decision did not count', async () => {
+  it('deny: refuses a call whose tokens would exceed the budget; a cost adds only tokens not yet counted', async () => {
     const agent = await agentOf(owner);
     const { id } = await budgetOf(agent, { metric: 'tokens', limit: 100, onExceed: 'deny' });
     const used = async (): Promise<number> => (await t.call('GET', `/budgets/${id}`, { as: owner })).body.used;

@@ -17,7 +17,7 @@ describe('GET /dashboard/stats', () => {
     });
   });
 
-  it("200 for the user's own agents, for all agents for an admin; counts every decision, refused ones too", async () => {
+  it("200 for the user's own agents, or all agents for an admin; counts every decision, refused ones too", async () => {
     const t = await createTestService();
     const [alice, bob, admin] = [await t.user(), await t.user(), await t.admin()];
     const a = await t.agent(alice, { name: 'one', permissions });
@@ -121,7 +121,7 @@ describe('GET /dashboard/stats', () => {
     expect(body.totalAuditEntries).toBe(made.length);
   });
 
-  it('200: the steps of approvals are entries but not decisions, in memory, in the table and counted from the ledger', async () => {
+  it('200: steps of approvals are entries but not decisions, in memory, in the table and from the ledger', async () => {
     const t = await createTestService();
     const alice = await t.user();
     const agent = await t.agent(alice, {

@@ -194,7 +194,8 @@ describe('a checkpoint', () => {
     );
     expect(note).toBe(
       'legate.example.com/ledger/3f9c2a11\n3\nuxL9eyAh8NIIlI3lpwRR4pNNRLa1tTNmqERYrAPD1Ck=\n\n' +
-        '— legate.example.com/ledger/3f9c2a11 tPkedOj+DSqs9Vpz7MTlFz/Oejk1is5JjVbID+Gf1reZpkZP4pGUZxvF8vJc00mPHAC84s96jBajR44uxo5XRp0kZw4=\n',
+        '— legate.example.com/ledger/3f9c2a11 ' +
+        'tPkedOj+DSqs9Vpz7MTlFz/Oejk1is5JjVbID+Gf1reZpkZP4pGUZxvF8vJc00mPHAC84s96jBajR44uxo5XRp0kZw4=\n',
     );
   });
 

@@ -84,7 +84,7 @@ function read(
   });
 }
 
-it(`cut off ${CUTS} times at any byte while events are written, readers that resume with their last id receive each event once and in order`, async ({
+it(`cut off ${CUTS} times at any byte, readers that resume with their last id get each event once, in order`, async ({
   onTestFailed,
 }) => {
   const { seed, below } = random();

@@ -9,7 +9,7 @@ const config = { events: { retentionDays: 2 } };
 const typesSeenBy = async (t: TestService, as: { token: string }): Promise<string[]> =>
   (await t.call('GET', '/events?limit=1000', { as })).body.map((event: Json) => event.type);
 
-it('two instances that delete old events continue where the other stopped, and neither moves the position back', async () => {
+it('two instances that delete old events go on where the other stopped; neither moves the position back', async () => {
   const t = await createTestService({ config });
   const other = await createTestService({ config, sameDatabaseAs: t });
   const { database } = t.legate.platform;

@@ -35,7 +35,7 @@ const decide = (agent: { token: string }, resource = 'x:y', on = t) =>
   on.authorize(agent, { action: 'read', resource });
 
 describe('GET /api/legate/events/stream', () => {
-  it('200: sends the first bytes immediately, headers, heartbeats, and each event with id, type and record', async () => {
+  it('200: sends first bytes immediately, headers, heartbeats, and each event with id, type and record', async () => {
     const stream = await open({ as: owner });
     expect(stream.status).toBe(200);
     expect(Object.fromEntries(stream.headers)).toMatchObject({

@@ -147,7 +147,7 @@ describe('400, with the field, for an address to which nothing could be delivere
 });
 
 describe('a host name', () => {
-  it('that resolves to any special-use address fails the attempt, without details and without a connection', async () => {
+  it('that resolves to any special-use address fails the attempt, without details or a connection', async () => {
     const { id } = (await post(`https://hooks.example:${port}/in`)).body;
     for (const [, host] of hosts) {
       const address = host.replace(/[[\]]/g, '');

@@ -177,7 +177,7 @@ const post = async (url: string, as = owner): Promise<Json> =>
   (await t.call('POST', '/webhooks', { as, body: { url, types: ['agent.created'] } })).body;
 
 describe('receivers that fail', () => {
-  it('each gets one attempt and three retries, then the message is dropped with its reason and redelivered with the same webhook-id', async () => {
+  it('each gets one attempt and three retries; the drop has a reason, and redelivery the same webhook-id', async () => {
     const hooks = new Map<string, Json>();
     for (const path of Object.keys(receivers)) hooks.set(path, await post(base + path));
     const unheard = await post(addressOf(deaf));

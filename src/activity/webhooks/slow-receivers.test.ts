@@ -111,7 +111,7 @@ describe('receivers that are slow, unreachable or new', () => {
     );
   });
 
-  it('a secret that cannot be decrypted fails the delivery like a receiver does, and nothing is sent unsigned', async () => {
+  it('a secret that cannot be decrypted fails the delivery as a receiver does; nothing is sent unsigned', async () => {
     const webhook = await make({ types: ['agent.created'] });
     await t.legate.platform.database.write
       .updateTable('webhooks')

@@ -184,7 +184,7 @@ describe('delivery', () => {
     expect(at(pathOf(webhook)).length).toBe(1);
   });
 
-  it("a webhook of an admin's agent gets only events about what its owner owns, even if it got all events before", async () => {
+  it("a webhook of an admin's agent gets only events about what its owner owns, even if it once got all", async () => {
     const admin = await t.admin();
     const agent = await t.agent(admin, {
       permissions: [

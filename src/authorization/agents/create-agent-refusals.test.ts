@@ -120,7 +120,8 @@ describe('POST /agents', () => {
         `{${head},"__proto__":{"name":"x"}}`,
         `{${head},"constructor":{"prototype":{}}}`,
         `{${head},"permissions":[{"resource":"a:b","actions":["read"],"__proto__":{"constraints":{}}}]}`,
-        `{${head},"permissions":[{"resource":"a:b","actions":["read"],"constraints":{"__proto__":{"maxCallsPerHour":1}}}]}`,
+        `{${head},"permissions":[{"resource":"a:b","actions":["read"],` +
+          '"constraints":{"__proto__":{"maxCallsPerHour":1}}}]}',
         `{${head},"metadata":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`,
         new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]),
       ];

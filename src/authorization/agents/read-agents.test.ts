@@ -194,7 +194,7 @@ describe('GET /agents', () => {
 
 for (const path of ['', '/permissions']) {
   describe(`GET /agents/:id${path}: visibility`, () => {
-    it('200 for the owner, an admin, the agent itself and a gateway agent; 404 for all others, as if it did not exist', async () => {
+    it('200 for the owner, an admin, itself and a gateway agent; 404 for others, as if it did not exist', async () => {
       const t = await createTestService();
       const [alice, bob, admin] = [await t.user(), await t.user(), await t.admin()];
       const agent = await t.agent(alice);

@@ -88,7 +88,7 @@ describe('DELETE /agents/:id', () => {
 });
 
 describe('POST /agents/revoke', () => {
-  it('204: revokes all in one change, and changes nothing when repeated; after 404 or 400 none is revoked', async () => {
+  it('204: revokes all in one change, and does nothing when repeated; after 404 or 400 none is revoked', async () => {
     const t = await createTestService();
     const [alice, bob] = [await t.user(), await t.user()];
     const [first, second, third] = [await t.agent(alice), await t.agent(alice), await t.agent(alice)];

@@ -10,7 +10,7 @@ describe('the audit log of an approval', () => {
     (await w.t.call('GET', `/audit?agentId=${w.agent.id}${query}`, { as })).body;
   const lapse = (t: TestService) => approvals.upkeep?.(t.legate.platform);
 
-  it('has an entry for each step, which names the person, the call and the decision that requires approval', async () => {
+  it('has an entry for each step, with the person, the call and the decision that requires approval', async () => {
     const w = await world();
     const { approvalId, auditId } = await request(w);
     const note = 'go: https://pay:hunter2@bank.example';

@@ -51,7 +51,7 @@ describe('/account/approvals/:id', () => {
     expect([late.status, late.text.includes('already decided')]).toEqual([409, true]);
   });
 
-  it('denies, for an admin too; 404 for others, 403 for agents and other sites, 400 for an unknown decision', async () => {
+  it('denies, for admins too; 404 for others, 403 for agents and other sites, 400 for unknown decisions', async () => {
     const { t, owner, agent, ask, path } = await waiting();
     expect((await open(t, path, await t.user())).status).toBe(404);
     expect((await decide(t, path, await t.user(), 'approve')).status).toBe(404);

@@ -4,7 +4,7 @@ import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService } from '../../../test/support/service.ts';
 
 describe('a decision that requires approval', () => {
-  it('is denied with APPROVAL_REQUIRED and an approvalId; after an approval, the identical call is allowed once', async () => {
+  it('is denied with APPROVAL_REQUIRED and approvalId; when approved, the identical call is allowed once', async () => {
     const w = await world();
     const denied = await request(w);
     expect(denied).toEqual({
@@ -65,7 +65,7 @@ describe('a decision that requires approval', () => {
     expect((await request(w)).allowed).toBe(true);
   });
 
-  it('exactly one of 50 parallel identical calls uses the approval; 50 parallel requests get the same approval', async () => {
+  it('exactly one of 50 parallel identical calls uses the approval; 50 parallel requests share one', async () => {
     const w = await world();
     const asked = await Promise.all(Array.from({ length: 50 }, () => request(w)));
     const ids = new Set(asked.map((a) => a.approvalId));

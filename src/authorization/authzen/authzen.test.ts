@@ -59,7 +59,7 @@ describe('POST /access/v1/evaluation', () => {
     });
   });
 
-  it('[AuthZEN 5] action.properties are the arguments, ip and userAgent of context are used, and unknown members are ignored', async () => {
+  it('[AuthZEN 5] action.properties are the arguments, context has ip and userAgent; others are ignored', async () => {
     const ask = (path: string) =>
       post('evaluation', {
         subject: { type: 'agent', id: agent.id, properties: { department: 'x' } },
@@ -145,7 +145,7 @@ describe('POST /access/v1/evaluation', () => {
     expect(await echo(evaluation('1'), await t.apiToken(owner.id, ['audit:read']))).toEqual([403, 'again']);
   });
 
-  it('[AuthZEN 10] an evaluation is 400 as another media type or invalid JSON, 401 without a credential, 403 without the right', async () => {
+  it('[AuthZEN 10] 400 for another media type or invalid JSON, 401 without credential, 403 without right', async () => {
     const raw = (text: string, type: string) =>
       t.call('POST', '/access/v1/evaluation', { as: owner, raw: text, headers: { 'content-type': type } });
     expect((await raw(JSON.stringify(evaluation('1')), 'text/plain')).status).toBe(400);
@@ -185,7 +185,7 @@ describe('POST /access/v1/evaluations', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('[AuthZEN 7] items override defaults; an invalid item is a denial with an error; no items mean one evaluation', async () => {
+  it('[AuthZEN 7] items override defaults; invalid ones deny with an error; no items mean one evaluation', async () => {
     const r = await post('evaluations', {
       ...evaluation('2'),
       evaluations: [

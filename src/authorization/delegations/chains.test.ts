@@ -272,7 +272,7 @@ describe('ended delegations', () => {
 });
 
 describe('GET /agents/:id/permissions through chains', () => {
-  it('200 with the constraints of all links and the lowest cap, without chains that are too long or ended', async () => {
+  it('200: the constraints of all links and the lowest cap, without chains that are too long or ended', async () => {
     const { t, owner, agents, give, patch, inMinutes } = await cast(
       4,
       db('*', { maxCallsPerHour: 5, ipAllowlist: ['192.0.2.1'] }),

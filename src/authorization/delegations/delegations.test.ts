@@ -130,7 +130,7 @@ describe('POST /delegations', () => {
     expect((await t.authorize(to, { action: 'read', resource: 'mcp:gh:x' })).body.allowed).toBe(false);
   });
 
-  it('can be revoked by the receiving agent and its owner, together with its descendants, with an event for each', async () => {
+  it('can be revoked by the receiving agent and its owner, with its descendants and an event for each', async () => {
     const t = await createTestService();
     const tenantId = await t.tenant();
     const [x, y, z] = [await t.user({ tenantId }), await t.user({ tenantId }), await t.user({ tenantId })];

@@ -129,7 +129,7 @@ describe('limits on delegations', () => {
 });
 
 describe('a delegation', () => {
-  it('repeats no entry: 400 names the second; an entry with other actions or constraints is a different one', async () => {
+  it('repeats no entry: 400 names the second; one with other actions or constraints is different', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const [from, to] = [

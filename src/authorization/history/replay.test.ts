@@ -33,7 +33,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     expect(await replayed(agent, agent.body.permissions)).toEqual({ examined: 7, complete: true, changed: [] });
   });
 
-  it('counts limits by clock hour in the recorded order, including calls of the same hour before the range', async () => {
+  it('counts limits by clock hour in recorded order, with calls of the same hour before the range', async () => {
     const agent = await t.agent(owner, { permissions: [read] });
     t.clock.advance(HOUR - (t.clock.now() % HOUR));
     const ids: string[] = [];

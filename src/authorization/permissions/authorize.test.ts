@@ -157,7 +157,7 @@ describe('POST /authorize', () => {
     ]);
   });
 
-  it('404 for an unknown agent and an agent of another owner, 401 without a credential; nothing is recorded', async () => {
+  it('404 for an unknown agent and one of another owner, 401 without a credential; nothing is recorded', async () => {
     const { t, owner, agent } = await world();
     const stranger = await t.user();
     const body = { agentId: agent.id, action: 'read', resource: 'db:x' };
@@ -238,7 +238,7 @@ describe('POST /authorize/batch', () => {
     );
   });
 
-  it('400 for an empty list, more than a hundred questions, or an invalid one, which the error names; decides nothing', async () => {
+  it('400 for an empty list, more than 100 questions or an invalid one, which it names; decides nothing', async () => {
     const { t, owner, agent } = await world();
     const ask = { agentId: agent.id, action: 'read', resource: 'db:1' };
     for (const [requests, path] of [

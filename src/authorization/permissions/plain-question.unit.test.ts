@@ -102,6 +102,7 @@ test.each([
 
 test('the usual question is recognised', () => {
   const json =
-    '{"agentId":"agt_1","action":"read","resource":"mcp:github:list_issues","arguments":{"repo":"octo/hello","page":1,"draft":false,"label":null}}';
+    '{"agentId":"agt_1","action":"read","resource":"mcp:github:list_issues","arguments":{"repo":"octo/hello",' +
+    '"page":1,"draft":false,"label":null}}';
   expect(parseSimpleAuthorize(json, JSON.parse(json))).toEqual(JSON.parse(json));
 });

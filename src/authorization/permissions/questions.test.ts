@@ -29,7 +29,7 @@ describe('POST /agents/:id/permissions/filter', () => {
   const filter = (resources: string[], more: Json = {}, as: { token: string } | string = owner) =>
     t.call('POST', `/agents/${agent.id}/permissions/filter`, { as, body: { resources, action: 'execute', ...more } });
 
-  it('200: returns the resources that the agent may call, in order, including those that need approval or a later hour', async () => {
+  it('200: resources that the agent may call, in order, also those that need approval or a later hour', async () => {
     await t.authorize(agent, { action: 'execute', resource: 'mcp:capped:x' });
     const r = await filter([
       'mcp:slack:post',

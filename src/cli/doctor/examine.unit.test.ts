@@ -309,7 +309,7 @@ describe('the doctor', () => {
     expect(outcomes(await examined(w, { clientId: 'cli_2' }))).toBe('++++-+++');
   });
 
-  it('sends PKCE whose challenge is the hash of the verifier, the resource, and the scope of the challenge', async () => {
+  it('sends PKCE whose challenge hashes the verifier, the resource, and the scope of the challenge', async () => {
     const w = deployment();
     let challenge: string | null = null;
     let form: URLSearchParams | undefined;

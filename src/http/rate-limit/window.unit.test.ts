@@ -51,7 +51,7 @@ describe('a window of up to 64 requests', () => {
 });
 
 describe('a larger window', () => {
-  it('allows a request exactly when the count of this clock window and the weighted count of the last one leave room', () => {
+  it('allows a request exactly if the count of this clock window and the weighted one of the last leave room', () => {
     fc.assert(
       fc.property(fc.integer({ min: EXACT_UP_TO + 1, max: 90 }), pauses(400), (limit, gaps) => {
         const window = newWindow(limit);

@@ -19,7 +19,8 @@ import {
 /** A server over stdio whose tool returns the parameters that it received. */
 const SERVER = `
 const methods = {
-  initialize: () => ({ protocolVersion: '2025-11-25', serverInfo: { name: 'bank', version: '1' }, capabilities: { tools: {} } }),
+  initialize: () => ({ protocolVersion: '2025-11-25', serverInfo: { name: 'bank', version: '1' }, capabilities:
+    { tools: {} } }),
   'tools/list': () => ({ tools: [{ name: 'pay', inputSchema: { type: 'object' } }] }),
   'tools/call': (params) => ({ content: [{ type: 'text', text: JSON.stringify(params) }] }),
 };
@@ -138,7 +139,7 @@ describe('a call through the gateway that needs approval', () => {
     expect([await open(await t.user()), await open(owner), await open(await t.admin())]).toEqual([404, 200, 200]);
   });
 
-  it('never waits longer than 20 s: only the repetition of 2026-07-28 waits, and every other form is answered immediately', async () => {
+  it('never waits over 20 s: only the repetition of 2026-07-28 waits; other forms are answered at once', async () => {
     // The clock is stopped, so that a response that depended on it would never arrive.
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());

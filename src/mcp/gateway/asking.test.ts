@@ -123,7 +123,7 @@ describe('a server that sends requests during a call', () => {
     await client.close();
   });
 
-  it('2026-07-28: the state of a waiting call is valid once, for its caller and its call; one decision is recorded', async () => {
+  it("2026-07-28: a waiting call's state works once, for its caller and call; one decision is recorded", async () => {
     const agent = await newAgent();
     const ask = (more: Json = {}): Json =>
       modern('tools/call', { ...call('ask', ELICIT), ...more }, { elicitation: {} });
@@ -199,7 +199,7 @@ describe('a server that sends requests during a call', () => {
     expect(textOf(result)).toMatchObject({ error: { code: -32600 } });
   });
 
-  it('sends no request to clients if another one has a call in progress on the same process, and at most ten to one client', async () => {
+  it('sends no request to clients during a call of another on the same process, and at most ten to one', async () => {
     const person = await t.user();
     const [a, b] = [await rawClient(await newAgent(person)).open(), await rawClient(await newAgent(person)).open()];
     const asked = await a.call('ask', ELICIT);

@@ -22,7 +22,8 @@ import {
 const SERVER = `
 let calls = 0;
 const methods = {
-  initialize: () => ({ protocolVersion: '2025-11-25', serverInfo: { name: 'bank', version: '1' }, capabilities: { tools: {} } }),
+  initialize: () => ({ protocolVersion: '2025-11-25', serverInfo: { name: 'bank', version: '1' }, capabilities:
+    { tools: {} } }),
   'tools/list': () => ({ tools: [{ name: 'pay', inputSchema: { type: 'object' } }] }),
   'tools/call': () => ({ content: [{ type: 'text', text: String(++calls) }] }),
 };

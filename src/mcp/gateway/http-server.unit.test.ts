@@ -80,7 +80,7 @@ describe('an answer over HTTP', () => {
   });
 });
 
-it('waits for the stream of notifications before the first request, because servers drop earlier notifications', async () => {
+it('waits for the stream of notifications before the first request, because servers drop earlier ones', async () => {
   const order: string[] = [];
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     let body = '';

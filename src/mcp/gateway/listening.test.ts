@@ -241,7 +241,7 @@ describe('a server of 2026-07-28', () => {
     await stream.close();
   });
 
-  it('gets a new stream when the old one breaks, and clients are told that everything they listen to may have changed', async () => {
+  it('gets a new stream when one breaks, and tells clients that all they listen to may have changed', async () => {
     const older = await new RawClient(t, agent, 'modern').open();
     const stream = await older.listen();
     await older.request('resources/subscribe', { uri: 'file:///a' });

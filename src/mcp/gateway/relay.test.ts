@@ -26,7 +26,11 @@ const calls = {
   crash: () => process.exit(1),
   hang: () => undefined,
   fail: () => ({ ...text('no'), isError: true }),
-  add: () => { tools = [...tools, tool('added')]; out({ method: 'notifications/tools/list_changed' }); return text('ok'); },
+  add: () => {
+    tools = [...tools, tool('added')];
+    out({ method: 'notifications/tools/list_changed' });
+    return text('ok');
+  },
   progress: ({ _meta }) => {
     out({ method: 'notifications/progress', params: { progressToken: _meta.progressToken, progress: 1 } });
     return text('done');

@@ -191,7 +191,7 @@ describe('tasks of 2025-11-25', () => {
     },
   );
 
-  it("a request during a task is sent to its client, and a change of status has the client's id of the task", async () => {
+  it("a request during a task is sent to its client, and a change of status has the client's task id", async () => {
     const client = await open(await newAgent(await t.user()), 'own');
     const session = sessions.at(-1) as Session;
     const stream = await client.listen();
@@ -230,7 +230,7 @@ describe('tasks of 2025-11-25', () => {
     expect(await client.request('tasks/get', { taskId })).toMatchObject(NOT_FOUND);
   });
 
-  it('no longer exist after a restart of the gateway, which reports this and has recorded their outcome as unknown', async () => {
+  it('no longer exist after a restart of the gateway, which reports this and records an unknown outcome', async () => {
     const { gateway: configured } = t.legate.platform.config;
     const servers = { own: { url: configured.servers['own']?.url as string } };
     const before = await createTestService({ sameDatabaseAs: t, lasting: true, config: { gateway: { servers } } });

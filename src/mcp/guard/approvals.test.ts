@@ -131,7 +131,8 @@ describe('a client of 2025-11-25', () => {
     ]);
     await scene.t.call('POST', `/approvals/${elicitation.elicitationId}/approve`, { as: scene.owner });
     expect(new TextDecoder().decode((await reader.read()).value)).toBe(
-      `data: {"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"${elicitation.elicitationId}"}}\n\n`,
+      'data: {"jsonrpc":"2.0","method":"notifications/elicitation/complete",' +
+        `"params":{"elicitationId":"${elicitation.elicitationId}"}}\n\n`,
     );
     expect(await (await scene.send(pay, { headers: session })).json()).toMatchObject({
       result: { done: 'tools/call' },

@@ -80,7 +80,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     `issuer="${ISSUER}", resource="${server.endpoint}", ` +
     `resource_metadata="${server.url}/.well-known/oauth-protected-resource/mcp"`;
 
-  it('[RFC 9728 5.1] a request without a token is 401: the challenge names metadata and scopes, and no error', async () => {
+  it('[RFC 9728 5.1] a request without a token is 401: the challenge names metadata and scopes, no error', async () => {
     for (const response of [
       await post(server.endpoint, call('search')),
       await fetch(server.endpoint),
@@ -115,7 +115,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect([response.status, response.headers.get('www-authenticate')?.includes('error=')]).toEqual([401, false]);
   });
 
-  it('[RFC 6750 3.1] a response with 403 names all required scopes together; a broader scope is sufficient', async () => {
+  it('[RFC 6750 3.1] a 403 names all required scopes together; a broader scope is sufficient', async () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const lacking = await post(server.endpoint, call('search'), as('read'));
     expect([lacking.status, lacking.headers.get('www-authenticate')]).toEqual([
@@ -216,12 +216,14 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     ['a body without a type', JSON.stringify(call('delete')), { 'content-type': 'application/octet-stream' }],
     [
       'the method twice',
-      '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"delete","arguments":{"id":"x"}}}',
+      '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"delete",' +
+        '"arguments":{"id":"x"}}}',
       {},
     ],
     [
       'the name twice',
-      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","name":"delete","arguments":{"id":"x"}}}',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","name":"delete",' +
+        '"arguments":{"id":"x"}}}',
       {},
     ],
     [

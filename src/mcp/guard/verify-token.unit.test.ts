@@ -121,7 +121,8 @@ describe('[RFC 9068 4] verification with the keys of the issuer', () => {
     [
       'alg none',
       () =>
-        `${part({ alg: 'none', typ: 'at+jwt' })}.${part({ iss: issuer, aud: AUDIENCE, sub: 'agt_1', exp: now() + 60 })}.`,
+        `${part({ alg: 'none', typ: 'at+jwt' })}.` +
+        `${part({ iss: issuer, aud: AUDIENCE, sub: 'agt_1', exp: now() + 60 })}.`,
     ],
     [
       'HS256 with the public key as secret',

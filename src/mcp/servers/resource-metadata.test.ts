@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 
 describe('GET /.well-known/oauth-protected-resource', () => {
-  it("[RFC 9728 2] the metadata have the service's own audience, the members of the standard, and the registered servers", async () => {
+  it("[RFC 9728 2] the metadata have the service's audience, standard members and the registered servers", async () => {
     const { id } = await t.legate.mcp.registerServer({
       name: 'github',
       endpoint: 'https://mcp.example.com/github',

@@ -182,7 +182,7 @@ describe('rateLimit.rpm', () => {
   const ask = (agent: TestAgent, name: string, tool = 'search') =>
     t.authorize(agent, { action: 'read', resource: `mcp:${name}:${tool}` });
 
-  it('allows exactly rpm of 40 concurrent decisions by two agents on two tools, and again in the next minute', async () => {
+  it('allows exactly rpm of 40 concurrent decisions by two agents on two tools, again in the next minute', async () => {
     const { name, id } = (await register(wanted({ rateLimit: { rpm: 7 } }))).body;
     const alice = await t.user();
     const permissions = [{ resource: `mcp:${name}:*`, actions: ['read'] }];
@@ -236,7 +236,7 @@ describe('rateLimit.rpm', () => {
     ]);
   });
 
-  it('applies from the next decision on when it is lowered or removed, when the server is renamed, and for a new server', async () => {
+  it('applies from the next decision on when it is lowered or removed, and to a renamed or new server', async () => {
     const server = (await register(wanted({ rateLimit: { rpm: 2 } }))).body;
     const { name } = server;
     const patch = (body: unknown) => t.call('PATCH', `/mcp/servers/${server.id}`, { as: admin, body });

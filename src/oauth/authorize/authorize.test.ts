@@ -164,7 +164,7 @@ describe('GET /oauth/authorize', () => {
     expect([r.status, locationOf(r).searchParams.get('error')]).toEqual([302, error]);
   });
 
-  it('[MCP 2026-07-28 authorization] a client may request more scopes than it registered, but no more than an administrator registered for it', async () => {
+  it('[MCP 2026-07-28 authorization] a client may exceed its own scopes, but not those that an admin set', async () => {
     const scope = 'mcp:read openid';
     const errorOf = async (of: Json, request: string | undefined) => {
       const r = await opened(t, authorizePath(ask(of, { scope: request })), { as: await signUp(t) });

@@ -38,7 +38,7 @@ function offered(r: Answered): URL {
 }
 
 describe.each(FAULTS)('an invalid request: %s', (_what, query, error) => {
-  it('[RFC 9700 4.11.2] an invalid request of a self-registered client gets a page with its host and a link', async () => {
+  it('[RFC 9700 4.11.2] an invalid request of a self-registered client gets a page with host and link', async () => {
     for (const as of [undefined, await signUp(t)]) {
       const to = offered(await opened(t, authorizePath(ask(client, query)), as ? { as } : {}));
       expect(to.searchParams.get('error')).toContain(error);

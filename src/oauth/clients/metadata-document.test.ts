@@ -89,7 +89,7 @@ describe('a client ID metadata document', () => {
     expect(requestedPaths).toHaveLength(1);
   });
 
-  it('[MCP 2026-07-28 client registration] works for Claude Code: loopback URIs without a port, and a random port', async () => {
+  it('[MCP 2026-07-28 client registration] works for Claude Code: portless loopback URIs, a random port', async () => {
     const client = newClient({
       redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
       token_endpoint_auth_method: 'none',

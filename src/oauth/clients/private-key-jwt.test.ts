@@ -73,7 +73,7 @@ async function keyAgent(keys: Json = { jwks: { keys: [jwk] } }): Promise<TestAge
 }
 
 describe('a client with a key', () => {
-  it('[RFC 7523 2.2; RFC 7591 2; RFC 8414 2] a client with a key authenticates at every endpoint with an independent library', async () => {
+  it('[RFC 7523 2.2; RFC 7591 2; RFC 8414 2] an independent client authenticates by key at each endpoint', async () => {
     const issuer = new URL(t.legate.platform.issuer);
     const toUs = {
       [oauth.allowInsecureRequests]: true,

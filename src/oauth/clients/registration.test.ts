@@ -27,7 +27,7 @@ describe('POST /oauth/register', () => {
     expect(r.headers.get('access-control-allow-origin')).toBe('*');
   });
 
-  it('[RFC 7591 3.2.1] a registration returns the accepted metadata, its time, and 0 for a secret that does not expire', async () => {
+  it('[RFC 7591 3.2.1] a registration returns the accepted metadata, its time and 0 for a lasting secret', async () => {
     const metadata = {
       redirect_uris: [CALLBACK, 'cursor://anysphere.cursor-mcp/oauth/callback', 'http://localhost/callback'],
       client_name: 'Everything',
@@ -210,7 +210,7 @@ describe('self-registered clients', () => {
   const idsOf = async (own: TestService) =>
     (await own.call('GET', '/oauth/clients?limit=100', { as: await own.admin() })).body.map((c: Json) => c.client_id);
 
-  it('[ASVS 5.0 10.4.7] only the newest unused self-registered clients are kept, as is every other client', async () => {
+  it('[ASVS 5.0 10.4.7] only the newest unused self-registered clients are kept, and every other client', async () => {
     const own = await createTestService({ config: { mcp: { unusedClients: 3 } } });
     const made = (
       await own.call('POST', '/oauth/clients', { as: await own.admin(), body: { redirect_uris: [CALLBACK] } })
@@ -236,7 +236,7 @@ describe('self-registered clients', () => {
 });
 
 describe('mcp.registration', () => {
-  it('[RFC 7591 3] registration by token accepts the initial access token or an admin, and refuses others', async () => {
+  it('[RFC 7591 3] registration by token accepts the initial access token or an admin, no others', async () => {
     const registrationToken = 'an initial access token';
     const own = await createTestService({ config: { mcp: { registration: 'token', registrationToken } } });
     const body = { redirect_uris: [CALLBACK] };

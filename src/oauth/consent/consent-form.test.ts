@@ -103,7 +103,7 @@ describe('a consent form', () => {
     expect(JSON.stringify(rows)).not.toContain(code);
   });
 
-  it('[ASVS 5.0 10.7.1] a consent form is refused without its token, or with the token of another session or request', async () => {
+  it('[ASVS 5.0 10.7.1] consent is refused without its token, or with that of another session or request', async () => {
     const browser = await signedIn();
     const request = ask(client);
     const fields = await fieldsOf(browser, request);
@@ -193,7 +193,7 @@ describe('POST /oauth/consent', () => {
     expect((await t.call('GET', '/agents', { as: token })).body).toHaveLength(1);
   });
 
-  it('[ASVS 5.0 10.7.1] consent by cookie is accepted from this origin and that of mcp.consentPage, not from other trusted origins', async () => {
+  it('[ASVS 5.0 10.7.1] consent by cookie is accepted only from this origin and that of mcp.consentPage', async () => {
     const trustedOrigins = ['https://console.example', 'https://login.example'];
     const own = await createTestService({
       config: { http: { trustedOrigins }, mcp: { consentPage: 'https://login.example/consent' } },

@@ -33,7 +33,7 @@ const get = (query: Record<string, string | undefined>, as: Person | undefined =
   opened(t, authorizePath(ask(client, query), prefix), { as });
 
 describe('the consent page', () => {
-  it('has a sentence and a checkbox for each scope, the agent that will act, and two buttons of the same kind', async () => {
+  it('has a sentence and a checkbox for each scope, the agent that will act, and two buttons of one kind', async () => {
     const { text } = await get({ scope: 'mcp:read mcp:execute agents:read' }, await signUp(t));
     expect(text.match(/type="checkbox"/g)).toHaveLength(3);
     expect(text).toContain('name="scope:agents:read"');
@@ -63,7 +63,7 @@ describe('the consent page', () => {
     expect(r.text).toContain('&lt;script&gt;');
   });
 
-  it('[MCP 2026-07-28 security] the consent page warns of a self-registered client, and shows a loopback redirect as this computer', async () => {
+  it('[MCP 2026-07-28 security] consent warns of self-registration and shows loopback as this computer', async () => {
     const native = await register(t, { redirect_uris: ['http://127.0.0.1/callback'] });
     const { text } = await opened(t, authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback' })), {
       as: person,
@@ -203,7 +203,7 @@ describe('a remembered consent', () => {
     expect(await asks(await signUp(t), two)).toBe(true);
   });
 
-  it('[RFC 8252 8.6; MCP 2026-07-28 security] consent is never remembered for a client on the person’s own machine', async () => {
+  it('[RFC 8252 8.6; MCP 2026-07-28 security] consent is never kept for a client on the person’s machine', async () => {
     const someone = await signUp(t);
     const uris = ['https://vscode.dev/redirect', 'http://127.0.0.1:33418/', 'cursor://anysphere/callback'];
     const mixed = await register(t, { redirect_uris: uris });

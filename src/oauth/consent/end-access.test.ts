@@ -118,7 +118,7 @@ describe('ending access', () => {
 });
 
 describe('two grants of one person and client', () => {
-  it('for two resources: ending one requires a new consent for it, and keeps the other with agent and consent', async () => {
+  it('for two resources: ending one requires a new consent, and keeps the other with agent and consent', async () => {
     const someone = await signUp(t);
     const app = await register(t);
     const own = await tokens(t, someone, app);
@@ -174,7 +174,7 @@ describe('the agent of a consent', () => {
 });
 
 describe('GET /oauth/grants/:id', () => {
-  it('200 for the person and an admin, as in the list; 404 for others, for an ended grant and for an invalid id', async () => {
+  it('200 for the person and an admin, as in the list; 404 for others, an ended grant and an invalid id', async () => {
     const person = await signUp(t);
     const stranger = await signUp(t);
     const client = await register(t);

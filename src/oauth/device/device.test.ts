@@ -66,7 +66,7 @@ describe('the device authorization endpoint', () => {
 });
 
 describe('the token endpoint', () => {
-  it('[RFC 8628 3.4, 3.5] a device code is pending until the person allows the request, then returns tokens once', async () => {
+  it('[RFC 8628 3.4, 3.5] a device code is pending until the person allows it, then returns tokens once', async () => {
     const { client, device } = await startDevice(t, { scope: 'mcp:read mcp:execute agents:write' });
     expect(await poll(client, device)).toEqual([400, 'authorization_pending']);
     expect((await answerDevice(t, person, device.user_code)).status).toBe(303);
@@ -174,7 +174,7 @@ describe('the token endpoint', () => {
 });
 
 describe('the page for the code', () => {
-  it('[RFC 8628 3.3.1, 5.4] the page for the code names client, scopes and place, and does nothing before the person decides', async () => {
+  it('[RFC 8628 3.3.1, 5.4] the code page names client, scopes and place, and does nothing by itself', async () => {
     const client = await deviceClient(t, { client_name: '<b>Television</b>' });
     const { device } = await startDevice(t, { scope: 'mcp:read agents:write' }, client);
     const browser = browserOf(person);

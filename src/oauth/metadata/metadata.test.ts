@@ -33,7 +33,7 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     expect((await t.call('GET', WELL_KNOWN)).body.code_challenge_methods_supported).toEqual(['S256']);
   });
 
-  it('[RFC 8414 2; MCP 2026-07-28 client registration] the metadata announce public clients, metadata documents and offline_access', async () => {
+  it('[RFC 8414 2; MCP 2026-07-28 client registration] announces public clients, CIMD and offline_access', async () => {
     const { body } = await t.call('GET', WELL_KNOWN);
     expect(body.token_endpoint_auth_methods_supported).toEqual(
       expect.arrayContaining(['none', 'client_secret_basic', 'client_secret_post']),
@@ -48,7 +48,7 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     expect((await t.call('GET', WELL_KNOWN)).body.authorization_response_iss_parameter_supported).toBe(true);
   });
 
-  it('[RFC 8414 3; MCP 2026-07-28 security] the metadata are readable from every origin, without credentials', async () => {
+  it('[RFC 8414 3; MCP 2026-07-28 security] metadata are readable from every origin, without credentials', async () => {
     const r = await t.call('GET', WELL_KNOWN, { headers: { origin: 'https://inspector.example' } });
     expect(r.headers.get('access-control-allow-origin')).toBe('*');
     expect(r.headers.has('access-control-allow-credentials')).toBe(false);
@@ -86,7 +86,7 @@ it('removes the trailing slash of the base URL from the issuer', async () => {
 describe('an issuer with a path', () => {
   const issuer = 'https://auth.example/legate';
 
-  it('[RFC 8414 3.1] metadata of an issuer with a path are under that path, with the issuer byte for byte', async () => {
+  it('[RFC 8414 3.1] metadata of an issuer with a path are under it, with the issuer byte for byte', async () => {
     const own = await createTestService({ config: { mcp: { issuer } } });
     const r = await own.call('GET', `${WELL_KNOWN}/legate`);
     expect(r.status).toBe(200);
@@ -108,7 +108,7 @@ describe('an issuer with a path', () => {
 describe('CORS', () => {
   const endpoints = ['/oauth', '/mcp', '/api/legate/oauth', '/api/legate/mcp'];
 
-  it('[RFC 9700 2.6] any origin may call token, revoke and register, and none may call authorize, consent and introspect', async () => {
+  it('[RFC 9700 2.6] any origin may call token, revoke and register; none authorize, consent, introspect', async () => {
     for (const prefix of endpoints) {
       for (const name of ['token', 'revoke', 'register'])
         expect(

@@ -13,7 +13,7 @@ beforeEach(() => logged.splice(0));
 const reasons = (): Json[] =>
   logged.flatMap(({ message, reason, clientId }) => (message === 'refused' ? [[reason, clientId]] : []));
 
-it('every refused code and refresh token gets the same response, and its own reason and client in the log', async () => {
+it('each refused code and refresh token gets the same response, and its own reason and client in the log', async () => {
   const [client, other, person] = [await register(t), await register(t), await signUp(t)];
   const request = ask(client);
   const value = await code(t, person, request);

@@ -338,7 +338,7 @@ describe('the resource of a token', () => {
 });
 
 describe('an access token at the REST API', () => {
-  it("[RFC 6750 3.1] an access token gives access to the person's things within its scopes, otherwise 403 insufficient_scope", async () => {
+  it("[RFC 6750 3.1] a token reaches the person's things within its scopes, else 403 insufficient_scope", async () => {
     const someone = await signUp(t);
     const { access_token } = await tokens(t, someone, client, { scope: 'agents:read' });
     expect((await t.call('GET', '/agents', { as: access_token })).status).toBe(200);

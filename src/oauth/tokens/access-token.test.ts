@@ -33,7 +33,7 @@ const signed = (h: unknown, c: unknown): string => {
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
 describe('an access token', () => {
-  it('[RFC 7515 3; RFC 7518 3.2] another library verifies an HS256 access token with the configured secret', async () => {
+  it('[RFC 7515 3; RFC 7518 3.2] another library verifies HS256 access tokens with the configured secret', async () => {
     expect(signed(header, claims)).toBe(good);
     const { payload } = await jwtVerify(good, new TextEncoder().encode(SECRET), {
       algorithms: ['HS256'],
@@ -64,7 +64,8 @@ describe('an access token', () => {
     [
       'RS256 with its own key',
       () => {
-        const input = `${part({ ...header, alg: 'RS256', jwk: rsa.publicKey.export({ format: 'jwk' }) })}.${part(claims)}`;
+        const jwk = rsa.publicKey.export({ format: 'jwk' });
+        const input = `${part({ ...header, alg: 'RS256', jwk })}.${part(claims)}`;
         return `${input}.${signWith('sha256', Buffer.from(input), rsa.privateKey).toString('base64url')}`;
       },
     ],
@@ -174,7 +175,7 @@ describe.each(['EdDSA', 'ES256'] as const)('mcp.signing %s', (alg) => {
     expect((await own.call('GET', '/agents', { as: access_token })).status).toBe(200);
   });
 
-  it('[RFC 8725 2.1 and 3.1] a token that is signed as HS256 with the public key or the secret is refused', async () => {
+  it('[RFC 8725 2.1 and 3.1] a token signed as HS256 with the public key or the secret is refused', async () => {
     const own = await serviceWith();
     const { access_token } = await tokens(own, await signUp(own), await register(own));
     const { keys } = (await own.call('GET', '/oauth/jwks')).body;

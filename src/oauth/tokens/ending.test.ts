@@ -67,7 +67,7 @@ describe('POST /oauth/revoke', () => {
     expect((await refreshWith(t, client, other.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 7009 2.2] revocation returns 200 and changes nothing for tokens that are unknown, of another client or of another kind', async () => {
+  it('[RFC 7009 2.2] revocation: 200, no effect for unknown tokens and those of another client or kind', async () => {
     const got = await tokens(t, person, client);
     const other = await register(t);
     for (const token of [got.access_token, got.refresh_token, 'x', 'a.b.c', 'lgr_x', '\u0000'])
@@ -79,7 +79,7 @@ describe('POST /oauth/revoke', () => {
     expect((await refreshWith(t, client, got.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 7009 2.1] revocation returns 400 without a token, 401 for a client that is unknown or not authenticated', async () => {
+  it('[RFC 7009 2.1] revocation is 400 without a token, 401 for an unknown or unauthenticated client', async () => {
     const confidential = await register(t, { token_endpoint_auth_method: 'client_secret_basic' });
     expect((await form(t, '/oauth/revoke', { client_id: client.client_id })).body.error).toBe('invalid_request');
     for (const client_id of ['cli_x', confidential.client_id]) {
@@ -216,7 +216,7 @@ describe('POST /oauth/introspect', () => {
     expect((await refreshWith(t, client, second.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 7662 2.2; RFC 7009 2.2] a long unknown token is inactive, and an empty parameter counts as omitted', async () => {
+  it('[RFC 7662 2.2; RFC 7009 2.2] a long unknown token is inactive; an empty parameter counts as none', async () => {
     const open = await register(t, { token_endpoint_auth_method: 'none' });
     const token = 'x'.repeat(50_000);
     expect((await form(t, '/oauth/introspect', { token }, basic(client))).body).toEqual({ active: false });
@@ -227,7 +227,7 @@ describe('POST /oauth/introspect', () => {
     );
   });
 
-  it('[RFC 7662 2.1] introspection refuses callers that are neither an authenticated confidential client nor an admin', async () => {
+  it('[RFC 7662 2.1] introspection refuses all but authenticated confidential clients and admins', async () => {
     const open = await register(t, { token_endpoint_auth_method: 'none' });
     const fields = { token: 'x' };
     const anonymous = await form(t, '/oauth/introspect', fields);

@@ -77,7 +77,7 @@ const show = (assertion: string, more: Record<string, string> = {}, at = t) =>
 const lastReason = () => logged.findLast(({ message }) => message === 'refused')?.reason;
 
 describe('a workload', () => {
-  it('[RFC 7523 2.1; RFC 7523 3] a workload exchanges the token of its platform for an access token of the agent', async () => {
+  it('[RFC 7523 2.1; RFC 7523 3] a workload exchanges the token of its platform for one of the agent', async () => {
     const sub = newSubject();
     const agent = await trusting({ subject: sub });
     const r = await show(await platform.sign(claims({ sub })));
@@ -193,7 +193,7 @@ describe('a workload', () => {
     expect((await form(t, '/oauth/token', { grant_type: GRANT })).body.error).toBe('invalid_request');
   });
 
-  it('[RFC 8725 3.1, 3.10] the token of a platform is refused if it contains its own key, or is signed with the public one', async () => {
+  it("[RFC 8725 3.1, 3.10] a platform's token with its own key or signed with the public one is refused", async () => {
     const sub = newSubject();
     await trusting({ subject: sub });
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -71,7 +71,7 @@ describe('with LEGATE_SECRET', () => {
     expect((await start(place, { secret })).legate.platform.secrets()).toEqual(keys);
   });
 
-  it('a new key verifies immediately and is used after a minute, without a restart; the secret can be changed', async () => {
+  it('a new key verifies immediately and is used after a minute, without restart; the secret can change', async () => {
     const [place, secret, clock] = [await newTestDatabase(), newSecret(), new TurnedClock()];
     const { legate } = await start(place, { secret, clock });
     const [before] = legate.platform.secrets().signing;

@@ -42,7 +42,7 @@ it('every error of a page has a text in the catalogue', () => {
 });
 
 describe('GET /account/sign-in', () => {
-  it('200: a form that works without scripts and posts to its own address; the only script is that of passkeys', async () => {
+  it('200: a form that works without scripts and posts to its address; the only script is for passkeys', async () => {
     const r = await new FormClient(t).get('/account/sign-in?returnTo=%2Fdocs');
     expect(r.status).toBe(200);
     expect(r.text).toMatch(/<form method="post" action="\/account\/sign-in\?returnTo=%2Fdocs" novalidate>/);
@@ -71,7 +71,7 @@ describe('GET /account/sign-in', () => {
     );
   });
 
-  it('allows the form to redirect to the redirect_uri of an authorization request, and only to valid addresses', async () => {
+  it('lets the form redirect to the redirect_uri of an authorization request, only to valid addresses', async () => {
     const policy = async (redirectUri: string): Promise<string> => {
       const returnTo = `/api/legate/oauth/authorize?redirect_uri=${encodeURIComponent(redirectUri)}`;
       return (

@@ -117,7 +117,7 @@ describe('/account/connections', () => {
     expect(await signsInAs('Carol at Acme')).toBe(other.id);
   });
 
-  it('ends connections when somebody else first proves the address, but keeps them for a proof in the same browser', async () => {
+  it('ends connections when somebody else first proves the address, but keeps them for the same browser', async () => {
     const squatter = await newPerson();
     await connect(squatter, 'Gil at Acme');
     expect(await signsInAs('Gil at Acme')).toBe(squatter.id);

@@ -43,10 +43,8 @@ describe('pages that mail a link', () => {
   it('the page of such a link lets its form redirect to the redirect_uri of an authorization request', async () => {
     await signUp();
     const browser = new FormClient(t);
-    await browser.post(
-      `/account/magic-link?returnTo=${encodeURIComponent('/oauth/authorize?redirect_uri=http%3A%2F%2F127.0.0.1%3A7777%2Fcb')}`,
-      { email },
-    );
+    const returnTo = encodeURIComponent('/oauth/authorize?redirect_uri=http%3A%2F%2F127.0.0.1%3A7777%2Fcb');
+    await browser.post(`/account/magic-link?returnTo=${returnTo}`, { email });
     expect((await browser.get(await linkTo())).headers.get('content-security-policy')).toContain(
       "form-action 'self' http://127.0.0.1:7777;",
     );

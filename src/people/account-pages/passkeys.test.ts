@@ -23,7 +23,7 @@ async function signedIn(p?: Person): Promise<{ p: Person; browser: FormClient; d
 const policyOf = (r: Answered): string => r.headers.get('content-security-policy') ?? '';
 
 describe('the page of passkeys', () => {
-  it('lists them with name, age and use, and offers to add one with a script; without scripts it explains the alternative', async () => {
+  it('lists them with name, age and use, offers to add one by script, and explains the way without', async () => {
     const { p, browser, device } = await signedIn();
     const before = await browser.get(PAGE);
     expect(before.text).toContain('<h2>Key &lt;ring&gt;</h2>');

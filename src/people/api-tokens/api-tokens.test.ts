@@ -103,7 +103,7 @@ describe('POST /api-tokens', () => {
 });
 
 describe('GET /api-tokens', () => {
-  it("200: lists only the caller's tokens, oldest first, without their values, in pages, for administrators too", async () => {
+  it("200: lists only the caller's tokens, oldest first, without their values, in pages, for admins too", async () => {
     const t = await createTestService();
     const [alice, admin] = [await t.user(), await t.admin()];
     t.clock.advance(1);

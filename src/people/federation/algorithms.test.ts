@@ -49,7 +49,7 @@ it.each(ISSUER_ALGORITHMS)('[RFC 7518 3.1] %s: a signature of the key is accepte
   expect([r.status, claimsOf(r.body.access_token).sub]).toEqual([200, agent.id]);
 });
 
-it('[RFC 8725 3.1] an algorithm for which the issuer is not registered is refused, though its key is known', async () => {
+it('[RFC 8725 3.1] an algorithm for which the issuer is not registered is refused, even with a known key', async () => {
   const issuer = await openIssuer('PS256');
   const { show } = await trusting(issuer, ['RS256', 'ES256']);
   expect((await show(await issuer.sign(claims('job:1')))).body.error).toBe('invalid_grant');

@@ -5,7 +5,7 @@ import { begin, CLIENT, callback, openPretendedProvider } from '../../../test/su
 import { createTestService } from '../../../test/support/service.ts';
 import { federation } from './index.ts';
 
-it('client secrets are encrypted again with a new key; if the key of one was lost, the answer is 503 until it is set again', async () => {
+it('client secrets are encrypted again with a new key; a lost key is 503 until the secret is set again', async () => {
   const t = await createTestService({ config: { federation: { allowPrivateNetworks: true } } });
   const admin = await t.admin();
   const provider = await openPretendedProvider();

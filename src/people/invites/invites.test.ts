@@ -91,7 +91,7 @@ describe('accepting an invitation', () => {
     expect(all.map((r) => r.status).sort()).toEqual([200, ...Array(19).fill(403)]);
   });
 
-  it('403 without an invitation, for another address, after 7 days, and when it was withdrawn or replaced', async () => {
+  it('403 without an invitation, for another address, after 7 days, and when withdrawn or replaced', async () => {
     const { t } = await shared();
     const email = address();
     expect((await accept(email)).body.error.code).toBe('INVITE_REQUIRED');

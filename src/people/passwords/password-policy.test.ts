@@ -29,7 +29,7 @@ const accounts = async (t: TestService) =>
   (await t.legate.platform.database.read.selectFrom('users').select('id').execute()).length;
 
 describe('breach.enabled', () => {
-  it('422 PASSWORD_BREACHED at sign-up, at set-up and from legate.users.create, and no account is created', async () => {
+  it('422 PASSWORD_BREACHED at sign-up, at set-up and from legate.users.create; no account is created', async () => {
     const { t } = await serve({});
     const r = await signUp(t, BREACHED);
     expect([r.status, r.body.error.code, r.body.error.details]).toEqual([422, 'PASSWORD_BREACHED', { count: 42 }]);

@@ -39,7 +39,7 @@ it('a token with the scope scim cannot take over administrators and auditors thr
   expect(await readdress(t, (await t.user()).id, token)).toEqual([200, true]);
 });
 
-it('it may change their address if a group gives the role, because it then controls administrators anyway', async () => {
+it('it may change their address if a group gives the role, because it controls administrators anyway', async () => {
   const t = client.service();
   expect(await readdress(t, (await t.user({ role: 'admin' })).id, client.token())).toEqual([200, true]);
 });

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 
 describe('SCIM users', () => {
-  it('[RFC 7644 3.3] a user is created from the example of RFC 7643, section 8.2; attributes that are not stored are ignored', async () => {
+  it('[RFC 7644 3.3] the example of RFC 7643 8.2 creates a user; attributes not stored are ignored', async () => {
     const r = await scim('POST', '/Users', {
       schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
       userName: 'bjensen@example.com',
@@ -111,7 +111,7 @@ describe('SCIM users', () => {
     }
   });
 
-  it('[RFC 7644 3.4.2.2] filters support eq, ne, co, sw, and, or, not and parentheses, ignoring case if SCIM requires it', async () => {
+  it('[RFC 7644 3.4.2.2] filters: eq, ne, co, sw, and, or, not, parentheses, ignoring case if required', async () => {
     const word = mark('zoe');
     const one = await created({
       userName: `${word}-a@example.com`,
@@ -242,7 +242,7 @@ describe('SCIM users', () => {
     expect((await scim('GET', path)).body.displayName).toBe('Ada');
   });
 
-  it('[RFC 7644 3.5.2] a patch with values of another type is refused, and an added address can take over primary', async () => {
+  it('[RFC 7644 3.5.2] a patch with a wrong type is refused, and an added address can take over primary', async () => {
     const user = await created();
     const path = `/Users/${user.id}`;
     for (const second of [

@@ -11,7 +11,7 @@ const capped = (multiSession: ConfigInput['multiSession'], o: TestOptions = {}) 
   createTestService({ ...o, config: { multiSession } });
 
 describe('multiSession.maxSessions', () => {
-  it('evict-oldest: ends exactly the least recently used session, within one millisecond and on two instances', async () => {
+  it('evict-oldest: ends exactly the least recently used session, in a millisecond and on two instances', async () => {
     const one = await capped({ maxSessions: 3 });
     const two = await capped({ maxSessions: 3 }, { sameDatabaseAs: one });
     const { id } = await one.user();

@@ -151,7 +151,7 @@ describe('DELETE /auth/sessions/:id', () => {
     expect(await alive(t, one)).toBe(false);
   });
 
-  it('404 SESSION_NOT_FOUND for the session of another user, of an administrator too, and for an invalid id', async () => {
+  it('404 SESSION_NOT_FOUND for the session of another user, of an admin too, and for an invalid id', async () => {
     await person();
     const [mine, theirs] = [await signIn(t, ada.id), await signIn(t, (await t.user()).id)];
     const admin = await t.admin();

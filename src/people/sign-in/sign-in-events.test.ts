@@ -59,7 +59,7 @@ describe('the events of a sign-in', () => {
     expect(JSON.stringify(await eventsOf(t))).not.toContain(password);
   });
 
-  it('one failure a minute per method on unknown accounts is an event, with the number of earlier ones that were only counted', async () => {
+  it('one failure a minute per method on unknown accounts is an event, with the count of earlier ones', async () => {
     const t = await createTestService();
     const failures = async () =>
       (await eventsOf(t)).filter((e) => e.type === 'auth.failed').map((e) => [e.data.method, e.data.countedBefore]);
@@ -185,7 +185,7 @@ describe('deleting a user', () => {
 });
 
 describe('the work of a failed sign-in', () => {
-  it('is the same for a wrong password, an unknown address, a user without a password and an impossible password', async () => {
+  it('is the same for a wrong or impossible password, an unknown address and a user without a password', async () => {
     const { t, email } = await person();
     const passwordless = await t.user();
     const tries = {

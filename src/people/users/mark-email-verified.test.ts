@@ -195,7 +195,7 @@ describe('the first verification of an address', () => {
 });
 
 describe('a password reset of a verified account', () => {
-  it('ends sessions, API tokens and grants, and mails what ended; agents, webhooks and the second factor remain', async () => {
+  it('ends sessions, API tokens and grants, with a mail; agents, webhooks and the second factor remain', async () => {
     const p = await equip(await verified(await signedUp(await shared())));
     const token = await mailedToken(p, '/password/forgot');
     const page = await p.t.call('POST', '/password/reset', form({ token, newPassword: NEW }));

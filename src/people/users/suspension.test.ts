@@ -213,7 +213,7 @@ it('sends no mail to a suspended user', async () => {
   expect(mailbox.mails.filter(({ to }) => to.includes(person.email))).toEqual([]);
 });
 
-it('previews a suspension; the last administrator cannot be suspended, and only administrators can suspend', async () => {
+it('previews a suspension; the last administrator cannot be suspended; only administrators can suspend', async () => {
   const t = await createTestService();
   const { admin, person } = await scene(t);
   const preview = await set(t, admin, person.id, 'suspended', '?preview=true');

@@ -12,8 +12,10 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   const { id, method } = JSON.parse(line);
   if (id === undefined) return;
   if (method === 'initialize')
-    return out({ id, result: { protocolVersion: '2025-11-25', serverInfo: { name: 'x', version: '1' }, capabilities: { tools: {} } } });
-  if (method === 'tools/list') return out({ id, result: { tools: [{ name: 'who', inputSchema: { type: 'object' } }] } });
+    return out({ id, result: { protocolVersion: '2025-11-25', serverInfo: { name: 'x', version: '1' }, capabilities:
+      { tools: {} } } });
+  if (method === 'tools/list')
+    return out({ id, result: { tools: [{ name: 'who', inputSchema: { type: 'object' } }] } });
   const text = JSON.stringify({ pid: process.pid, token: process.env.TOKEN, args: process.argv.slice(1) });
   out({ id, result: { content: [{ type: 'text', text }] } });
 });`;

@@ -166,7 +166,7 @@ describe('with pin: enforce', () => {
     expect((await tools('odd')).map(({ name }) => name)).toEqual(['a']);
   });
 
-  it('a name that begins with @ changes nothing, and tools whose names stand for resources or prompts are withheld', async () => {
+  it('a name beginning with @ changes nothing; tools whose names mean resources or prompts are withheld', async () => {
     serve('at', tool('a'), tool('@b'), tool('@resources'), tool('@prompts:c'));
     expect(await list('at')).toEqual(['a', '@b']);
     serve('at', tool('a'), tool('@b', { description: 'changed' }), tool('@new'), tool('@resources'));

@@ -104,7 +104,7 @@ const show = (assertion: string, more: Record<string, string> = {}, at = t, by =
   });
 
 describe('an ID-JAG', () => {
-  it('[RFC 7523 2.1] an ID-JAG lets a client act for a person without consent, as the agent of person and client', async () => {
+  it('[RFC 7523 2.1] an ID-JAG lets a client act for a person without consent, as the agent of both', async () => {
     const person = await colleague();
     const r = await show(await jag(person), { scope: 'mcp:read' });
     expect(r.status, r.text).toBe(200);
@@ -195,7 +195,7 @@ describe('an ID-JAG', () => {
     expect(JSON.stringify(logged.at(-1))).not.toContain('eyJ');
   });
 
-  it('[RFC 7523 3] an ID-JAG can be used once, also concurrently on several instances, and creates one agent', async () => {
+  it('[RFC 7523 3] an ID-JAG works once, also concurrently on several instances, and creates one agent', async () => {
     const instances = [t, ...(dialect === 'postgres' ? [await createTestService({ config, sameDatabaseAs: t })] : [])];
     const person = await colleague();
     const assertion = await jag(person);

@@ -40,7 +40,7 @@ describe('grant_type=refresh_token', () => {
     expect((await refreshWith(t, client, second.body.refresh_token)).status).toBe(200);
   });
 
-  it('[RFC 9700 4.14.2; ASVS 5.0 10.4.5] reusing an old refresh token ends the grant, even two generations later', async () => {
+  it('[RFC 9700 4.14.2; ASVS 5.0 10.4.5] a reused refresh token ends a grant, even two generations later', async () => {
     const first = await tokens(t, person, client);
     const second = (await refreshWith(t, client, first.refresh_token)).body;
     const third = (await refreshWith(t, client, second.refresh_token)).body;
@@ -131,7 +131,7 @@ describe('grant_type=refresh_token', () => {
 });
 
 describe('mcp.reuseGraceSeconds', () => {
-  it('[RFC 9700 4.14.2] within the grace period the same client gets the same successor again, for one generation only', async () => {
+  it('[RFC 9700 4.14.2] in the grace period the same client gets the same successor, for one generation', async () => {
     const own = await createTestService({ config: { mcp: { reuseGraceSeconds: 30 } } });
     const app = await register(own);
     const someone = await signUp(own);

@@ -31,7 +31,7 @@ const valid = async (token: string, audience?: string) =>
   (await t.legate.mcp.validateToken(token, audience === undefined ? {} : { audience })).valid;
 
 describe('grant_type=client_credentials', () => {
-  it('[RFC 6749 4.4; MCP ext-auth client credentials] a service agent gets a token for itself, without a refresh token', async () => {
+  it('[RFC 6749 4.4; MCP ext-auth client credentials] a service agent gets its token, no refresh token', async () => {
     const agent = await service();
     for (const r of [
       await ask(agent),
@@ -113,7 +113,7 @@ describe('grant_type=client_credentials', () => {
 });
 
 describe('client_credentials of a registered client', () => {
-  it('[RFC 6749 5.2] client_credentials of a client are 400 unauthorized_client if it is authenticated, and 401 invalid_client if not', async () => {
+  it('[RFC 6749 5.2] client_credentials: 400 unauthorized_client, and unauthenticated 401 invalid_client', async () => {
     const fields = { grant_type: 'client_credentials' };
     const none = await register(t, { token_endpoint_auth_method: 'none' });
     for (const [id, secret, status, error] of [
@@ -321,7 +321,7 @@ describe('token exchange', () => {
     const newest = async (count: number) =>
       (await t.call('GET', `/audit?limit=${count}`, { as: someone })).body as Json[];
 
-    it('[RFC 8693 4.1] POST /authorize with an exchanged token decides for the actor, by its delegation, and records both', async () => {
+    it('[RFC 8693 4.1] an exchanged token authorizes the actor, by its delegation; both are recorded', async () => {
       const { actor, subjectId, token } = await exchanged('mcp:execute authorize');
       const [delegation] = (await t.call('GET', `/delegations?toAgent=${actor.id}`, { as: someone })).body;
       expect(delegation).toMatchObject({ fromAgent: subjectId, toAgent: actor.id });
@@ -333,7 +333,7 @@ describe('token exchange', () => {
         expect(entry).toMatchObject({ agentId: actor.id, result: 'allowed', delegationIds: [delegation.id] });
     });
 
-    it('[RFC 8693 4.1] an exchanged token is limited by scopes and delegation, whatever the subject may do', async () => {
+    it('[RFC 8693 4.1] scopes and delegation limit an exchanged token, whatever the subject may do', async () => {
       const { actor, subjectId, token } = await exchanged('mcp:read authorize');
       expect((await t.authorize(someone.token, question('execute', { agentId: subjectId }))).body.allowed).toBe(true);
       expect((await t.authorize(token, question('read'))).body.allowed).toBe(true);

@@ -40,7 +40,7 @@ async function signIn(who: TestGitHub['account']): Promise<[number, Json | undef
 }
 
 describe('the preset github', () => {
-  it('[RFC 7636 4.3] GitHub is asked only for the addresses, with a challenge, and the owner of the token is signed in', async () => {
+  it('[RFC 7636 4.3] GitHub is asked only for addresses, with a challenge, and the token owner signs in', async () => {
     const page = await begin(new FormClient(t), 'github');
     expect([page.origin + page.pathname, page.searchParams.get('scope')]).toEqual([
       `${github.issuer}/authorize`,

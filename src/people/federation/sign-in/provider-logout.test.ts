@@ -169,7 +169,7 @@ it('[OIDC Back-Channel Logout 2.6] every other token is refused, as is one that 
   expect(await isSignedIn(browser)).toBe(true);
 });
 
-it('is unknown for other issuers, accepts only forms, and responds with an error if the provider cannot be reached', async () => {
+it('is unknown for other issuers, accepts only forms, and is an error if the provider cannot be reached', async () => {
   expect((await send('x', 'nobody')).status).toBe(404);
   expect((await t.call('POST', '/auth/oidc/pretended/logout', { body: { logout_token: 'x' } })).status).toBe(415);
   await register('down', 'http://127.0.0.1:9');

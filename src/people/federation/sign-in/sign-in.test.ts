@@ -199,7 +199,8 @@ describe('GET /auth/oidc/:name/callback', () => {
       pretended.idToken = async (nonce) => {
         const signed = `${part({ alg })}.${part({ ...somebody(), ...claims, nonce })}`;
         const { createHmac } = await import('node:crypto');
-        return `${signed}.${alg === 'none' ? '' : createHmac('sha256', CLIENT.clientSecret).update(signed).digest('base64url')}`;
+        const hmac = createHmac('sha256', CLIENT.clientSecret).update(signed).digest('base64url');
+        return `${signed}.${alg === 'none' ? '' : hmac}`;
       };
       expect((await signInWith(browser, 'pretended')).status).toBe(401);
     }

@@ -14,7 +14,7 @@ describe('common passwords', () => {
       expect([password, await isCommonPassword(password)]).toEqual([password, false]);
   });
 
-  it('422 PASSWORD_TOO_COMMON at sign-up, at a change and from legate.users.create, with breach.enabled off', async () => {
+  it('422 PASSWORD_TOO_COMMON at sign-up, a change and from legate.users.create, with breach.enabled off', async () => {
     const t = await createTestService();
     const refused = await t.call('POST', '/sign-up', { body: { ...ada, password: 'Sunshine1' } });
     expect([refused.status, refused.body.error.code]).toEqual([422, 'PASSWORD_TOO_COMMON']);

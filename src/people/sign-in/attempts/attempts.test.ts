@@ -33,7 +33,7 @@ const guesses = async (n: number, once: () => Promise<{ status: number }>): Prom
 const times = (n: number, status: number): number[] => Array(n).fill(status);
 
 describe('wrong passwords in a row', () => {
-  it('get 429 after ten, from any addresses and even for the right password, for 15 minutes and then twice as long', async () => {
+  it('get 429 after ten, from any address, even for the right password, for 15 minutes, then twice that', async () => {
     const p = await person();
     expect(await guesses(10, () => guess(p))).toEqual(times(10, 401));
     const r = await guess(p, { password: PASSWORD });
@@ -92,7 +92,7 @@ describe('wrong passwords in a row', () => {
     expect(await answers('nobody-at-all@example.com')).toEqual(await answers(p.email));
   });
 
-  it('do not affect the known browser, the mailbox and the session of the person; a new password ends the pause', async () => {
+  it("do not affect the person's known browser, mailbox and session; a new password ends the pause", async () => {
     const p = await person();
     const cookies = (await signIn(p)).headers.getSetCookie();
     const known = cookies.find((c) => c.includes('_known_device='))?.split(';')[0] ?? '';
@@ -196,7 +196,7 @@ describe('codes by mail', () => {
     expect((await eventsAbout(p, 'auth.failed')).at(-1)?.data).toMatchObject({ reason: 'TOO_MANY_TRIES' });
   });
 
-  it('are sent to a mailbox five times an hour, for requests from any addresses; the response does not reveal this', async () => {
+  it('are sent to a mailbox five times an hour for all callers; the response does not reveal this', async () => {
     const p = await person();
     const send = () => p.t.call('POST', '/email-otp', { body: { email: p.email }, ip: ip() });
     const before = p.box.mails.length;

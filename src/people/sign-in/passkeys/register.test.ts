@@ -19,7 +19,7 @@ const REJECTED = [422, 'PASSKEY_REJECTED'];
 const REFUSED = [401, 'INVALID_PASSKEY'];
 
 describe('adding a passkey', () => {
-  it('[WebAuthn 5.4] the options for adding a passkey ask for a discoverable credential with user verification and no attestation', async () => {
+  it('[WebAuthn 5.4] options ask for a discoverable credential, user verification and no attestation', async () => {
     const p = await someone(await shared());
     const options = await registrationOptions(p.t, p.session);
     expect(options).toMatchObject({
@@ -91,7 +91,7 @@ describe('adding a passkey', () => {
     expect((await addPasskey(p.t, p.session, undefined, { attestation: 'self' })).status).toBe(201);
   });
 
-  it('accepts a challenge once, for 5 minutes, in its own session, and one of several concurrent responses', async () => {
+  it('accepts a challenge once, for 5 minutes, in its session, and one of several concurrent responses', async () => {
     const p = await someone(await shared());
     const other = await newSession(p.t, p.id);
     const device = new Authenticator();

@@ -103,7 +103,7 @@ describe('signing in with a passkey', () => {
     expect(codeOf(await verify({ ...mixed, response: { ...mixed.response, userHandle: null } }))).toEqual(REFUSED);
   });
 
-  it('accepts a challenge once, for 5 minutes, in its own browser, and one of several concurrent responses', async () => {
+  it('accepts a challenge once, for 5 minutes, in its browser, and one of several concurrent responses', async () => {
     const p = await withPasskey(await someone(await shared()));
     const verify = async (body: Json, cookie?: string) =>
       codeOf(await p.t.call('POST', '/passkeys/sign-in/verify', { body, ...(cookie ? { headers: { cookie } } : {}) }));
@@ -155,7 +155,7 @@ describe('signing in with a passkey', () => {
     expect((await signInWithPasskey(p.t, p.device)).status).toBe(200);
   });
 
-  it('is not possible once somebody else has first proved the address, because others may have added the passkey', async () => {
+  it('is not possible once somebody else has first proved the address: others may have added the passkey', async () => {
     const p = await withPasskey(await signedUp(await shared()));
     const { box, t, email } = p;
     await box.next(email);

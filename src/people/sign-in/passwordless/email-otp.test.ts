@@ -22,7 +22,7 @@ const useCode = (p: Person, otp: string, email = p.email) =>
 const wrong = (code: string): string => (code === '000000' ? '000001' : '000000');
 
 describe('POST /email-otp', () => {
-  it('200, the same with and without an account; six digits, stored so that they cannot be guessed from the database', async () => {
+  it('200, the same with and without an account; six digits that cannot be guessed from the database', async () => {
     const p = await person();
     const code = await mailedCode(p);
     expect(code).toMatch(/^\d{6}$/);

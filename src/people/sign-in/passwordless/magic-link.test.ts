@@ -227,7 +227,7 @@ describe('POST /magic-link/verify', () => {
     expect(await eventsAbout(p, 'auth.signin')).toHaveLength(2);
   });
 
-  it('401 after 5 minutes, after use, for a link of another kind and for other text; as JSON for a JSON request', async () => {
+  it('401 after 5 minutes, after use, for a link of another kind and other text; JSON for a JSON request', async () => {
     const p = await person();
     const token = await mailedToken(p, '/magic-link');
     const reset = await mailedToken(p, '/password/forgot');

@@ -335,7 +335,7 @@ describe('discovery', () => {
     expect(await attempt('closed')).toEqual([502, true]);
   });
 
-  it('registers this service once; its secret is sent to the token endpoint and encrypted in the database [RFC 7591]', async () => {
+  it('registers the service once; its secret goes to the token endpoint and is kept encrypted [RFC 7591]', async () => {
     rogue.metadata = honest({ registration_endpoint: `${rogue.base}/register` });
     rogue.token = () => tokens();
     const [first, other] = [await t.user(), await t.user()];
