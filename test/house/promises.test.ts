@@ -14,9 +14,12 @@ const files = {
     'async function may(): Promise<boolean> {\n  return false;\n}\nexport const answer = (): string => (may() ? ' +
     '"yes" : "no");\n',
   'switch.ts':
-    "export function text(kind: 'a' | 'b'): string {\n  switch (kind) {\n    case 'a':\n      return 'A';\n  }\n  return '';\n}\n",
+    "export function text(kind: 'a' | 'b'): string {\n  switch (kind) {\n    case 'a':\n      return 'A';\n  }\n" +
+    "  return '';\n}\n",
   'good.ts':
-    "async function save(): Promise<void> {}\nexport async function act(kind: 'a' | 'b'): Promise<string> {\n  await save();\n  switch (kind) {\n    case 'a':\n      return 'A';\n    default:\n      return 'rest';\n  }\n}\n",
+    "async function save(): Promise<void> {}\nexport async function act(kind: 'a' | 'b'): Promise<string> {\n" +
+    "  await save();\n  switch (kind) {\n    case 'a':\n      return 'A';\n    default:\n" +
+    "      return 'rest';\n  }\n}\n",
 };
 let output: string;
 
