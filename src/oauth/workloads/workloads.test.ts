@@ -165,6 +165,7 @@ describe('a workload', () => {
     ['is of an unknown issuer', { iss: 'https://unknown.example' }, {}, 'assertion-issuer'],
     ['is an access token', {}, { typ: 'at+jwt' }, 'assertion-malformed'],
     ['is a logout token', {}, { typ: 'logout+jwt' }, 'assertion-malformed'],
+    ['has a typ that is not a string', {}, { typ: 5 }, 'assertion-malformed'],
     ['names an unknown key', {}, { kid: 'unknown' }, 'assertion-signature'],
   ])('[RFC 7523 3; RFC 8725 3] the token of a platform is refused if it %s', async (_what, changes, header, reason) => {
     await trusting();

@@ -26,10 +26,10 @@ export function readUnverified(text: string, maxChars = MAX_ASSERTION_CHARS): Un
   if (!header || !claims) return undefined;
   const { typ } = header;
   const { iss } = claims;
-  if (typeof iss !== 'string') return undefined;
+  if (typeof iss !== 'string' || (typ !== undefined && typeof typ !== 'string')) return undefined;
   return {
     issuer: iss,
-    typ: typeof typ === 'string' ? typ.toLowerCase() : undefined,
+    typ: typ?.toLowerCase(),
     header,
     claims,
     signed: text.slice(0, encoded.length + 1 + payload.length),
