@@ -24,8 +24,7 @@ export class PostgresBatchStore implements BatchStore {
     this.#db = db;
     const p = db.prefix;
     this.#sql = {
-      begin: `${db.session.begin}; select seq, epoch, clock, writer, ${DATABASE_TIME} as time
-        from ${p}head where id = 1 for update`,
+      head: `select seq, epoch, clock, writer, ${DATABASE_TIME} as time from ${p}head where id = 1 for update`,
       counters: `select key, hour, used from ${p}counters where key = any($1::text[])`,
       kept: `select scope, part, fingerprint, kind, answer, created_at, expires_at from ${p}idempotency_keys
         where scope = any($1::text[]) and expires_at > $2::bigint`,
@@ -54,8 +53,8 @@ export class PostgresBatchStore implements BatchStore {
   async begin(): Promise<Head> {
     const client = await lease(this.#db.writePool, this.#db.session);
     this.#client = client;
-    const results = (await client.query(this.#sql.begin)) as unknown as { rows: Head[] }[];
-    const head = results.at(-1)?.rows[0];
+    const { rows } = await this.#db.beginAndRun<Head>(client, { name: 'legate-head', text: this.#sql.head });
+    const [head] = rows;
     if (!head) throw new Error('The head row of the ledger is missing.');
     return head;
   }

@@ -52,11 +52,8 @@ export interface PostgresDatabase extends Common {
   readonly session: PostgresSession;
   /** Opens a connection outside the pools, for LISTEN. */
   readonly connectListener: () => Promise<PostgresListener>;
-  /**
-   * Runs the last statement of a transaction and commits, in one round trip. Throws if the transaction was not
-   * committed.
-   */
   readonly runAndCommit: Pools['runAndCommit'];
+  readonly beginAndRun: Pools['beginAndRun'];
 }
 
 export type Database = SqliteDatabase | PostgresDatabase;
@@ -109,7 +106,7 @@ export async function openDatabase(
     };
   }
   if (!/^postgres(ql)?:\/\//.test(url)) throw new Error('databaseUrl must be sqlite:<path> or postgres://...');
-  const { hosts, session, reads, writes, connectListener, runAndCommit } = await openPools(url, {
+  const { hosts, session, reads, writes, connectListener, runAndCommit, beginAndRun } = await openPools(url, {
     ...options,
     readConnections: options.readConnections ?? READ_CONNECTIONS,
     writeConnections: options.writeConnections ?? WRITE_CONNECTIONS,
@@ -131,6 +128,7 @@ export async function openDatabase(
     session,
     connectListener,
     runAndCommit,
+    beginAndRun,
     description: `PostgreSQL at ${hosts.description}`,
     close: async () => {
       for (const builder of Object.values(builders)) await builder.destroy();

@@ -1,7 +1,7 @@
 import { DatabaseError } from './database-error.ts';
 import type { PostgresClient, PostgresQuery, PostgresRows } from './postgres-client.ts';
 import { PostgresHosts } from './postgres-hosts.ts';
-import { checkSession, detectSession, type PostgresSession } from './postgres-session.ts';
+import { BEGIN, checkSession, detectSession, type PostgresSession } from './postgres-session.ts';
 import { isUnavailable } from './unavailable.ts';
 
 /** A connection outside the pools, for LISTEN. */
@@ -40,6 +40,19 @@ export interface Pools {
    * committed.
    */
   readonly runAndCommit: (client: PostgresClient, last: Exclude<PostgresQuery, string>) => Promise<void>;
+  /**
+   * Begins a transaction and runs its first statement, in one round trip. Without a pooler the server parses and plans
+   * the statement once per connection.
+   */
+  readonly beginAndRun: <R>(
+    client: PostgresClient,
+    first: { readonly name: string; readonly text: string },
+  ) => Promise<PostgresRows<R>>;
+}
+
+/** The result of one of several statements of a query. */
+interface Result extends PostgresRows<object> {
+  readonly command: string;
 }
 
 /** Messages of the protocol, as `pg` sends them. */
@@ -49,6 +62,9 @@ interface Messages {
   execute(message: object): void;
   sync(): void;
 }
+
+/** A part of `pg.Query` that its types do not declare. */
+type PreparedQuery = new (...args: unknown[]) => { prepare(connection: Messages): void };
 
 const INT8 = 20;
 const NUMERIC = 1700;
@@ -206,6 +222,16 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     return pool as unknown as PostgresPool;
   };
 
+  class BeginningQuery extends (pg.Query as unknown as PreparedQuery) {
+    /** Called by `pg` to send the statement. After an error of `begin` the server skips it. */
+    override prepare(connection: Messages): void {
+      connection.parse({ text: BEGIN });
+      connection.bind({});
+      connection.execute({});
+      super.prepare(connection);
+    }
+  }
+
   class CommittingQuery extends pg.Query {
     /** Called by `pg` after it has sent the statement and its values. After an error the server skips the commit. */
     _getRows(connection: Messages): void {
@@ -217,18 +243,30 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     }
   }
 
-  const runAndCommit: Pools['runAndCommit'] = async (client, last) => {
+  const submit = async (client: PostgresClient, Query: object, statement: object): Promise<Result[]> => {
     const results = await new Promise<unknown>((resolve, reject) => {
       const done = (error: Error | null, all: unknown): void => (error ? reject(error) : resolve(all));
-      const query: unknown = new (CommittingQuery as unknown as new (...args: unknown[]) => object)(
-        last,
-        undefined,
-        done,
-      );
+      const query: unknown = new (Query as new (...args: unknown[]) => object)(statement, undefined, done);
       void client.query(query as PostgresQuery);
     });
-    const commands = Array.isArray(results) ? results.map(({ command }) => command) : [];
-    if (commands.at(-1) !== 'COMMIT') throw new Error('The transaction was not committed.');
+    return Array.isArray(results) ? results : [];
+  };
+
+  const runAndCommit: Pools['runAndCommit'] = async (client, last) => {
+    const results = await submit(client, CommittingQuery, last);
+    if (results.at(-1)?.command !== 'COMMIT') throw new Error('The transaction was not committed.');
+  };
+
+  const beginAndRun: Pools['beginAndRun'] = async <R>(
+    client: PostgresClient,
+    first: { name: string; text: string },
+  ) => {
+    const results = session?.direct
+      ? await submit(client, BeginningQuery, first)
+      : ((await client.query(`${session?.begin}; ${first.text}`)) as unknown as Result[]);
+    const result = results.at(-1);
+    if (!result) throw new Error('The transaction was not begun.');
+    return result as unknown as PostgresRows<R>;
   };
 
   const writes = open(options.writeConnections);
@@ -257,7 +295,7 @@ export async function openPools(url: string, options: PoolOptions): Promise<Pool
     await client.connect();
     return client as unknown as PostgresListener;
   };
-  return { hosts, session, writes, reads: open(options.readConnections), connectListener, runAndCommit };
+  return { hosts, session, writes, reads: open(options.readConnections), connectListener, runAndCommit, beginAndRun };
 }
 
 /** Refuses a standby, because every write to it would fail. */

@@ -19,7 +19,7 @@ const settings = (local: boolean): string =>
     set_config('lock_timeout', '${LOCK_MS}', ${local}),
     set_config('idle_in_transaction_session_timeout', '${IDLE_MS}', ${local})`;
 
-const BEGIN = 'begin isolation level read committed';
+export const BEGIN = 'begin isolation level read committed';
 
 /**
  * Settings that every session and transaction needs. They are set by statements, so that options in the URL, of the

@@ -174,6 +174,28 @@ describe('sessions of PostgreSQL', () => {
     client.release();
   });
 
+  it('a transaction begins in one round trip with its first statement, which the server plans once', async () => {
+    const { url, name } = await newTestDatabase();
+    const database = await openDatabase(url, { serviceName: name });
+    if (database.dialect !== 'postgres') throw new Error('this is a test for PostgreSQL');
+    onTestFinished(() => database.close());
+    await database.pool.query('create table counted (id int primary key, n int); insert into counted values (1, 0)');
+    const client = await database.writePool.connect();
+    const first = { name: 'first', text: 'select n from counted where id = 1 for update' };
+    for (const n of [0, 1]) {
+      expect((await database.beginAndRun(client, first)).rows).toEqual([{ n }]);
+      await database.runAndCommit(client, { text: 'update counted set n = n + $1', values: [1] });
+    }
+    await expect(database.beginAndRun(client, { name: 'none', text: 'select 1 / 0' })).rejects.toMatchObject({
+      code: '22012',
+    });
+    await client.query('rollback');
+    const { rows } = await client.query('select name from pg_prepared_statements');
+    expect(rows).toContainEqual({ name: 'first' });
+    expect((await database.pool.query('select n from counted')).rows).toEqual([{ n: 2 }]);
+    client.release();
+  });
+
   it('an instance that freezes while it locks the head row blocks others for at most 5 seconds', async () => {
     const t = await createTestService();
     const agent = await capped(t);
