@@ -23,12 +23,13 @@ beforeAll(async () => {
   setTracingDisabled(true);
   t = await createTestService({ lasting: true });
   owner = await t.user();
-  client = new LegateClient({
-    baseUrl: 'http://localhost:3000',
-    token: owner.token,
-    fetch: (url, init) => t.legate.fetch(new Request(url, init), { remoteAddress: '192.0.2.1' }) as Promise<Response>,
-  });
+  client = new LegateClient({ ...served, token: owner.token });
 });
+const served = {
+  baseUrl: 'http://localhost:3000',
+  fetch: (url: string | URL | Request, init?: RequestInit) =>
+    t.legate.fetch(new Request(url, init), { remoteAddress: '192.0.2.1' }) as Promise<Response>,
+};
 /** Each test has an agent that may read notes, and may delete `secret` after an approval. */
 beforeEach(async () => {
   notes.set('todo', 'Water the plants');
@@ -188,12 +189,10 @@ describe('docs/guides/guard-the-tools-of-your-agent.md', () => {
   const files = ['ai-sdk.ts', 'openai-agents.ts', 'langchain.ts', 'anthropic.ts', 'claude-agent.mjs', 'mastra.mjs'];
   const examples = files.map((name) => at(`examples/agents/${name}`));
 
-  it('shows lines of the examples that run above', () => {
+  it('shows statements of the examples that run above, complete and as they are there', () => {
     const blocks = [...guide.matchAll(/```(?:ts|js)\n\/\/ examples\n(.*?)```/gs)].map((m) => m[1] as string);
     expect(blocks).toHaveLength(files.length);
-    for (const [i, block] of blocks.entries())
-      for (const line of block.split('\n').filter((text) => text.trim() !== ''))
-        expect(examples[i], line).toContain(line.trim());
+    for (const [i, block] of blocks.entries()) expect(examples[i]?.replaceAll('\n  ', '\n')).toContain(block);
   });
 
   it('has the commands that permit the tools', async () => {
@@ -345,6 +344,21 @@ describe('a guarded tool', () => {
     expect(await tools.publish.execute({})).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
   });
 
+  it('links to the page of an approval below the path at which an application mounts Legate', async () => {
+    const { legate } = await createTestService({ config: { http: { restPath: '/legate' } } });
+    const { id: ownerId } = await legate.users.create({ email: 'ada@example.com', password: 'correct horse battery' });
+    const { id } = await legate.agents.create({
+      ...{ ownerId, name: 'notes', type: 'service' },
+      permissions: [{ resource: 'app:notes:publish', actions: ['execute'], constraints: { requireApproval: true } }],
+    });
+    const { publish } = guardFor(legate, { agent: id, app: 'notes' }).tools({
+      publish: { execute: async () => 'ran' },
+    });
+    const { approvalUrl } = (await publish.execute()) as unknown as Denial;
+    const page = await legate.fetch(new Request(approvalUrl as string, { headers: { accept: 'text/html' } }));
+    expect(page.headers.get('location')).toContain('/legate/account/sign-in');
+  });
+
   it('with an approval: returns the link, and runs once after the owner has approved', async () => {
     const { publish } = toolsOf(client);
     const waiting = (await publish.execute({ name: 'todo' })) as Denial;
@@ -371,5 +385,15 @@ describe('a guarded tool', () => {
     };
     const { publish } = toolsOf({ authorize: (r) => client.authorize(r), approvals }, { onApproval: 'wait' });
     expect(await publish.execute({ name: 'waits' })).toEqual(answer);
+  });
+
+  it('returns the link instead of waiting if the token may not read approvals', async () => {
+    const { token } = await client.apiTokens.create({ name: 'narrow', scopes: ['authorize'] });
+    const narrow = new LegateClient({ ...served, token });
+    const { publish } = toolsOf(narrow, { onApproval: 'wait' });
+    expect(await publish.execute({})).toMatchObject({
+      reason: 'APPROVAL_REQUIRED',
+      approvalUrl: expect.stringContaining('/account/approvals/apr_'),
+    });
   });
 });

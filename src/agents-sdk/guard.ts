@@ -5,6 +5,8 @@ import { type Decide, guardTools } from './tools.ts';
 /** A `LegateClient`, or the `Legate` of the same process. */
 export interface GuardedLegate {
   readonly baseUrl?: string | undefined;
+  /** Only of the `Legate` of the same process: where its pages are mounted. */
+  readonly platform?: { readonly config: { readonly http: { readonly restPath: string } } } | undefined;
   authorize(request: {
     agentId: string;
     action: string;
@@ -96,7 +98,8 @@ export function guardFor(legate: GuardedLegate, { agent, app, onApproval = 'retu
     let decision = await legate.authorize(request);
     const { approvalId } = decision;
     if (decision.reason === 'APPROVAL_REQUIRED' && approvalId !== undefined && onApproval === 'wait') {
-      const status = await approvalOf(approvalId, signal);
+      // A narrowed token may ask for decisions only. The answer is then the same as without waiting.
+      const status = await approvalOf(approvalId, signal).catch(() => 'pending');
       if (status === 'denied') return denial('APPROVAL_DENIED', { approvalId });
       if (status === 'expired') return denial('APPROVAL_EXPIRED', { approvalId });
       if (status === 'approved') decision = await legate.authorize(request);
@@ -108,10 +111,12 @@ export function guardFor(legate: GuardedLegate, { agent, app, onApproval = 'retu
     });
   };
 
-  const linkTo = (approvalId: string): { approvalUrl?: string } =>
-    legate.baseUrl === undefined
-      ? {}
-      : { approvalUrl: `${legate.baseUrl.replace(/\/$/, '')}/account/approvals/${approvalId}` };
+  const linkTo = (approvalId: string): { approvalUrl?: string } => {
+    const { baseUrl, platform } = legate;
+    if (baseUrl === undefined) return {};
+    const rest = (baseUrl + (platform?.config.http.restPath ?? '')).replace(/\/$/, '');
+    return { approvalUrl: `${rest}/account/approvals/${approvalId}` };
+  };
 
   /** Waits until an approval is no longer pending. */
   const approvalOf = async (id: string, signal: AbortSignal | undefined): Promise<string> => {
