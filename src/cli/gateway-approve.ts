@@ -5,7 +5,7 @@ import { decideTool, type GatewayTool, listPins, toTool } from '../mcp/gateway/i
 import type { Legate } from '../service.ts';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
 import { renderTool } from './gateway/render-tool.ts';
-import { storedToken } from './login/credentials.ts';
+import { givenToken } from './login/credentials.ts';
 import { readSettings, useExistingData, withLegate } from './settings.ts';
 
 interface Values {
@@ -19,6 +19,8 @@ type Tool = Pick<GatewayTool, 'name' | 'state' | 'approved' | 'seen'>;
 
 /** The tools of one server, here or at a running service. */
 interface Target {
+  /** What the command needs to name this target again. */
+  readonly options: string;
   tools(): Promise<readonly Tool[]>;
   /** Approves the definition with this hash. */
   approve(tool: string, definition: string): Promise<unknown>;
@@ -39,7 +41,7 @@ export const command: Command<Values> = {
     token: {
       type: 'string',
       value: 'token',
-      meaning: "for --url: an administrator's API token; by default the one from npx legate login",
+      meaning: "for --url: an administrator's API token; by default LEGATE_TOKEN",
     },
   },
   notes: 'Each tool is printed with its changes before it is approved.',
@@ -50,7 +52,7 @@ export const command: Command<Values> = {
     if (url !== undefined && !URL.canParse(url))
       throw new UsageError('--url needs an address such as http://localhost:3000.', EXIT_USAGE);
     const work = (target: Target): Promise<void> => approve(target, server, tool, all);
-    if (url !== undefined) return work(remoteTarget(url, token ?? (await storedToken(url)), server));
+    if (url !== undefined) return work(remoteTarget(url, tokenOfAdmin(url, token), server));
     const settings = readSettings();
     useExistingData(settings);
     return withLegate(settings, (legate) => work(localTarget(legate, server)));
@@ -69,7 +71,8 @@ async function approve(target: Target, server: string, name: string | undefined,
     process.stdout.write(
       chosen.length === 0
         ? `No tool of ${server} is waiting for approval.\n`
-        : `\nWaiting: ${chosen.length}. Approve with npx legate gateway approve ${server} <tool>, or --all.\n`,
+        : `\nWaiting: ${chosen.length}. Approve with npx legate gateway approve ${server} <tool>${target.options}, or ` +
+            '--all instead of the tool.\n',
     );
     return;
   }
@@ -77,7 +80,19 @@ async function approve(target: Target, server: string, name: string | undefined,
   process.stdout.write(`Approved: ${chosen.length}.\n`);
 }
 
+/** No login gives a token for this, because applications have no scope for it. */
+function tokenOfAdmin(url: string, option: string | undefined): string {
+  const token = givenToken(option);
+  if (token !== undefined) return token;
+  const page = `${url.replace(/\/$/, '')}/account/tokens`;
+  throw new UsageError(
+    `--url needs an administrator's API token in LEGATE_TOKEN. Create one with all of your rights at ${page}`,
+    EXIT_USAGE,
+  );
+}
+
 const localTarget = ({ platform }: Legate, server: string): Target => ({
+  options: '',
   tools: async () =>
     (await listPins(platform.database.read, server, { limit: MAX_TOOLS, after: undefined })).map(toTool),
   approve: (tool, definition) =>
@@ -99,6 +114,7 @@ function remoteTarget(url: string, token: string, server: string): Target {
     return found;
   };
   return {
+    options: ` --url ${url}`,
     tools: () => explained(all()),
     approve: (tool, definition) => explained(tools.approve(server, tool, { definition })),
   };

@@ -1,6 +1,6 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
-import { storedToken } from './login/credentials.ts';
+import { tokenFor } from './login/credentials.ts';
 import { readSeed } from './seed/file.ts';
 import { applyPlan, planSeed, renderPlan, type SeededToken, type SeedTarget } from './seed/plan.ts';
 import { localTarget, remoteTarget } from './seed/targets.ts';
@@ -23,7 +23,9 @@ export const command: Command<Values> = {
     token: {
       type: 'string',
       value: 'token',
-      meaning: "for --url: an administrator's or the owner's API token; by default the one from npx legate login",
+      meaning:
+        "for --url: an administrator's or the owner's API token; by default LEGATE_TOKEN, or the one from npx legate " +
+        'login',
     },
     tokens: { type: 'string', value: 'file', meaning: 'new file for the tokens of new agents, readable only by you' },
   },
@@ -41,7 +43,7 @@ export const command: Command<Values> = {
       const made = await withTokenFile(creates ? tokens : undefined, () => applyPlan(plan, target));
       process.stdout.write(`Done.${made.length > 0 ? ` ${aboutTokens(made, tokens)}` : ''}\n`);
     };
-    if (url !== undefined) return work(remoteTarget(url, token ?? (await storedToken(url))));
+    if (url !== undefined) return work(remoteTarget(url, await tokenFor(url, token)));
     const settings = readSettings();
     useExistingData(settings);
     return withLegate(settings, (legate) => work(localTarget(legate)));

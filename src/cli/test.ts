@@ -3,7 +3,7 @@ import { EXIT_BAD_FIXTURES, readFixtures } from './fixtures/file.ts';
 import { decideByPolicy } from './fixtures/policy.ts';
 import { decideByService } from './fixtures/remote.ts';
 import { compareFixtures } from './fixtures/report.ts';
-import { storedToken } from './login/credentials.ts';
+import { tokenFor } from './login/credentials.ts';
 
 interface Values {
   file?: string;
@@ -28,7 +28,8 @@ export const command: Command<Values> = {
     token: {
       type: 'string',
       value: 'token',
-      meaning: 'for --url: an API token of the owner of the agents; by default the one from npx legate login',
+      meaning:
+        'for --url: an API token of the owner of the agents; by default LEGATE_TOKEN, or the one from npx legate login',
     },
   },
   run: async ({ file: path, policy, url, token }) => {
@@ -46,7 +47,7 @@ export const command: Command<Values> = {
       );
     const decided =
       url !== undefined
-        ? await decideByService(file, { url, token: token ?? (await storedToken(url)) })
+        ? await decideByService(file, { url, token: await tokenFor(url, token) })
         : await decideByPolicy(file, file.policy as NonNullable<typeof file.policy>);
     const { text, differences } = compareFixtures(file, decided);
     process.stdout.write(`${text}\n`);

@@ -176,6 +176,9 @@ export interface Loaded<S extends Section> {
   sources: Map<string, Source>;
 }
 
+/** Set in the shells of people for `--url` of commands, and for their own programs. The service ignores them. */
+const OF_CLIENTS: ReadonlySet<string> = new Set(['LEGATE_TOKEN', 'LEGATE_URL']);
+
 /**
  * Builds the configuration. Code takes precedence over the environment, the environment over the file, and the file
  * over the defaults. Throws one {@link ConfigError} with every problem: unknown `LEGATE_*` variables, unknown keys, and
@@ -233,7 +236,7 @@ export function loadConfig<S extends Section>(section: S, from: Sources): Loaded
       } catch {
         problems.push(`${name}: the file cannot be read`);
       }
-    } else if (name.startsWith('LEGATE_') && !name.startsWith('LEGATE_TEST_')) {
+    } else if (name.startsWith('LEGATE_') && !name.startsWith('LEGATE_TEST_') && !OF_CLIENTS.has(name)) {
       problems.push(`${name} is not a known option${didYouMean(name, [...known.keys()])}`);
     }
   }

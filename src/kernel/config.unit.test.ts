@@ -126,6 +126,10 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('ignores the variables of clients, which a person may have set in the same shell', () => {
+    expect(problems({ env: { LEGATE_TOKEN: 'lgk_x', LEGATE_URL: 'https://auth.example.com' } })).toEqual([]);
+  });
+
   it('ignores variables without the prefix LEGATE_', () => {
     expect(
       problems({ env: { PATH: '/bin', HOST_NAME: 'x', NODE_ENV: 'test', LEGATE_TEST_DATABASE: 'sqlite' } }),

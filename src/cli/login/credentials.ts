@@ -93,15 +93,26 @@ export const storeLogin = (url: string, login: Login, env = process.env): Promis
 
 const loginAgain = (url: string): UsageError =>
   new UsageError(
-    `There is no login for ${serviceOf(url)}. Pass --token, or log in: npx legate login --url ${url}`,
+    `There is no login for ${serviceOf(url)}. Set LEGATE_TOKEN, or log in: npx legate login --url ${url}`,
     EXIT_USAGE,
   );
+
+/**
+ * Returns the value of `--token`, by default LEGATE_TOKEN, which other users of the machine cannot see in the list of
+ * processes.
+ */
+export const givenToken = (option: string | undefined, env = process.env): string | undefined =>
+  option ?? (env['LEGATE_TOKEN'] || undefined);
+
+/** Returns the given token, or that of the login for this service. Throws a UsageError. */
+export const tokenFor = async (url: string, option: string | undefined): Promise<string> =>
+  givenToken(option) ?? storedToken(url);
 
 /**
  * Returns the access token of the login for this service, refreshed if it is about to expire. Throws a UsageError if
  * there is no login or it has ended.
  */
-export async function storedToken(url: string, env = process.env): Promise<string> {
+async function storedToken(url: string, env = process.env): Promise<string> {
   const isFresh = (login: Login): boolean => login.expiresAt - Date.now() > MIN_REMAINING_MS;
   const first = readAll(env)[serviceOf(url)];
   if (!first) throw loginAgain(url);
