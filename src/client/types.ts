@@ -1006,8 +1006,10 @@ export interface GatewayServer {
   /** The address to which clients connect. */
   readonly url: string;
   readonly transport: Open<"stdio" | "http">;
-  /** State on this instance: `failing` after a failed start or a lost connection, until the next attempt; `idle` without a connection, which the next call opens. */
+  /** State on this instance: `failing` after a failed start or a lost connection, until another one opens; `idle` without a connection, which the next call opens. */
   readonly state: Open<"idle" | "running" | "failing">;
+  /** Why the last connection of this instance failed. null: it did not, or another one is open. */
+  readonly problem: string | null;
   /** Number of connections of this instance: processes, or sessions over HTTP. */
   readonly processes: number;
   readonly maxProcesses: number;

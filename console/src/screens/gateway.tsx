@@ -184,6 +184,14 @@ const Facts = ({ server: s }: { server: GatewayServer }) => (
     <dd>
       <Status of={s.state} />
     </dd>
+    {s.problem !== null && (
+      <>
+        <dt>{t.problem}</dt>
+        <dd>
+          <Untrusted>{s.problem}</Untrusted>
+        </dd>
+      </>
+    )}
     <dt>{t.transport}</dt>
     <dd>{s.transport}</dd>
     <dt>{t.processes}</dt>

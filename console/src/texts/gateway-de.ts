@@ -6,6 +6,7 @@ export const gatewayDe: typeof gatewayEn = {
   noGatewayServers: 'In gateway.servers steht kein Server. docs/gateway.md zeigt, wie Sie einen eintragen.',
   gatewayServer: 'Server hinter dem Gateway',
   forClients: 'Adresse für Clients',
+  problem: 'Letzter Fehler',
   transport: 'Transport',
   processes: 'Verbindungen',
   processesOf: (n, max) => `${n} von höchstens ${max} in dieser Instanz`,

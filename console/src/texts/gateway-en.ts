@@ -5,6 +5,7 @@ export const gatewayEn = {
   noGatewayServers: 'No server is in gateway.servers. docs/gateway.md shows how to add one.',
   gatewayServer: 'Server behind the gateway',
   forClients: 'Address for clients',
+  problem: 'Last failure',
   transport: 'Transport',
   processes: 'Connections',
   processesOf: (n: string, max: string) => `${n} of at most ${max} on this instance`,

@@ -81,17 +81,20 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
     if (isCall) {
       const opening = upstreams.info(key);
       const info = opening instanceof Promise ? await opening : opening;
-      definition = tools.assertStillApproved(call.tool, key);
       if (forwarding.mayMakeTask && tasks.hasRoom(auth)) form = tasksBetween(info, forwarding.revision);
     }
     const { task } = params;
     const passedOn = { ...paramsPassedOn(params), ...(form === 'utility' && { task }), ...forwarding.repetition };
-    const answer = await upstreams.request(key, method, passedOn, {
+    const options = {
       capabilities: form ? capabilitiesFor(form, capabilities) : capabilities,
       signal: cancelling,
       progress,
       party,
-    });
+    };
+    const check = (): void => {
+      if (isCall) definition = tools.assertStillApproved(call.tool, key);
+    };
+    const answer = await upstreams.request(key, method, passedOn, options, check);
     const input = inputOf(answer, forwarding.knowsUrlErrors);
     if (input) {
       assertAnswerable(input, capabilities);

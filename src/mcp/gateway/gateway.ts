@@ -50,6 +50,7 @@ export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay>
         server,
         endpoint: endpointOf(platform, server.name),
         openFor: openForPeople(platform, server),
+        failed: (problem) => platform.log.warn({ server: server.name, problem }, 'A server behind the gateway failed'),
         ...{ legate, origins, record, pins, lists },
       }),
     ]),
@@ -162,7 +163,7 @@ export async function registerServers(
       await registerServer(platform, input, { caller, taken: 'refuse' });
     } else if (new URL(registered.endpoint).pathname.endsWith(gatewayPath(name)))
       // The base URL has changed.
-      await updateServer(platform, caller, registered.id, { endpoint });
+      await updateServer(platform, caller, registered.id, { endpoint }, { byGateway: true });
     else
       throw new ConfigError([
         `gateway.servers (LEGATE_GATEWAY_SERVERS): ${name} is the name of a registered MCP server at ` +

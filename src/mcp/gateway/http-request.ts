@@ -23,6 +23,14 @@ const agents = {
 /** Returns the token to send; after a refusal, a token other than the refused one. Throws {@link ServerUnavailable}. */
 export type Bearer = (refused?: string) => Promise<string>;
 
+/** The access of one person to a server. */
+export interface Access {
+  /** undefined: the credentials are in the configured headers or the address. */
+  readonly bearer?: Bearer | undefined;
+  /** Returns the error of a request whose credentials the server refuses. */
+  readonly refused: () => Error;
+}
+
 interface Sent {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: string;
@@ -89,11 +97,11 @@ export function endSoon(body: Readable): void {
 }
 
 /**
- * Returns the function that sends requests to a server, with its configured headers and, if given, the token of a
+ * Returns the function that sends requests to a server, with its configured headers and, if given, the access of a
  * person. Redirects are not followed, because headers may contain secrets. Throws {@link ServerUnavailable} and {@link
  * OutcomeUnknown}.
  */
-export function senderTo({ headers: configured }: GatewayServer, bearer?: Bearer) {
+export function senderTo({ headers: configured }: GatewayServer, access?: Access) {
   const common = Object.fromEntries(Object.entries(configured).map(([name, value]) => [name.toLowerCase(), value]));
   return (sent: Sent): Promise<ServerAnswer> => {
     const body = sent.message ? JSON.stringify(sent.message) : undefined;
@@ -111,17 +119,24 @@ export function senderTo({ headers: configured }: GatewayServer, bearer?: Bearer
       };
       return send(sent, headers, body);
     };
-    return bearer ? withToken(bearer, once) : once(undefined);
+    return access ? withAccess(access, once) : once(undefined);
   };
 }
 
-async function withToken(bearer: Bearer, once: (token: string) => Promise<ServerAnswer>): Promise<ServerAnswer> {
-  const token = await bearer();
-  const answer = await once(token);
-  if (answer.status !== 401) return answer;
-  // A request that was refused for its token did not run.
-  answer.discard();
-  return once(await bearer(token));
+async function withAccess(
+  { bearer, refused }: Access,
+  once: (token: string | undefined) => Promise<ServerAnswer>,
+): Promise<ServerAnswer> {
+  const token = await bearer?.();
+  const first = await once(token);
+  if (first.status !== 401) return first;
+  // A request that was refused for its credentials did not run.
+  first.discard();
+  if (!bearer) throw refused();
+  const second = await once(await bearer(token));
+  if (second.status !== 401) return second;
+  second.discard();
+  throw refused();
 }
 
 export type Send = ReturnType<typeof senderTo>;

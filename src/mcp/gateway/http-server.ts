@@ -1,8 +1,8 @@
 import { isObject, type Message, revisionOf } from '../guard/json-rpc.ts';
 import { mirroredHeaders } from '../guard/mirrored-headers.ts';
 import { Ending } from './ending.ts';
-import { type Bearer, failWith, OpenRequests, type ServerAnswer, senderTo } from './http-request.ts';
-import { type Channel, type OpenChannel, OutcomeUnknown } from './peer.ts';
+import { type Access, failWith, OpenRequests, type ServerAnswer, senderTo } from './http-request.ts';
+import { type Channel, type OpenChannel, OutcomeUnknown, SessionEnded } from './peer.ts';
 import { readMessages } from './read-events.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { openSse } from './sse-server.ts';
@@ -21,11 +21,11 @@ const OPENING_MS = 250;
  * else.
  */
 export const openHttp =
-  (server: GatewayServer, url: string, bearer?: Bearer): OpenChannel =>
+  (server: GatewayServer, url: string, access?: Access): OpenChannel =>
   (events) => {
     const open = new OpenRequests();
     const maxChars = server.legate.limits.resultBytes;
-    const sendTo = senderTo(server, bearer);
+    const sendTo = senderTo(server, access);
     let session: string | undefined;
     let version: string | undefined;
     /** Servers drop notifications until this stream is open, so the first requests wait for it. */
@@ -76,9 +76,11 @@ export const openHttp =
       const { id, method } = message;
       const answer = await send('POST', end, message, headers);
       if (!answer.ok) {
-        // The session has ended, so the next request needs another one.
-        if (answer.status === 404 && session !== undefined) events.ended(new Error('its session ended'));
-        else if (session === undefined && answer.status < 500 && (await receiveError(answer, message))) return;
+        if (answer.status === 404 && session !== undefined) {
+          answer.discard();
+          throw new SessionEnded('its session ended');
+        }
+        if (session === undefined && answer.status < 500 && (await receiveError(answer, message))) return;
         if (method !== 'initialize' || !PERHAPS_SSE.has(answer.status)) return failWith(answer);
         answer.discard();
         older = openSse(url, maxChars, sendTo, events);

@@ -40,11 +40,12 @@ import { pinRoutes } from './pins/routes.ts';
 import { endLeftGroups } from './process-records.ts';
 import { gatewayRoutes } from './routes.ts';
 
+export { connectPath } from './connections/open-for.ts';
 export { compareDefinitions, type Lock, LockFile, lockOf } from './definitions.ts';
 export { listTools } from './list-tools.ts';
 export { decideTool, listPins, toTool } from './pins/manage-pins.ts';
 export type { GatewayTool } from './pins/schema.ts';
-export { type GatewayServer, InvalidServers, parseServers, type ServersInput } from './servers-file.ts';
+export { type GatewayServer, InvalidServers, nameProblem, parseServers, type ServersInput } from './servers-file.ts';
 export { ProcessEnded } from './stdio-server.ts';
 export { gatewayPath };
 

@@ -1,5 +1,5 @@
 import { packageVersion } from '../../kernel/version.ts';
-import type { Message } from '../guard/json-rpc.ts';
+import type { Message, RpcError } from '../guard/json-rpc.ts';
 import { ALL_CAPABILITIES, capabilitiesForServer } from './client-requests.ts';
 import type { Tool } from './definitions.ts';
 import { openHttp } from './http-server.ts';
@@ -24,9 +24,20 @@ export interface ServerInfo {
 export const channelOf = (server: GatewayServer, dataDir?: string): OpenChannel =>
   server.url === undefined ? openProcess(server, dataDir) : openHttp(server, server.url);
 
-/** Returns the result of an answer. Throws its error. */
+/** The server answered with an error. `summary` has no text of the server, which may contain secrets. */
+export class ErrorAnswer extends Error {
+  readonly summary: string;
+
+  constructor({ code, message }: RpcError) {
+    const summary = `it answered with error ${Number(code)}`;
+    super(`${summary}: ${message}`);
+    this.summary = summary;
+  }
+}
+
+/** Returns the result of an answer. Throws {@link ErrorAnswer}. */
 function resultOf(answer: Answer): Message {
-  if ('error' in answer) throw new Error(`it answered with error ${answer.error.code}: ${answer.error.message}`);
+  if ('error' in answer) throw new ErrorAnswer(answer.error);
   return answer.result;
 }
 

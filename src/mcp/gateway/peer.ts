@@ -8,6 +8,8 @@ export type Answer = { readonly result: Message } | { readonly error: RpcError }
 export class ServerUnavailable extends Error {}
 /** No connection was opened for this person, because their credentials are missing or their account is suspended. */
 export class NotConnected extends ServerUnavailable {}
+/** The server has forgotten the session, so it did not carry out the request. */
+export class SessionEnded extends ServerUnavailable {}
 /** The connection broke while the request was running. */
 export class OutcomeUnknown extends Error {}
 export class CallTimedOut extends Error {}

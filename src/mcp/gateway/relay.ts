@@ -51,6 +51,7 @@ interface Parts {
   readonly pins: Pins;
   readonly lists: PermittedLists;
   readonly openFor: OpenFor;
+  readonly failed: (problem: string) => void;
 }
 
 /**
@@ -91,6 +92,7 @@ export class Relay {
       listed: (key, tools) => this.tools.listed(key, tools),
       notified: (key, method, params, client) => this.#notified(key, method, params, client),
       ended: (key) => this.#ended(key),
+      failed: parts.failed,
     });
     this.tasks = new GatewayTasks(this.upstreams, parts.record);
     this.#requests = new Requests({

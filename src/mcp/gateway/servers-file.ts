@@ -92,7 +92,13 @@ const Server = z
   });
 
 const NAME_RULE = 'a name has at most 64 letters, digits and the characters . _ -, and begins with a letter or a digit';
-const Servers = z.strictObject({ mcpServers: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), Server) });
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
+const Servers = z.strictObject({ mcpServers: z.record(z.string().regex(NAME), Server) });
+
+/** Returns why a server cannot have this name; undefined if it can. */
+export const nameProblem = (name: string): string | undefined =>
+  NAME.test(name) ? (RESERVED.has(name) ? 'this name is reserved' : undefined) : NAME_RULE;
+
 /** The known keys by depth. */
 const KNOWN_KEYS: Readonly<Record<number, string>> = {
   0: 'mcpServers',
@@ -117,7 +123,8 @@ export function parseServers(value: unknown, env: NodeJS.ProcessEnv): GatewaySer
   return Object.entries(parsed.data.mcpServers).flatMap(([name, server]) => {
     if (seen.has(name.toLowerCase())) throw new InvalidServers(`mcpServers.${name}: another server has this name`);
     seen.add(name.toLowerCase());
-    if (RESERVED.has(name)) throw new InvalidServers(`mcpServers.${name}: this name is reserved`);
+    const problem = nameProblem(name);
+    if (problem !== undefined) throw new InvalidServers(`mcpServers.${name}: ${problem}`);
     if (server.disabled) return [];
     const fill = (text: string): string => fillIn(text, env, `mcpServers.${name}`);
     const fillAll = (record: Record<string, string>): Record<string, string> =>

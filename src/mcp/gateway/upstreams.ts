@@ -2,10 +2,18 @@ import { LRUCache } from 'lru-cache';
 import type { Message } from '../guard/json-rpc.ts';
 import { askableOf } from './client-requests.ts';
 import type { Tool } from './definitions.ts';
-import { introduce, readTools, type ServerInfo } from './list-tools.ts';
+import { ErrorAnswer, introduce, readTools, type ServerInfo } from './list-tools.ts';
 import { MODERN_REVISION } from './messages.ts';
 import { paramHeaders } from './param-headers.ts';
-import { type Answer, NotConnected, type OpenChannel, Peer, type RequestOptions, ServerUnavailable } from './peer.ts';
+import {
+  type Answer,
+  NotConnected,
+  type OpenChannel,
+  Peer,
+  type RequestOptions,
+  ServerUnavailable,
+  SessionEnded,
+} from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { UpstreamListening } from './upstream-listening.ts';
 
@@ -20,6 +28,8 @@ export interface UpstreamEvents {
   notified(key: string, method: string, params: Message, client: object | undefined): void;
   /** A connection ended. */
   ended(key: string): void;
+  /** No connection could be opened, or one broke, for another reason than the last time. */
+  failed(problem: string): void;
   /** The tools of a server were listed. */
   listed(key: string, tools: readonly Tool[]): void | Promise<void>;
 }
@@ -64,8 +74,11 @@ export class Upstreams {
   readonly #events: UpstreamEvents;
   readonly #entries = new Map<string, Entry>();
   readonly #failures = new LRUCache<string, { readonly count: number; readonly until: number }>({ max: MAX_FAILURES });
+  /** Entries whose session has ended at the server, while requests on them are still in progress. */
+  readonly #replaced = new Set<Entry>();
   readonly #closing = new Set<Promise<void>>();
   #stopped = false;
+  #problem: string | undefined;
 
   constructor(server: GatewayServer, openFor: OpenFor, events: UpstreamEvents) {
     this.#server = server;
@@ -86,9 +99,9 @@ export class Upstreams {
     return this.#entries.size;
   }
 
-  /** Returns whether a connection failed recently and is not opened again yet. */
-  get failing(): boolean {
-    return [...this.#failures.values()].some(({ until }) => until > performance.now());
+  /** Why the last connection could not be opened or broke; undefined as soon as another one is open. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   get #timeoutMs(): number {
@@ -103,9 +116,19 @@ export class Upstreams {
     return entry.connected.info;
   }
 
-  /** Sends a request. Throws {@link ServerUnavailable}, OutcomeUnknown, CallTimedOut. */
-  request(key: string, method: string, params: Message, options: Omit<RequestOptions, 'timeoutMs'>): Promise<Answer> {
+  /**
+   * Sends a request, after `check`, which may throw if the definitions that the connection has listed do not permit it.
+   * Throws {@link ServerUnavailable}, OutcomeUnknown, CallTimedOut.
+   */
+  request(
+    key: string,
+    method: string,
+    params: Message,
+    options: Omit<RequestOptions, 'timeoutMs'>,
+    check?: () => void,
+  ): Promise<Answer> {
     return this.#use(key, ({ peer, schemas }) => {
+      check?.();
       const headers =
         method === 'tools/call' ? paramHeaders(schemas.get(String(params['name'])), params['arguments']) : undefined;
       return peer.request(method, params, { ...options, headers, timeoutMs: this.#timeoutMs });
@@ -156,7 +179,9 @@ export class Upstreams {
   /** Ends one connection, or all. */
   async end(key?: string): Promise<void> {
     for (const one of key === undefined ? [...this.#entries.keys()] : [key]) void this.#end(one);
+    if (key === undefined) for (const entry of this.#replaced) void this.#close(entry);
     this.#failures.clear();
+    this.#problem = undefined;
     await Promise.all(this.#closing);
   }
 
@@ -191,20 +216,37 @@ export class Upstreams {
       if (entry.running === 0 && entry.usedAt <= since && !isHeard(key)) void this.#end(key);
   }
 
+  /** Does the work on a connection; once more on a new one if the server has ended the session before the work. */
   async #use<T>(key: string, work: (connected: Connected) => Promise<T>): Promise<T> {
-    const entry = this.#open(key);
-    entry.running++;
-    try {
-      return await work(entry.connected ?? (await entry.ready));
-    } finally {
-      this.#done(key, entry);
+    for (let isFirst = true; ; isFirst = false) {
+      const entry = this.#open(key);
+      entry.running++;
+      try {
+        return await work(entry.connected ?? (await entry.ready));
+      } catch (error) {
+        if (!(error instanceof SessionEnded)) throw error;
+        this.#replace(key, entry);
+        if (!isFirst) throw error;
+      } finally {
+        this.#done(key, entry);
+      }
     }
   }
 
   #done(key: string, entry: Entry): void {
     entry.running--;
     entry.usedAt = performance.now();
-    if (this.#stopped && entry.running === 0 && this.#entries.get(key) === entry) void this.#end(key);
+    if (entry.running > 0) return;
+    if (this.#replaced.has(entry)) void this.#close(entry);
+    else if (this.#stopped && this.#entries.get(key) === entry) void this.#end(key);
+  }
+
+  /** The next request opens another connection. Requests on this one get their own answers first. */
+  #replace(key: string, entry: Entry): void {
+    if (this.#entries.get(key) !== entry) return;
+    this.#entries.delete(key);
+    this.#replaced.add(entry);
+    this.#events.ended(key);
   }
 
   #open(key: string): Entry {
@@ -217,7 +259,7 @@ export class Upstreams {
     this.#makeRoom();
     const events = {
       notified: (...notification: Notification) => void this.#notified(key, peer, notification),
-      ended: () => this.#failed(key, peer),
+      ended: (error: Error) => this.#failed(key, peer, error),
     };
     const peer: Peer = new Peer(this.#openFor(key), events, askableOf(this.#server));
     const ready = this.#connect(key, peer);
@@ -225,6 +267,7 @@ export class Upstreams {
     ready.then(
       (connected) => {
         entry.connected = connected;
+        this.#problem = undefined;
       },
       () => {},
     );
@@ -246,7 +289,7 @@ export class Upstreams {
         if (this.#entries.get(key)?.peer === peer) void this.#end(key);
         throw error;
       }
-      this.#failed(key, peer);
+      this.#failed(key, peer, error as Error);
       throw new ServerUnavailable((error as Error).message);
     }
   }
@@ -300,10 +343,13 @@ export class Upstreams {
     void this.#end(idle[0]);
   }
 
-  #failed(key: string, peer: Peer): void {
+  #failed(key: string, peer: Peer, error: Error): void {
     const entry = this.#entries.get(key);
     // If `connect` fails, it does so in a later microtask, when the entry exists.
     if (entry?.peer !== peer) return;
+    const problem = error instanceof ErrorAnswer ? error.summary : error.message;
+    if (problem !== this.#problem) this.#events.failed(problem);
+    this.#problem = problem;
     const now = performance.now();
     const count = now - entry.openedAt > STABLE_MS ? 0 : (this.#failures.get(key)?.count ?? 0);
     this.#failures.set(key, {
@@ -318,6 +364,11 @@ export class Upstreams {
     if (!entry) return;
     this.#entries.delete(key);
     this.#events.ended(key);
+    await this.#close(entry, atOnce);
+  }
+
+  async #close(entry: Entry, atOnce = false): Promise<void> {
+    this.#replaced.delete(entry);
     const closing = entry.peer.close(atOnce).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
     entry.ready.then(

@@ -21,7 +21,7 @@ export interface McpApi {
   removeServer(id: string, options?: ChangeOptions): Promise<void>;
 }
 
-export function mcpApi(platform: Pick<Platform, 'database' | 'ledger'>, actor: Actor): McpApi {
+export function mcpApi(platform: Pick<Platform, 'config' | 'database' | 'ledger'>, actor: Actor): McpApi {
   const caller = applicationCaller(actor);
   return {
     registerServer: async (input) =>

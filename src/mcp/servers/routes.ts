@@ -8,7 +8,7 @@ import { McpServer, RegisterMcpServer, UpdateMcpServer } from './schema.ts';
 import { getServer, listServers, toServer } from './store.ts';
 import { removeServer, updateServer } from './update-server.ts';
 
-const { MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED } = McpErrors;
+const { MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE, MCP_SERVER_LIMIT_EXCEEDED, MCP_SERVER_CONFIGURED } = McpErrors;
 
 /** Contract, section 12. */
 export const serverRoutes = [
@@ -69,7 +69,7 @@ export const serverRoutes = [
     params: idParams('mcpServer'),
     body: UpdateMcpServer,
     responses: { 200: McpServer },
-    errors: [MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE],
+    errors: [MCP_SERVER_NOT_FOUND, MCP_SERVER_NAME_IN_USE, MCP_SERVER_CONFIGURED],
     handle: async (call, platform) => ({
       status: 200,
       body: await updateServer(platform, call, call.params.id, call.body),
@@ -85,7 +85,7 @@ export const serverRoutes = [
     versioned: true,
     params: idParams('mcpServer'),
     responses: { 204: null },
-    errors: [MCP_SERVER_NOT_FOUND],
+    errors: [MCP_SERVER_NOT_FOUND, MCP_SERVER_CONFIGURED],
     handle: async (call, platform) => {
       await removeServer(platform, call, call.params.id);
       return { status: 204 };

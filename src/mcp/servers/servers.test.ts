@@ -178,6 +178,31 @@ describe('mcp.registerServer', () => {
   });
 });
 
+describe('a server of gateway.servers', () => {
+  it('keeps its registration, name and endpoint, because no client could sign in without it', async () => {
+    const servers = { notes: { url: 'http://127.0.0.1:9/mcp' } };
+    const t = await createTestService({ config: { gateway: { servers } } });
+    const admin = await t.admin();
+    const [{ id, endpoint }] = (await t.call('GET', '/mcp/servers', { as: admin })).body;
+    const change = (method: string, body?: object) => t.call(method, `/mcp/servers/${id}`, { as: admin, body });
+    for (const refused of [
+      await change('DELETE'),
+      await change('PATCH', { name: 'other' }),
+      await change('PATCH', { endpoint: 'https://mcp.example.com/mcp' }),
+    ])
+      expect([refused.status, refused.body.error?.code]).toEqual([409, 'MCP_SERVER_CONFIGURED']);
+    expect((await change('PATCH', { rateLimit: { rpm: 60 } })).body).toMatchObject({
+      endpoint,
+      rateLimit: { rpm: 60 },
+    });
+    // After a change of the base URL, the gateway itself changes the endpoint.
+    const config = { baseUrl: 'http://127.0.0.1:4000', gateway: { servers } };
+    const moved = await createTestService({ sameDatabaseAs: t, config });
+    const [{ endpoint: there }] = (await moved.call('GET', '/mcp/servers', { as: admin })).body;
+    expect(there).toBe('http://127.0.0.1:4000/gateway/notes/mcp');
+  });
+});
+
 describe('rateLimit.rpm', () => {
   const ask = (agent: TestAgent, name: string, tool = 'search') =>
     t.authorize(agent, { action: 'read', resource: `mcp:${name}:${tool}` });

@@ -7,18 +7,33 @@ import { McpErrors } from './errors.ts';
 import type { McpServer, UpdateMcpServer } from './schema.ts';
 import { findServerByName, getServer, toServer } from './store.ts';
 
-/** Changes the given fields. Throws 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE. */
+/**
+ * Throws 409 MCP_SERVER_CONFIGURED for a server of `gateway.servers`: without its registration, no client could sign in
+ * until the next start.
+ */
+function assertNotConfigured({ config }: Pick<Platform, 'config'>, { name }: McpServerRow): void {
+  const { servers } = config.gateway;
+  if (Object.hasOwn(servers, name) && servers[name]?.disabled !== true) throw McpErrors.MCP_SERVER_CONFIGURED();
+}
+
+/**
+ * Changes the given fields. Throws 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE, and 409 MCP_SERVER_CONFIGURED
+ * unless the gateway itself changes the address.
+ */
 export async function updateServer(
-  { ledger }: Pick<Platform, 'ledger'>,
+  platform: Pick<Platform, 'config' | 'ledger'>,
   caller: Changer,
   id: Id<'mcpServer'>,
   input: UpdateMcpServer,
+  { byGateway = false } = {},
 ): Promise<McpServer> {
-  return ledger.change(caller.actor, async (change) => {
+  return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
     const row = await getServer(db, id);
     caller.assertUnchanged?.(toServer(row));
+    const isMoved = (input.name ?? row.name) !== row.name || (input.endpoint ?? row.endpoint) !== row.endpoint;
+    if (isMoved && !byGateway) assertNotConfigured(platform, row);
     if (input.name !== undefined && input.name !== row.name && (await findServerByName(db, input.name)))
       throw McpErrors.MCP_SERVER_NAME_IN_USE({ details: { path: 'name' } });
     const after: McpServerRow = {
@@ -44,17 +59,19 @@ export async function updateServer(
 }
 
 /**
- * Removes a server. No more tokens are issued for it, and existing ones are invalid. Throws 404 MCP_SERVER_NOT_FOUND.
+ * Removes a server. No more tokens are issued for it, and existing ones are invalid. Throws 404 MCP_SERVER_NOT_FOUND,
+ * 409 MCP_SERVER_CONFIGURED.
  */
 export async function removeServer(
-  { ledger }: Pick<Platform, 'ledger'>,
+  platform: Pick<Platform, 'config' | 'ledger'>,
   caller: Changer,
   id: Id<'mcpServer'>,
 ): Promise<void> {
-  await ledger.change(caller.actor, async (change) => {
+  await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const row = await getServer(change.db, id);
     caller.assertUnchanged?.(toServer(row));
+    assertNotConfigured(platform, row);
     await change.db.deleteFrom('mcp_servers').where('id', '=', id).execute();
     change.invalidate();
     const data = { serverId: id, name: row.name };

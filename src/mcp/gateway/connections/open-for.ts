@@ -42,17 +42,27 @@ async function channelFor(platform: Platform, server: GatewayServer, person: Id<
   }
   const row = await findConnectionRow(db, person, server.name);
   const credentials = usableCredentials(platform, server, row);
+  const place = connectUrl(platform, server.name);
   const notConnected = (): NotConnected =>
     new NotConnected(
       `Nothing was done, because the person you act for is not connected to ${server.name}. Ask them to open ` +
-        `${connectUrl(platform, server.name)} and to connect, and then repeat this request.`,
+        `${place} and to connect, and then repeat this request.`,
+    );
+  const refused = (): NotConnected =>
+    new NotConnected(
+      `Nothing was done, because ${server.name} refuses the credentials of the person you act for. Ask them to open ` +
+        `${place} and to connect again, and then repeat this request.`,
     );
   if (!row || !credentials) throw notConnected();
   watched.opened(person, server.name, { known: user !== undefined, version: row.version });
-  if (credentials.type === 'userSecret')
-    return channelOf(withUserFields(server, credentials.fields), platform.config.dataDir);
+  if (credentials.type === 'userSecret') {
+    const filled = withUserFields(server, credentials.fields);
+    return filled.url === undefined
+      ? channelOf(filled, platform.config.dataDir)
+      : openHttp(filled, filled.url, { refused });
+  }
   const connection = { userId: person, server, version: row.version, notConnected };
-  return openHttp(server, credentials.server, bearerOf(platform, connection, credentials));
+  return openHttp(server, credentials.server, { bearer: bearerOf(platform, connection, credentials), refused });
 }
 
 /** Supplies the person's access token, which is read again only when it is about to expire or was refused. */

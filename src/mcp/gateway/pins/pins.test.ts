@@ -260,6 +260,7 @@ describe('administration', () => {
       url: 'http://localhost:3000/gateway/restarted/mcp',
       transport: 'stdio',
       state: 'running',
+      problem: null,
       processes: 1,
       maxProcesses: 20,
       isolation: 'shared',

@@ -14,8 +14,11 @@ export const GatewayServerView = z
     transport: z.enum(['stdio', 'http']),
     state: z.enum(['idle', 'running', 'failing']).meta({
       description:
-        'State on this instance: `failing` after a failed start or a lost connection, until the next attempt; `idle` ' +
-        'without a connection, which the next call opens.',
+        'State on this instance: `failing` after a failed start or a lost connection, until another one opens; ' +
+        '`idle` without a connection, which the next call opens.',
+    }),
+    problem: z.string().nullable().meta({
+      description: 'Why the last connection of this instance failed. null: it did not, or another one is open.',
     }),
     processes: Count.meta({ description: 'Number of connections of this instance: processes, or sessions over HTTP.' }),
     maxProcesses: Count,
