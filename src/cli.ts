@@ -125,25 +125,39 @@ async function main(args: readonly string[]): Promise<void> {
   if (name === undefined || !entry) throw unknownCommand(args);
 
   const { command } = await entry.load();
-  const options = command.options ?? {};
+  const given = args.slice(name.split(' ').length);
+  const options = { ...command.options, help: { type: 'boolean', short: 'h', meaning: '' } } as const;
   let values: Record<string, unknown>;
+  if (command.argument?.afterDashes) assertDashes(name, given, options);
   try {
     const { argument } = command;
     const parsed = parseArgs({
-      args: args.slice(name.split(' ').length),
-      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      args: given,
+      options,
       strict: true,
       allowPositionals: argument !== undefined,
     });
     if (parsed.positionals.length > 1 && !argument?.many)
       throw new Error(`Expected one ${argument?.name}, got ${parsed.positionals.length}.`);
-    const given = argument?.many ? parsed.positionals : parsed.positionals[0];
-    values = { ...parsed.values, ...(argument ? { [argument.name]: given } : {}) };
+    const positional = argument?.many ? parsed.positionals : parsed.positionals[0];
+    values = { ...parsed.values, ...(argument ? { [argument.name]: positional } : {}) };
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${usageOf(name, entry.meaning, command)}`, EXIT_USAGE);
   }
   if (values['help'] === true) return void process.stdout.write(usageOf(name, entry.meaning, command));
   await command.run(values as never);
+}
+
+/**
+ * Throws a UsageError if a command line begins without `--`, because its options would be taken for those of Legate.
+ */
+function assertDashes(name: string, args: readonly string[], options: NonNullable<Command['options']>): void {
+  if (args.includes('--')) return;
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const start = tokens.find(({ kind }) => kind === 'positional')?.index;
+  if (start === undefined) return;
+  const line = ['npx legate', name, ...args.slice(0, start), '--', ...args.slice(start)].join(' ');
+  throw new UsageError(`Write -- before the command: ${line}`, EXIT_USAGE);
 }
 
 function usageOf(

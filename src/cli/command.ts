@@ -10,8 +10,14 @@ export interface Command<Values = Record<string, unknown>> {
   >;
   /**
    * The only positional argument. It is passed among the values, under this name; with `many`, all of them as a list.
+   * With `afterDashes`, they are another command line, which has to follow `--`.
    */
-  readonly argument?: { readonly name: string; readonly meaning: string; readonly many?: boolean };
+  readonly argument?: {
+    readonly name: string;
+    readonly meaning: string;
+    readonly many?: boolean;
+    readonly afterDashes?: boolean;
+  };
   /** Printed after the options by `--help`. */
   readonly notes?: string;
   /** Runs the command. An error is printed and determines the exit code. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import {
   compareDefinitions,
   type GatewayServer,
@@ -9,9 +9,11 @@ import {
 } from '../mcp/gateway/index.ts';
 import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
 import { explain } from './gateway/explain.ts';
-import { readEnabledServers, readJson } from './gateway/files.ts';
+import { checkServers, readEnabledServers, readJson } from './gateway/files.ts';
+import { readSettings } from './settings.ts';
 
 const LOCK_FILE = 'legate.gateway.lock.json';
+const SERVERS_FILE = 'mcp.json';
 
 interface Values {
   config?: string;
@@ -21,12 +23,16 @@ interface Values {
 /** `legate gateway check`: compares the tools of MCP servers with the ones recorded in the lock file (contract 20). */
 export const command: Command<Values> = {
   options: {
-    config: { type: 'string', value: 'file', meaning: 'JSON with mcpServers; by default mcp.json' },
+    config: {
+      type: 'string',
+      value: 'file',
+      meaning: `JSON with mcpServers; by default ${SERVERS_FILE}, or gateway.servers of this folder's configuration`,
+    },
     frozen: { type: 'boolean', meaning: `fail if ${LOCK_FILE} is missing, instead of writing it` },
   },
   notes: 'The exit code is 1 if a definition differs or a server does not answer.',
-  run: async ({ config = 'mcp.json', frozen = false }) => {
-    const servers = readEnabledServers(config);
+  run: async ({ config, frozen = false }) => {
+    const servers = config === undefined ? serversHere() : readEnabledServers(config);
     const recorded = readLock();
     if (!recorded && frozen) throw new UsageError(`${LOCK_FILE} is missing. npx legate gateway check writes it.`);
     // A server has a process group of its own, which an interrupt from the keyboard does not reach.
@@ -35,7 +41,12 @@ export const command: Command<Values> = {
     const lock: Lock = { version: 1, servers: {} };
     const problems: string[] = [];
     for (const server of servers) {
-      if (server.legate.pin === 'off') continue;
+      const { pin, auth } = server.legate;
+      if (pin === 'off') continue;
+      if (auth.type === 'oauth') {
+        process.stdout.write(`${server.name} is not checked, because each person signs in to it.\n`);
+        continue;
+      }
       try {
         lock.servers[server.name] = lockOf(await listTools(server));
       } catch (error) {
@@ -51,6 +62,17 @@ export const command: Command<Values> = {
     process.stdout.write(`Servers: ${Object.keys(lock.servers).length}, tools: ${tools}, ${outcome} ${LOCK_FILE}.\n`);
   },
 };
+
+/** Throws a UsageError if there are none. */
+function serversHere(): GatewayServer[] {
+  if (existsSync(SERVERS_FILE)) return readEnabledServers(SERVERS_FILE);
+  const servers = checkServers({ mcpServers: readSettings().values.gateway.servers }, 'gateway.servers');
+  if (servers.length > 0) return servers;
+  throw new UsageError(
+    `There is no ${SERVERS_FILE} here, and gateway.servers has no server. Name a file with mcpServers: --config <file>`,
+    EXIT_CONFIG,
+  );
+}
 
 const drift = (recorded: Lock, current: Lock, servers: readonly GatewayServer[]): string[] => [
   ...Object.entries(current.servers).flatMap(([name, tools]) => {

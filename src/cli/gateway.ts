@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Listening } from '../http/node.ts';
 import { packageVersion } from '../kernel/version.ts';
-import { gatewayPath, listTools, type ServersInput } from '../mcp/gateway/index.ts';
+import { connectPath, gatewayPath, listTools, type ServersInput } from '../mcp/gateway/index.ts';
 import { ensureFirstAdmin, type FirstAdmin } from '../people/users/index.ts';
 import { type Command, EXIT_CONFIG, EXIT_USAGE, UsageError } from './command.ts';
 import { explain } from './gateway/explain.ts';
@@ -26,6 +26,7 @@ export const command: Command<Values> = {
     name: 'command',
     meaning: 'after --: the command that starts the MCP server, with its arguments',
     many: true,
+    afterDashes: true,
   },
   options: {
     name: { type: 'string', value: 'name', meaning: 'name of the server; by default taken from the command' },
@@ -37,11 +38,6 @@ export const command: Command<Values> = {
   },
   notes: `The data is in LEGATE_DATA_DIR, by default ./.legate. docs/guides/login-for-an-mcp-server.md has an example.`,
   run: async (values) => {
-    if ((values.command?.length ?? 0) > 0 && !process.argv.includes('--'))
-      throw new UsageError(
-        `Write -- before the command: npx legate gateway -- ${values.command?.join(' ')}`,
-        EXIT_USAGE,
-      );
     const settings = readSettings();
     if (settings.production)
       throw new UsageError(
@@ -68,6 +64,7 @@ export const command: Command<Values> = {
       { ...settings.options, log, printMail: (mail) => printMail(logging, mail) },
     );
     let listening: Listening | undefined;
+    const rest = legate.baseUrl + http.restPath.replace(/\/$/, '');
     const stop = async (): Promise<void> => {
       await listening?.stop();
       await legate.close();
@@ -76,7 +73,6 @@ export const command: Command<Values> = {
       const firstAdmin = legate.firstAdmin ?? (await ensureFirstAdmin(legate.platform));
       listening = await listenOn(legate, port, HOST);
       stopOnSignals({ drainMs: 0, drain: () => {}, stop, log });
-      const rest = legate.baseUrl + http.restPath.replace(/\/$/, '');
       rememberAddress(dataDir, rest);
       const endpoints = Object.entries(servers)
         .filter(([, { disabled }]) => disabled !== true)
@@ -91,7 +87,7 @@ export const command: Command<Values> = {
       await stop();
       throw error;
     }
-    await tryServers(servers);
+    await tryServers(servers, rest);
   },
 };
 
@@ -115,12 +111,15 @@ function portOf(text: string | undefined): number | undefined {
 }
 
 /** Starts each server once, so that a mistake in a command is reported now and not at the first call. */
-async function tryServers(servers: ServersInput): Promise<void> {
+async function tryServers(servers: ServersInput, rest: string): Promise<void> {
+  // npx may have to download the server first.
+  process.stdout.write('Testing the servers...\n');
   await Promise.all(
     checkServers({ mcpServers: servers }, 'gateway.servers').map(async (server) => {
       const { type } = server.legate.auth;
       if (type === 'oauth' || type === 'userSecret') {
-        process.stdout.write(`${server.name} starts when a person has connected to it.\n`);
+        const what = type === 'oauth' ? 'signs in to it' : 'enters credentials for it';
+        process.stdout.write(`${server.name}: each person first ${what} at ${rest}${connectPath(server.name)}\n`);
         return;
       }
       const outcome = await listTools(server).then(

@@ -53,6 +53,24 @@ describe('legate gateway check', () => {
     expect(await check()).toMatchObject({ code: 78, stderr: expect.stringContaining('comand') });
   });
 
+  it('without a file takes the servers of the configuration, and leaves out those to which people sign in', async () => {
+    const cwd = scratchFolder();
+    expect(await legate(['gateway', 'check'], { cwd })).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining('--config'),
+    });
+    writeFileSync(join(cwd, 'server.cjs'), SERVER);
+    const servers = {
+      notes: { command: process.execPath, args: ['server.cjs', 'Reads a note.'] },
+      issues: { url: 'https://mcp.example.com/mcp', legate: { auth: { type: 'oauth' } } },
+    };
+    writeFileSync(join(cwd, 'legate.config.json'), JSON.stringify({ gateway: { servers } }));
+    const checked = await legate(['gateway', 'check'], { cwd });
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('Servers: 1, tools: 1, written to') });
+    expect(checked.stdout).toContain('issues is not checked, because each person signs in to it.');
+    expect((await legate(['gateway', 'check', '--frozen'], { cwd })).code).toBe(0);
+  });
+
   it('reads the tools of servers of 2026-07-28 only, and over HTTP with SSE', async () => {
     const tools = [{ name: 'read', description: 'Reads a note.', inputSchema: { type: 'object' } }];
     const serverInfo = { name: 'x', version: '1' };

@@ -103,9 +103,14 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
 
   writeFileSync(join(cwd, 'description'), 'Reads a note.');
   expect(await client.tools()).toEqual(['write_file']);
-  const remote = await legate(['gateway', 'approve', 'filesystem', '--all', '--url', service.url, '--token', token], {
-    cwd: scratchFolder(),
-  });
+  const approveThere = (env: Record<string, string>, ...more: string[]) =>
+    legate(['gateway', 'approve', 'filesystem', '--url', service.url, ...more], { cwd: scratchFolder(), env });
+  expect(await approveThere({})).toMatchObject({ code: 64, stderr: expect.stringContaining('/account/tokens') });
+  // What it prints can be run again as it is.
+  expect((await approveThere({ LEGATE_TOKEN: token })).stdout).toContain(
+    `npx legate gateway approve filesystem <tool> --url ${service.url}`,
+  );
+  const remote = await approveThere({}, '--all', '--token', token);
   expect(remote).toMatchObject({ code: 0, stdout: expect.stringContaining('Approved: 1.') });
   expect(await client.tools()).toEqual(['read_text_file', 'write_file']);
   await client.close();
@@ -125,6 +130,7 @@ it('legate gateway refuses ambiguous arguments', async () => {
     await Promise.all([
       refusal(),
       refusal('node', 'x.js'),
+      refusal('--port', '4000', 'npx', '-y', 'server'),
       refusal('--config', 'mcp.json'),
       refusal(...upstream),
       refusal('--name', 'a', ...upstream, '--header-file', 'headers'),
@@ -133,9 +139,10 @@ it('legate gateway refuses ambiguous arguments', async () => {
   ).toEqual([
     [64, expect.stringContaining('legate gateway needs a server')],
     [64, expect.stringContaining('Write -- before the command')],
+    [64, 'Write -- before the command: npx legate gateway --port 4000 -- npx -y server'],
     [78, expect.stringContaining('comand')],
     [64, expect.stringContaining('--name')],
     [64, expect.stringContaining('line 1 is not a header')],
-    [78, expect.stringContaining('--upstream')],
+    [78, expect.stringMatching(/^--name: a name has at most/)],
   ]);
 });

@@ -78,7 +78,7 @@ async function show(
     ? html`<p>${t.approval.intro}</p>`
     : notice(approval.status === 'approved' ? 'good' : 'info', t.approval.outcomes[approval.status]);
   return page(platform, call.request, {
-    title: t.approval.title,
+    title: waits ? t.approval.title : t.approval.decidedTitle,
     status,
     failed: status !== 200,
     wide: true,

@@ -31,3 +31,11 @@ it.each([
   const [server] = parseServers({ mcpServers: { a: { url: 'http://127.0.0.1/mcp' } } }, {}) as [GatewayServer];
   expect(explain(server, new Error(message))).toContain(help);
 });
+
+it('names the headers if the server refuses them', () => {
+  const headers = { authorization: 'Bearer secret-of-the-team' };
+  const [server] = parseServers({ mcpServers: { a: { url: 'http://127.0.0.1/mcp', headers } } }, {}) as [GatewayServer];
+  expect(explain(server, new Error('it answered with status 401'))).toBe(
+    'it answered with status 401. It refuses the configured headers.',
+  );
+});

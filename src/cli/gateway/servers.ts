@@ -1,5 +1,5 @@
-import type { ServersInput } from '../../mcp/gateway/index.ts';
-import { EXIT_USAGE, UsageError } from '../command.ts';
+import { nameProblem, type ServersInput } from '../../mcp/gateway/index.ts';
+import { EXIT_CONFIG, EXIT_USAGE, UsageError } from '../command.ts';
 import { checkServers, readServersFile, readText } from './files.ts';
 import { nameOfCommand } from './name.ts';
 
@@ -33,9 +33,7 @@ export function serversOf(options: GatewayOptions): ServersInput {
   }
   if (upstream === undefined) {
     const [program, ...args] = command;
-    const servers = { [name ?? nameOfCommand(command)]: { command: program as string, args } };
-    checkServers({ mcpServers: servers }, 'The command');
-    return servers;
+    return checked(name ?? nameOfCommand(command), { command: program as string, args });
   }
   if (name === undefined) throw wrong('--upstream needs a name for the server: --name <name>.');
   if (oauth && options['header-file'] !== undefined)
@@ -44,9 +42,20 @@ export function serversOf(options: GatewayOptions): ServersInput {
     );
   const headers = options['header-file'] === undefined ? {} : readHeaders(options['header-file']);
   const legate = oauth ? { legate: { auth: { type: 'oauth' as const } } } : {};
-  const servers = { [name]: { url: upstream, headers, ...legate } };
-  checkServers({ mcpServers: servers }, '--upstream');
-  return servers;
+  return checked(name, { url: upstream, headers, ...legate });
+}
+
+/** Throws a UsageError that names the option, because the person has not written an mcpServers object. */
+function checked(name: string, server: ServersInput[string]): ServersInput {
+  const problem = nameProblem(name);
+  if (problem !== undefined) throw new UsageError(`--name: ${problem}`, EXIT_CONFIG);
+  try {
+    checkServers({ mcpServers: { [name]: server } }, server.url === undefined ? 'The command' : '--upstream');
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(error.message.replace(/mcpServers\.[\w.-]+?(\.url)?: /, ''), EXIT_CONFIG);
+  }
+  return { [name]: server };
 }
 
 /** Reads a file with a header on each line: `Authorization: Bearer ...`. */

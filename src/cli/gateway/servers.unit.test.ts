@@ -39,3 +39,10 @@ it('--config needs at least one enabled server', () => {
   expect(() => read({ a: { command: 'x', disabled: true } })).toThrow('mcpServers has no server');
   expect(read({ a: { command: 'x' } })).toEqual({ a: { command: 'x' } });
 });
+
+it('names the option that is wrong, and not a place in a file that nobody has written', () => {
+  expect(() => serversOf({ command: ['node', 'x.js'], name: 'servers' })).toThrow(/^--name: this name is reserved$/);
+  expect(() => serversOf({ name: 'github', upstream: 'localhost:4000/mcp' })).toThrow(
+    /^--upstream: must be an http or https address$/,
+  );
+});

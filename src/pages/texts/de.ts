@@ -318,6 +318,7 @@ export const de: Texts = {
   },
   approval: {
     title: 'Ein Aufruf wartet auf Ihre Freigabe',
+    decidedTitle: 'Ein Aufruf, der eine Freigabe brauchte',
     intro:
       'Ein Agent möchte den folgenden Aufruf ausführen. Wenn Sie ihn freigeben, darf er ihn genau so einmal ausführen.',
     agent: 'Agent',
@@ -333,7 +334,9 @@ export const de: Texts = {
     tooLate:
       'Dieser Aufruf wartet nicht mehr auf Freigabe: Er wurde schon entschieden, oder die Anfrage ist abgelaufen.',
     outcomes: {
-      approved: 'Dieser Aufruf ist freigegeben. Der Agent darf ihn einmal ausführen.',
+      approved:
+        'Dieser Aufruf ist freigegeben. Der Agent darf ihn einmal ausführen. Tut er das nicht von selbst, bitten Sie ihn ' +
+        'darum.',
       denied: 'Dieser Aufruf wurde abgelehnt.',
       used: 'Dieser Aufruf wurde freigegeben, und der Agent hat ihn ausgeführt.',
       expired: 'Diese Anfrage ist abgelaufen. Der Agent muss erneut anfragen.',

@@ -301,6 +301,7 @@ export const en = {
   },
   approval: {
     title: 'A call is waiting for your approval',
+    decidedTitle: 'A call that needed approval',
     intro: 'An agent wants to make the call below. If you approve, it may make exactly this call, once.',
     agent: 'Agent',
     action: 'Action',
@@ -314,7 +315,7 @@ export const en = {
     deny: 'Deny',
     tooLate: 'This call is no longer waiting for approval: it was already decided, or the request has expired.',
     outcomes: {
-      approved: 'This call is approved. The agent may make it once.',
+      approved: 'This call is approved. The agent may make it once. If it does not do so by itself, ask it to.',
       denied: 'This call was denied.',
       used: 'This call was approved, and the agent has made it.',
       expired: 'This request has expired. The agent has to ask again.',
