@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { gatewayPath } from '../mcp/gateway/index.ts';
 import type { FirstAdmin } from '../people/users/index.ts';
 import type { Legate } from '../service.ts';
 import type { SchemaState } from '../storage/index.ts';
@@ -41,6 +42,8 @@ export function renderBanner(facts: BannerFacts, colour: boolean): string {
   if (firstAdmin.kind === 'created') lines.push(['Set-up', `administrator ${firstAdmin.email} created`]);
   if (firstAdmin.kind === 'exists' && !firstAdmin.admin)
     lines.push(['Set-up', 'no administrator yet: npx legate admin create --email you@example.com']);
+  const behind = Object.entries(legate.platform.config.gateway.servers).filter(([, { disabled }]) => disabled !== true);
+  if (behind.length > 0) lines.push(['Gateway', behind.map(([name]) => at(gatewayPath(name))).join('\n')]);
   if (legate.platform.config.console.enabled) lines.push(['Console', at('/console')]);
   lines.push(
     ['API docs', `${at('/docs')}   ${at('/openapi.json')}`],

@@ -71,8 +71,8 @@ async function approve(target: Target, server: string, name: string | undefined,
     process.stdout.write(
       chosen.length === 0
         ? `No tool of ${server} is waiting for approval.\n`
-        : `\nWaiting: ${chosen.length}. Approve with npx legate gateway approve ${server} <tool>${target.options}, or ` +
-            '--all instead of the tool.\n',
+        : `\nWaiting: ${chosen.length}. Approve with npx legate gateway approve ${server} <tool>${target.options}, ` +
+            'or --all instead of the tool.\n',
     );
     return;
   }

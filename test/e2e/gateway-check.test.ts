@@ -53,7 +53,7 @@ describe('legate gateway check', () => {
     expect(await check()).toMatchObject({ code: 78, stderr: expect.stringContaining('comand') });
   });
 
-  it('without a file takes the servers of the configuration, and leaves out those to which people sign in', async () => {
+  it('without a file takes the servers of the configuration, except those to which people sign in', async () => {
     const cwd = scratchFolder();
     expect(await legate(['gateway', 'check'], { cwd })).toMatchObject({
       code: 78,

@@ -115,7 +115,22 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
   expect(await client.tools()).toEqual(['read_text_file', 'write_file']);
   await client.close();
   expect(await service.stop()).toBe(0);
-}, 60_000);
+});
+
+it('legate serve prints the addresses of servers behind the gateway, and names a mistake as written', async () => {
+  const cwd = scratchFolder();
+  const notes = { command: process.execPath };
+  const configured = (servers: object) => ({ LEGATE_GATEWAY_SERVERS: JSON.stringify(servers) });
+  const service = await serve({ cwd, env: configured({ notes, off: { ...notes, disabled: true } }) });
+  expect(service.output()).toContain('/gateway/notes/mcp\n');
+  expect(service.output()).not.toContain('/gateway/off/mcp');
+  expect(await service.stop()).toBe(0);
+  const wrong = await legate(['serve'], { cwd, env: configured({ notes: { comand: 'x' } }) });
+  expect(wrong).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining('LEGATE_GATEWAY_SERVERS: notes: unknown key "comand"'),
+  });
+});
 
 it('legate gateway refuses ambiguous arguments', async () => {
   const cwd = scratchFolder();

@@ -11,7 +11,8 @@ export const gatewayConfig = {
         parseServers({ mcpServers: value }, process.env);
       } catch (error) {
         if (!(error instanceof InvalidServers)) throw error;
-        ctx.addIssue({ code: 'custom', message: error.message });
+        // The option has the object itself, without the key that files of clients have.
+        ctx.addIssue({ code: 'custom', message: error.message.replace(/^mcpServers\./, '') });
       }
     }),
     description:

@@ -11,7 +11,8 @@ import { createTestService, type Json } from '../../../test/support/service.ts';
 const SERVER = `
 if (require('node:fs').existsSync(process.argv[2])) { console.error('key-1234'); process.exit(3); }
 const methods = {
-  initialize: () => ({ protocolVersion: '2025-11-25', serverInfo: { name: 'x', version: '1' }, capabilities: { tools: {} } }),
+  initialize: () => ({ protocolVersion: '2025-11-25', serverInfo: { name: 'x', version: '1' },
+    capabilities: { tools: {} } }),
   'tools/list': () => ({ tools: [{ name: 'read', inputSchema: { type: 'object' } }] }),
   'tools/call': () => ({ content: [] }),
 };
@@ -20,7 +21,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result: methods[method]() }) + '\\n');
 });`;
 
-it('the log and the list of servers have the cause of a failed start, without the error output of the process', async () => {
+it('the log and the list of servers have the cause of a failed start, without the output of the process', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'legate-failing-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [script, broken] = [join(folder, 'server.cjs'), join(folder, 'broken')];

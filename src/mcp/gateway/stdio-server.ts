@@ -100,7 +100,7 @@ export const openProcess =
         line.push(part);
         size += part.length;
         if (size > server.legate.limits.resultBytes) {
-          events.ended(new Error('a message is too long'));
+          events.ended(new Error('a message is longer than limits.resultBytes'));
           return killNow();
         }
         if (i === lines.length - 1) return;
