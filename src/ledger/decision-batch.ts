@@ -156,7 +156,7 @@ export class DecisionBatches {
    */
   async #withoutRepeated(batch: readonly QueuedDecision[], context: BatchContext): Promise<readonly QueuedDecision[]> {
     const scopes = new Set(batch.flatMap(({ key }) => key?.scope ?? []));
-    const kept = await this.#store.kept([...scopes], context.now);
+    const kept = await this.#store.kept([...scopes], context.now, context.losses);
     if (kept.length === 0) return batch;
     const rows = new Map(kept.map((row) => [`${row.scope} ${row.part}`, row]));
     const anyOf = new Map(kept.map((row) => [row.scope, row]));

@@ -86,14 +86,24 @@ export interface Batch {
 export interface BatchStore {
   begin(): Head | Promise<Head>;
   counters(keys: readonly string[]): CounterState[] | Promise<CounterState[]>;
-  /** Returns the answers that are kept for these scopes. */
-  kept(scopes: readonly string[], now: number): IdempotencyKeyRow[] | Promise<IdempotencyKeyRow[]>;
+  /**
+   * Returns the answers that are kept for these scopes. Called before `commit` if there are new ones to keep.
+   * @param losses number of detected losses of the ledger
+   */
+  kept(scopes: readonly string[], now: number, losses: number): IdempotencyKeyRow[] | Promise<IdempotencyKeyRow[]>;
+  /** The same for one scope, in a transaction of upkeep. */
+  keptFor(db: Db, scope: string, now: number, losses: number): IdempotencyKeyRow[] | Promise<IdempotencyKeyRow[]>;
+  /** Upkeep of the kept answers of decisions. */
+  keptUpkeep(maintain: Maintain, now: number, losses: number): Promise<void>;
   /** Queries inside the open batch's transaction. */
   db(): Db;
   /** Resolves when the batch is durable. */
   commit(batch: Batch): undefined | Promise<void>;
   rollback(): void | Promise<void>;
 }
+
+/** Runs upkeep in its own transaction. */
+export type Maintain = <T>(work: (db: Db) => Promise<T>) => Promise<T>;
 
 /** The rows of one commit: records, then events, with contiguous sequence numbers and one timestamp. */
 export interface Commit {

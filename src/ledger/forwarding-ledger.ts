@@ -1,3 +1,7 @@
+import type { Actor } from '../access/actor.ts';
+import type { Db, IdempotencyKeyRow } from '../storage/index.ts';
+import type { Change, Rehearsal } from './change.ts';
+import type { ActedEvent, Commit } from './entry.ts';
 import type { LedgerPort } from './ledger.ts';
 
 /** Base class of ledgers for a single request. Reads and listeners are forwarded to the ledger of the service. */
@@ -24,10 +28,28 @@ export abstract class ForwardingLedger {
     return this.ledger.time;
   }
 
-  onCommit: LedgerPort['onCommit'] = (listener) => this.ledger.onCommit(listener);
-  onInvalidate: LedgerPort['onInvalidate'] = (listener) => this.ledger.onInvalidate(listener);
-  rehearse: LedgerPort['rehearse'] = (by, work, rehearsal) => this.ledger.rehearse(by, work, rehearsal);
-  note: LedgerPort['note'] = (event) => this.ledger.note(event);
-  foldLog: LedgerPort['foldLog'] = () => this.ledger.foldLog();
-  close: LedgerPort['close'] = () => this.ledger.close();
+  onCommit(listener: (commit: Commit) => void): void {
+    this.ledger.onCommit(listener);
+  }
+  onInvalidate(listener: () => void): void {
+    this.ledger.onInvalidate(listener);
+  }
+  rehearse<R>(by: Actor, work: (change: Change) => Promise<unknown>, rehearsal: Rehearsal<R>): Promise<R> {
+    return this.ledger.rehearse(by, work, rehearsal);
+  }
+  note(event: ActedEvent): Promise<void> | undefined {
+    return this.ledger.note(event);
+  }
+  keptFor(db: Db, scope: string, now: number): Promise<IdempotencyKeyRow[]> {
+    return this.ledger.keptFor(db, scope, now);
+  }
+  keptUpkeep(now: number): Promise<void> {
+    return this.ledger.keptUpkeep(now);
+  }
+  foldLog(): Promise<void> {
+    return this.ledger.foldLog();
+  }
+  close(): Promise<void> {
+    return this.ledger.close();
+  }
 }

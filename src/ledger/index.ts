@@ -21,6 +21,7 @@ export { EVENT_TYPES, type EventType } from './event-types.ts';
 export { LedgerFollower } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
+export { placeKeptDecisions } from './kept-decisions.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
 export {
   lastSeqOf,

@@ -2,7 +2,7 @@ import { DAY_MS } from '../kernel/clock.ts';
 import type { IdempotencyKeyRow } from '../storage/index.ts';
 
 /** How long the answer to a request with an `Idempotency-Key` is kept (contract 17.11). */
-const KEPT_MS = DAY_MS;
+export const KEPT_MS = DAY_MS;
 /** Longest answer that is kept, in characters of its JSON. */
 const MAX_KEPT_CHARS = 65_536;
 

@@ -2,14 +2,14 @@ import { type Actor, SYSTEM } from '../access/actor.ts';
 import { isoTime } from '../kernel/clock.ts';
 import { CommonErrors, type LegateError } from '../kernel/errors.ts';
 import { yieldOnce } from '../kernel/yield-once.ts';
-import { type Db, foldLog, isUnavailable } from '../storage/index.ts';
+import { type Db, foldLog, type IdempotencyKeyRow, isUnavailable } from '../storage/index.ts';
 import { applyChange, type Change, type ChangeOptions, type Rehearsal, rehearseChange } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
 import { CommitNotices } from './commit-notices.ts';
 import { CurrentEpoch } from './current-epoch.ts';
 import type { PendingDecision } from './decision.ts';
 import { DecisionBatches, type DecisionBatchOptions, type QueuedDecision } from './decision-batch.ts';
-import type { ActedEvent, Commit, LedgerStats } from './entry.ts';
+import type { ActedEvent, BatchStore, Commit, LedgerStats } from './entry.ts';
 import { History } from './history.ts';
 import type { DecisionKey } from './kept-answers.ts';
 import { ClockError, LedgerTime, type LedgerTimeOptions } from './ledger-time.ts';
@@ -38,6 +38,7 @@ export class Ledger {
   /** Notices of other instances' commits; undefined on SQLite. */
   readonly notices: CommitNotices | undefined;
   readonly #o: DecisionBatchOptions & ChangeOptions;
+  readonly #store: BatchStore;
   readonly #batches: DecisionBatches;
   readonly #mutex = new Mutex();
   readonly #changeBatcher = new ChangeBatcher((work) => this.change(SYSTEM, work));
@@ -62,11 +63,8 @@ export class Ledger {
     this.notices = database.dialect === 'postgres' ? new CommitNotices({ ...options, database }) : undefined;
     this.#o = { ...options, history: this.history, time: this.time };
     this.epoch = new CurrentEpoch(database, () => this.stats.changes);
-    this.#batches = new DecisionBatches(
-      this.#o,
-      database.dialect === 'sqlite' ? new SqliteBatchStore(database) : new PostgresBatchStore(database),
-      this.stats,
-    );
+    this.#store = database.dialect === 'sqlite' ? new SqliteBatchStore(database) : new PostgresBatchStore(database);
+    this.#batches = new DecisionBatches(this.#o, this.#store, this.stats);
   }
 
   /**
@@ -116,6 +114,19 @@ export class Ledger {
     const { dialect, upkeep } = this.#o.database;
     const run = (): Promise<T> => upkeep.transaction().execute(work);
     return dialect === 'sqlite' ? this.#mutex.run(run) : run();
+  }
+
+  /**
+   * Returns what is kept for the requests with an `Idempotency-Key` of a scope: their answer and their decisions.
+   * Called inside `maintain`.
+   */
+  async keptFor(db: Db, scope: string, now: number): Promise<IdempotencyKeyRow[]> {
+    return this.#store.keptFor(db, scope, now, this.history.losses);
+  }
+
+  /** Indexes and deletes kept decisions. */
+  keptUpkeep(now: number): Promise<void> {
+    return this.#store.keptUpkeep((work) => this.maintain(work), now, this.history.losses);
   }
 
   /** Moves SQLite's log into the database file, so that no erased data remains in it. */

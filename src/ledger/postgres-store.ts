@@ -74,6 +74,17 @@ export class PostgresBatchStore implements BatchStore {
     return (await this.#connection().query<IdempotencyKeyRow>(query)).rows;
   }
 
+  keptFor(db: Db, scope: string, now: number): Promise<IdempotencyKeyRow[]> {
+    return db
+      .selectFrom('idempotency_keys')
+      .selectAll()
+      .where('scope', '=', scope)
+      .where('expires_at', '>', now)
+      .execute();
+  }
+
+  async keptUpkeep(): Promise<void> {}
+
   async commit(batch: Batch): Promise<void> {
     const client = this.#connection();
     const { records, counters, kept } = batch;

@@ -1,5 +1,6 @@
 import type { Db, IdempotencyKeyRow, SqliteDatabase } from '../storage/index.ts';
-import type { AuditRecord, Batch, BatchStore, CounterState, Head } from './entry.ts';
+import type { AuditRecord, Batch, BatchStore, CounterState, Head, Maintain } from './entry.ts';
+import { KeptDecisions } from './kept-decisions.ts';
 
 const COLUMNS = [
   'seq',
@@ -27,19 +28,16 @@ const ROWS_AT_ONCE = 8;
 /** Batches on SQLite: prepared statements on the writer's connection, without a query builder. */
 export class SqliteBatchStore implements BatchStore {
   readonly #db: SqliteDatabase;
+  readonly #kept: KeptDecisions;
   readonly #sql;
 
   constructor(db: SqliteDatabase) {
     this.#db = db;
+    this.#kept = new KeptDecisions(db);
     const p = db.prefix;
     const row = `(${COLUMNS.map((c) => (c === 'type' ? "'audit'" : '?')).join(',')})`;
     const insert = (rows: number): string =>
       `insert into ${p}stream_events (${COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`;
-    const keep = (rows: number): string => `insert into ${p}idempotency_keys
-      (scope, part, fingerprint, kind, answer, created_at, expires_at)
-      values ${Array(rows).fill('(?, ?, ?, ?, ?, ?, ?)').join()}
-      on conflict (scope, part) do update set fingerprint = excluded.fingerprint, kind = excluded.kind,
-      answer = excluded.answer, created_at = excluded.created_at, expires_at = excluded.expires_at`;
     this.#sql = {
       begin: 'begin immediate',
       head: `select seq, epoch, clock, writer from ${p}head where id = 1`,
@@ -51,8 +49,6 @@ export class SqliteBatchStore implements BatchStore {
         on conflict (key) do update set hour = excluded.hour, used = excluded.used`,
       kept: `select scope, part, fingerprint, kind, answer, created_at, expires_at from ${p}idempotency_keys
         where scope in (select value from json_each(?)) and expires_at > ?`,
-      keepOne: keep(1),
-      keepMany: keep(ROWS_AT_ONCE),
       commit: 'commit',
       rollback: 'rollback',
     };
@@ -71,9 +67,17 @@ export class SqliteBatchStore implements BatchStore {
     return this.#db.writer.prepare(this.#sql.counters).all([JSON.stringify(keys)]) as unknown as CounterState[];
   }
 
-  kept(scopes: readonly string[], now: number): IdempotencyKeyRow[] {
+  kept(scopes: readonly string[], now: number, losses: number): IdempotencyKeyRow[] {
     const rows = this.#db.writer.prepare(this.#sql.kept).all([JSON.stringify(scopes), now]);
-    return rows as unknown as IdempotencyKeyRow[];
+    return [...(rows as unknown as IdempotencyKeyRow[]), ...this.#kept.find(scopes, now, losses)];
+  }
+
+  keptFor(_: Db, scope: string, now: number, losses: number): IdempotencyKeyRow[] {
+    return this.kept([scope], now, losses);
+  }
+
+  keptUpkeep(maintain: Maintain, now: number, losses: number): Promise<void> {
+    return this.#kept.upkeep(maintain, now, losses);
   }
 
   commit(batch: Batch): Promise<void> | undefined {
@@ -97,28 +101,12 @@ export class SqliteBatchStore implements BatchStore {
       const count = writer.prepare(this.#sql.count);
       for (const c of batch.counters) count.run([c.key, c.hour, c.used]);
     }
-    if (batch.kept.length > 0) this.#keep(batch.kept);
+    if (batch.kept.length > 0) this.#kept.insert(batch.kept);
     writer.prepare(this.#sql.advance).run([batch.lastSeq, timestamp, batch.writer]);
     writer.prepare(this.#sql.commit).run([]);
+    this.#kept.committed();
     deferredSync.restore();
     return deferredSync.durable();
-  }
-
-  #keep(rows: readonly IdempotencyKeyRow[]): void {
-    const values = (k: IdempotencyKeyRow) => [
-      k.scope,
-      k.part,
-      k.fingerprint,
-      k.kind,
-      k.answer,
-      k.created_at,
-      k.expires_at,
-    ];
-    let at = 0;
-    for (; at + ROWS_AT_ONCE <= rows.length; at += ROWS_AT_ONCE)
-      this.#db.writer.prepare(this.#sql.keepMany).run(rows.slice(at, at + ROWS_AT_ONCE).flatMap(values));
-    for (; at < rows.length; at++)
-      this.#db.writer.prepare(this.#sql.keepOne).run(values(rows[at] as IdempotencyKeyRow));
   }
 
   db(): Db {
@@ -128,6 +116,7 @@ export class SqliteBatchStore implements BatchStore {
 
   rollback(): void {
     const { writer, deferredSync } = this.#db;
+    this.#kept.rolledBack();
     // After an I/O error SQLite has already rolled back; a second rollback fails and changes nothing.
     try {
       writer.prepare(this.#sql.rollback).run([]);

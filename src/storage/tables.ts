@@ -28,6 +28,8 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'decision_slots',
   'projections',
   'idempotency_keys',
+  'kept_decisions',
+  'kept_decision_keys',
   'seal',
   'seal_tiles',
   'seal_remains',

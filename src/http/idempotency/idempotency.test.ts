@@ -234,7 +234,11 @@ describe('a stored answer', () => {
     for (const key of ['a', 'b'])
       await post('/authorize', { agentId: made.id, ...question }, key, { as: carol, on: service });
     const { platform } = service.legate;
-    const rows = () => platform.database.read.selectFrom('idempotency_keys').selectAll().execute();
+    const rows = async () => [
+      ...(await platform.database.read.selectFrom('idempotency_keys').selectAll().execute()),
+      ...(await platform.database.read.selectFrom('kept_decisions').selectAll().execute()),
+      ...(await platform.database.read.selectFrom('kept_decision_keys').selectAll().execute()),
+    ];
     const { deleteExpiredAnswers } = await import('./store.ts');
     service.clock.advance(DAY_MS - 1);
     await deleteExpiredAnswers(platform);

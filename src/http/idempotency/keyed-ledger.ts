@@ -68,7 +68,9 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
     return this.#found;
   }
 
-  resetClock: LedgerPort['resetClock'] = (by) => this.ledger.resetClock(by);
+  resetClock(by: Actor): ReturnType<LedgerPort['resetClock']> {
+    return this.ledger.resetClock(by);
+  }
 
   reserve(): Pick<LedgerPort, 'decide'> {
     const part = this.#decisions++;
@@ -163,17 +165,22 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
 
   /**
    * Writes the answer of the request, and resolves when all its effects are durable. Throws the error that prevented
-   * this. If the request had no effect and the key was used before, `found` is set afterwards.
+   * this. If the request had no effect and the key was used before, `found` is set afterwards. `settledBy` is called
+   * unless the rows of its decisions are enough.
    */
-  async settle(settled: Settled | undefined): Promise<void> {
-    this.#settled = settled;
+  async settle(settledBy: () => Settled | undefined): Promise<void> {
     this.#closed = true;
+    if (this.#effects.length === 0 && this.#isKeptByDecisions) return;
+    const settled = settledBy();
+    this.#settled = settled;
     this.#settle();
     await Promise.all(this.#effects);
     if (this.#failure) throw this.#failure.error;
     if (this.#written === 'unfinished') await this.ledger.maintain((db) => this.#complete(db));
     else if (settled && !this.#written && !this.#isKeptByDecisions)
-      this.#found = await this.ledger.maintain((db) => insertUnlessUsed(db, this.#keptWith(settled), this.#now()));
+      this.#found = await this.ledger.maintain((db) =>
+        insertUnlessUsed(this.ledger, db, this.#keptWith(settled), this.#now()),
+      );
   }
 
   #keptWith({ kind, answer }: Settled): IdempotencyKeyRow {

@@ -68,12 +68,12 @@ export class RepeatableRequests {
     let answer: Rendered | Response;
     try {
       // Inherits everything else, at a fraction of the cost of a copy.
-      answer = await request.carryOut(Object.create(this.#platform, { ledger: { value: keyed } }) as Platform);
+      answer = await request.carryOut(Object.assign(Object.create(this.#platform), { ledger: keyed }) as Platform);
     } catch (error) {
       if (!(error instanceof AlreadyAnswered)) answer = await request.fail(error);
       else answer = new Response(null);
     }
-    await keyed.settle(keyed.found ? undefined : settledBy(request, answer));
+    await keyed.settle(() => (keyed.found ? undefined : settledBy(request, answer)));
     if (keyed.found) return this.#replay(request, keyed.found);
     return keyed.repeated ? marked(answer) : answer;
   }

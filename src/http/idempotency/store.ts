@@ -1,5 +1,5 @@
 import { chunk } from '../../kernel/chunk.ts';
-import { WHOLE_REQUEST } from '../../ledger/index.ts';
+import { type LedgerPort, WHOLE_REQUEST } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, IdempotencyKeyRow } from '../../storage/index.ts';
 
@@ -32,19 +32,14 @@ export async function insertAnswer(db: Db, row: IdempotencyKeyRow): Promise<bool
  * answer, or a decision that it made with another body.
  */
 export async function insertUnlessUsed(
+  ledger: Pick<LedgerPort, 'keptFor'>,
   db: Db,
   row: IdempotencyKeyRow,
   now: number,
 ): Promise<IdempotencyKeyRow | undefined> {
-  const earlier = await db
-    .selectFrom('idempotency_keys')
-    .selectAll()
-    .where('scope', '=', row.scope)
-    .where('expires_at', '>', now)
-    .where((eb) => eb.or([eb('part', '=', WHOLE_REQUEST), eb('fingerprint', '<>', row.fingerprint)]))
-    .orderBy('part')
-    .limit(1)
-    .executeTakeFirst();
+  const kept = await ledger.keptFor(db, row.scope, now);
+  const earlier =
+    kept.find(({ part }) => part === WHOLE_REQUEST) ?? kept.find(({ fingerprint }) => fingerprint !== row.fingerprint);
   if (earlier || (await insertAnswer(db, row))) return earlier;
   return findAnswer(db, row.scope, now);
 }
@@ -71,6 +66,7 @@ export async function deleteExpiredAnswers({
   ledger,
   clock,
 }: Pick<Platform, 'clock' | 'database' | 'ledger'>): Promise<void> {
+  await ledger.keptUpkeep(clock.now());
   const expired = await database.read
     .selectFrom('idempotency_keys')
     .select(['scope', 'part'])

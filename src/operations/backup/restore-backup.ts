@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { endSealedLog, readRuns } from '../../ledger/index.ts';
+import { endSealedLog, placeKeptDecisions, readRuns } from '../../ledger/index.ts';
 import { asNamedToday, type Database, migrate, migrateAsFarAs, schemaState } from '../../storage/index.ts';
 import { BackupError } from './backup-error.ts';
 import { type Manifest, readManifest, sha256 } from './manifest.ts';
@@ -53,6 +53,7 @@ export async function restoreBackup(
     throw error;
   }
   await migrate(database);
+  await placeKeptDecisions(database);
   await database.write.transaction().execute((db) => endSealedLog(db, Date.now()));
   return backup;
 }

@@ -17,6 +17,8 @@ export interface LedgerTables {
   decision_slots: DecisionSlotsTable;
   projections: ProjectionsTable;
   idempotency_keys: IdempotencyKeysTable;
+  kept_decisions: KeptDecisionsTable;
+  kept_decision_keys: KeptDecisionKeysTable;
   installation_keys: InstallationKeysTable;
   instances: InstancesTable;
   seal: SealTable;
@@ -230,6 +232,26 @@ export interface IdempotencyKeysTable {
   expires_at: number;
 }
 export type IdempotencyKeyRow = Selectable<IdempotencyKeysTable>;
+
+/** Decisions of requests with an `Idempotency-Key`, on SQLite, in the order in which they were made. */
+export interface KeptDecisionsTable {
+  id: number;
+  scope: string;
+  /** Number of the decision in its request. */
+  part: number;
+  fingerprint: string;
+  /** JSON of the decision; null if it is not kept. */
+  answer: string | null;
+  /** 24 hours after the decision. */
+  expires_at: number;
+}
+
+/** Index of `kept_decisions`, except its newest rows (ledger/kept-decisions.ts). */
+export interface KeptDecisionKeysTable {
+  /** First characters of the scope. */
+  key: string;
+  id: number;
+}
 
 /** One row: the current sealed log. */
 export interface SealTable {
