@@ -231,7 +231,7 @@ export class Pipeline {
       const missing = Object.entries(this.#headers).filter(([name]) => !answer.headers.has(name));
       return withHeaders(answer, { ...Object.fromEntries(missing), ...extra });
     }
-    return extra ? { ...answer, headers: { ...answer.headers, ...extra } } : answer;
+    return extra ? { ...answer, own: extra } : answer;
   }
 
   /** Returns the caller's request id if it is valid, so that both logs can be correlated, otherwise a new one. */

@@ -10,6 +10,8 @@ import { securityHeaders } from './security-headers.ts';
 export interface Rendered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Headers of this answer only. Many answers share the object `headers`. */
+  readonly own?: Readonly<Record<string, string>> | undefined;
   /** Values of Set-Cookie. */
   readonly cookies?: readonly string[] | undefined;
   readonly body: string | null;

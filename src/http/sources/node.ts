@@ -89,10 +89,11 @@ class NodeSource implements Source<void> {
   }
 
   /** Sends head and body in one write. The length is known, so there is no chunked encoding. */
-  #write({ status, headers, cookies, body }: Rendered, requestId: string): void {
+  #write({ status, headers, own, cookies, body }: Rendered, requestId: string): void {
     const res = this.#res;
     const head = pairsOf(headers).slice();
     head.push('x-request-id', requestId, ...this.#added);
+    for (const name in own) head.push(name, own[name] as string);
     for (const cookie of cookies ?? []) head.push('set-cookie', cookie);
     if (body === null) {
       res.writeHead(status, head);

@@ -72,7 +72,8 @@ export class WebSource implements Source<Response> {
 
   send(answer: Rendered | Response, requestId: string): Response {
     if (answer instanceof Response) return withHeaders(answer, { 'x-request-id': requestId });
-    const response = new Response(answer.body, { status: answer.status, headers: answer.headers });
+    const headers = answer.own ? { ...answer.headers, ...answer.own } : answer.headers;
+    const response = new Response(answer.body, { status: answer.status, headers });
     response.headers.set('x-request-id', requestId);
     for (const cookie of answer.cookies ?? []) response.headers.append('set-cookie', cookie);
     return response;

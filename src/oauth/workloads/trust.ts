@@ -40,7 +40,7 @@ export async function listTrust(
  * 422 ISSUER_UNKNOWN, TRUST_LIMIT_EXCEEDED.
  */
 export async function addTrust(
-  platform: Pick<Platform, 'ledger' | 'stateOf'>,
+  platform: Pick<Platform, 'database' | 'ledger' | 'stateOf'>,
   caller: Caller,
   agentId: Id<'agent'>,
   input: CreateTrust,

@@ -3,7 +3,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Id, idFrom, isId } from '../../kernel/ids.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import type { Db, IssuerRow } from '../../storage/index.ts';
+import { type Db, type IssuerRow, prepared } from '../../storage/index.ts';
 import { IssuerErrors } from './errors.ts';
 import type { PresetName } from './presets.ts';
 import { addressOf, type CreateIssuer, DEFAULT_ALGORITHMS, type Issuer, MAX_ISSUERS } from './schema.ts';
@@ -92,16 +92,20 @@ export async function getIssuerRow(platform: Pick<Platform, 'stateOf'>, db: Db, 
   return row;
 }
 
+const findIssuerRow = prepared((db, issuer: string) =>
+  db.selectFrom('issuers').selectAll().where('issuer', '=', issuer).compile(),
+);
+
 /** Returns the issuer with this address if it is enabled for this use. */
 export async function findIssuer(
-  platform: Pick<Platform, 'stateOf'>,
+  platform: Pick<Platform, 'database' | 'stateOf'>,
   db: Db,
   { issuer, use }: { readonly issuer: string; readonly use: Issuer['uses'][number] },
 ): Promise<Issuer | undefined> {
   const configured = configuredIssuers(platform);
   let found = configured.find((each) => each.issuer === issuer);
   if (!found) {
-    const row = await db.selectFrom('issuers').selectAll().where('issuer', '=', issuer).executeTakeFirst();
+    const row = await findIssuerRow(platform.database, db, issuer);
     if (row && !configured.some((each) => each.name === row.name)) found = toIssuer(row);
   }
   return found?.uses.includes(use) ? found : undefined;
