@@ -1,24 +1,67 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
-import type { Readable } from 'node:stream';
-import { urlToHttpOptions } from 'node:url';
-import { constants, createBrotliDecompress, createUnzip } from 'node:zlib';
+import { createRequire } from 'node:module';
+import type { Client, Dispatcher } from 'undici';
 import { packageVersion } from '../../kernel/version.ts';
 import { Ending } from './ending.ts';
 import { OutcomeUnknown, ServerUnavailable } from './peer.ts';
+import { ServerAnswer } from './server-answer.ts';
 import type { GatewayServer } from './servers-file.ts';
 
 /** Time for which an idle connection is kept; servers keep them longer. */
 const KEPT_MS = 4000;
 const CONNECT_MS = 10_000;
 const USER_AGENT = `legate/${packageVersion()}`;
-/** Time that a server has to end an answer after all of it was sent. */
-const END_MS = 200;
+/** Headers of one connection or one body, which undici writes itself. */
+const OF_A_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+]);
 
-const agents = {
-  http: new HttpAgent({ keepAlive: true, timeout: KEPT_MS }),
-  https: new HttpsAgent({ keepAlive: true, timeout: KEPT_MS }),
-};
+const load = createRequire(import.meta.url);
+
+/** The connections to one origin. Each carries one request at a time. */
+class Connections {
+  readonly #origin: string;
+  readonly #Connection: typeof Client;
+  readonly #all = new Set<Client>();
+  /** The connection that was used last is the last one. */
+  readonly #idle: Client[] = [];
+
+  constructor(origin: string) {
+    this.#origin = origin;
+    // Only this part of undici is loaded, and only when it is needed: undici as a whole would also replace the
+    // connections of the global `fetch`.
+    this.#Connection = load('undici/lib/dispatcher/client.js') as typeof Client;
+  }
+
+  take(): Client {
+    return this.#idle.pop() ?? this.#open();
+  }
+
+  give(connection: Client): void {
+    this.#idle.push(connection);
+  }
+
+  #open(): Client {
+    const connection = new this.#Connection(this.#origin, {
+      connectTimeout: CONNECT_MS,
+      keepAliveTimeout: KEPT_MS,
+      keepAliveMaxTimeout: KEPT_MS,
+      // Requests have timeouts of their own, and streams have none.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    this.#all.add(connection);
+    return connection;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all].map((connection) => connection.destroy()));
+  }
+}
 
 /** Returns the token to send; after a refusal, a token other than the refused one. Throws {@link ServerUnavailable}. */
 export type Bearer = (refused?: string) => Promise<string>;
@@ -33,95 +76,71 @@ export interface Access {
 
 interface Sent {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly url: string;
+  /** Path and query. */
+  readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly message?: unknown;
   readonly end: Ending;
 }
 
-/** The answer of a server. The body must be read or discarded. */
-export class ServerAnswer {
-  readonly status: number;
-  readonly #message: IncomingMessage;
-
-  constructor(message: IncomingMessage) {
-    this.#message = message;
-    this.status = message.statusCode ?? 0;
-    message.on('error', () => {});
-  }
-
-  get ok(): boolean {
-    return this.status >= 200 && this.status < 300;
-  }
-
-  /** The value of a header, whose name is in lower case. */
-  header(name: string): string | undefined {
-    const value = this.#message.headers[name];
-    return Array.isArray(value) ? value.join(', ') : value;
-  }
-
-  isOf(type: string): boolean {
-    return this.header('content-type')?.startsWith(type) ?? false;
-  }
-
-  /** The body, decoded (RFC 9110, section 8.4). */
-  body(): Readable {
-    const encoding = this.header('content-encoding') ?? 'identity';
-    if (encoding === 'identity') return this.#message;
-    // Each event of a stream is passed on when it arrives.
-    const decoder =
-      encoding === 'br'
-        ? createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH })
-        : createUnzip({ flush: constants.Z_SYNC_FLUSH });
-    this.#message.once('close', () => {
-      if (!this.#message.complete) decoder.destroy(new Error('the connection broke'));
-    });
-    return this.#message.pipe(decoder);
-  }
-
-  discard(): void {
-    endSoon(this.#message);
-  }
+/** Sends the requests of one channel to a server, over connections of its own. */
+export interface Sender {
+  /** Redirects are not followed, because headers may contain secrets. */
+  send(sent: Sent): Promise<ServerAnswer>;
+  /** Ends the connections. */
+  close(): Promise<void>;
 }
 
-/**
- * Waits for the end of an answer, so that the connection can be used again, and closes the connection if more data
- * comes.
- */
-export function endSoon(body: Readable): void {
-  const end = (): void => {
-    body.destroy();
-  };
-  const timer = setTimeout(end, END_MS).unref();
-  body.once('data', end).once('close', () => clearTimeout(timer));
-}
+/** Returns path and query of an address. */
+export const pathOf = (url: string): string => {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+};
 
 /**
- * Returns the function that sends requests to a server, with its configured headers and, if given, the access of a
- * person. Redirects are not followed, because headers may contain secrets. Throws {@link ServerUnavailable} and {@link
- * OutcomeUnknown}.
+ * Sends requests to the origin of an address, with the configured headers of the server and, if given, the access of a
+ * person. `send` throws {@link ServerUnavailable} and {@link OutcomeUnknown}.
  */
-export function senderTo({ headers: configured }: GatewayServer, access?: Access) {
-  const common = Object.fromEntries(Object.entries(configured).map(([name, value]) => [name.toLowerCase(), value]));
-  return (sent: Sent): Promise<ServerAnswer> => {
-    const body = sent.message ? JSON.stringify(sent.message) : undefined;
-    const once = (token: string | undefined): Promise<ServerAnswer> => {
-      const headers = {
-        'user-agent': USER_AGENT,
-        'accept-encoding': 'identity',
-        ...common,
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...sent.headers,
-        ...(body !== undefined && {
-          'content-type': 'application/json',
-          'content-length': String(Buffer.byteLength(body)),
-        }),
+export function senderTo({ headers: configured }: GatewayServer, url: string, access?: Access): Sender {
+  const connections = new Connections(new URL(url).origin);
+  const common = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity', ...basicOf(url), ...lowerCase(configured) };
+  const send = ({ method, path, headers, message, end }: Sent, token?: string): Promise<ServerAnswer> =>
+    new Promise((resolve, reject) => {
+      const connection = connections.take();
+      const finished = (): void => connections.give(connection);
+      const answer = new ServerAnswer({ answered: resolve, failed: reject, finished });
+      const options: Dispatcher.DispatchOptions = {
+        ...{ method, path, body: message === undefined ? null : JSON.stringify(message) },
+        headers: {
+          ...common,
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...headers,
+          ...(message !== undefined && { 'content-type': 'application/json' }),
+        },
       };
-      return send(sent, headers, body);
-    };
-    return access ? withAccess(access, once) : once(undefined);
+      connection.dispatch(options, answer);
+      end.onEnd(() => answer.close());
+    });
+  return {
+    send: access ? (sent) => withAccess(access, (token) => send(sent, token)) : send,
+    close: () => connections.close(),
   };
 }
+
+/** The name and password of an address (RFC 7617). */
+function basicOf(url: string): { readonly authorization?: string } {
+  const { username, password } = new URL(url);
+  if (username === '' && password === '') return {};
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
+
+const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .map(([name, value]): [string, string] => [name.toLowerCase(), value])
+      .filter(([name]) => !OF_A_HOP.has(name)),
+  );
 
 async function withAccess(
   { bearer, refused }: Access,
@@ -137,51 +156,6 @@ async function withAccess(
   if (second.status !== 401) return second;
   second.discard();
   throw refused();
-}
-
-export type Send = ReturnType<typeof senderTo>;
-
-function send({ method, url, end }: Sent, headers: Record<string, string>, body?: string): Promise<ServerAnswer> {
-  return new Promise((resolve, reject) => {
-    let isConnected = false;
-    let isAnswered = false;
-    const fail = (error?: NodeJS.ErrnoException): void => {
-      if (isAnswered) return;
-      reject(
-        isConnected
-          ? new OutcomeUnknown('the connection broke')
-          : new ServerUnavailable(`it cannot be reached: ${error?.code ?? 'no connection'}`),
-      );
-    };
-    const receive = (message: IncomingMessage): void => {
-      isAnswered = true;
-      resolve(new ServerAnswer(message));
-    };
-    let request: ClientRequest;
-    try {
-      const isTls = url.startsWith('https:');
-      const options = { ...placeOf(url), method, headers, agent: isTls ? agents.https : agents.http };
-      request = (isTls ? httpsRequest : httpRequest)(options, receive);
-    } catch (error) {
-      fail(error as NodeJS.ErrnoException);
-      return;
-    }
-    request.once('socket', (socket) => {
-      isConnected = request.reusedSocket;
-      if (isConnected) return;
-      const tooLate = setTimeout(() => request.destroy(), CONNECT_MS);
-      request.once('close', () => clearTimeout(tooLate));
-      socket.once(url.startsWith('https:') ? 'secureConnect' : 'connect', () => {
-        isConnected = true;
-        clearTimeout(tooLate);
-      });
-    });
-    request.on('error', fail);
-    // A request that is destroyed before its answer may emit no error.
-    request.once('close', () => fail());
-    end.onEnd(() => request.destroy());
-    request.end(body);
-  });
 }
 
 /** The HTTP requests of one connection that are in progress. */
@@ -204,20 +178,6 @@ export class OpenRequests {
     this.#ended = true;
     for (const own of this.#open) own.end();
   }
-}
-
-let lastPlace: { readonly url: string; readonly options: RequestOptions } | undefined;
-
-/**
- * Returns an address in the form of node:http. The last one is cached, because most requests go to the same address.
- */
-function placeOf(url: string): RequestOptions {
-  if (lastPlace?.url !== url) {
-    // The agent of node:http copies all options of each request.
-    const { protocol, hostname, port, path, auth } = urlToHttpOptions(new URL(url)) as RequestOptions;
-    lastPlace = { url, options: { protocol, hostname, port, path, ...(auth !== undefined && { auth }) } };
-  }
-  return lastPlace.options;
 }
 
 /** Throws the failure that corresponds to a status. */

@@ -1,9 +1,10 @@
 import { isObject, type Message, revisionOf } from '../guard/json-rpc.ts';
 import { mirroredHeaders } from '../guard/mirrored-headers.ts';
 import { Ending } from './ending.ts';
-import { type Access, failWith, OpenRequests, type ServerAnswer, senderTo } from './http-request.ts';
+import { type Access, failWith, OpenRequests, pathOf, senderTo } from './http-request.ts';
 import { type Channel, type OpenChannel, OutcomeUnknown, SessionEnded } from './peer.ts';
 import { readMessages } from './read-events.ts';
+import type { ServerAnswer } from './server-answer.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { openSse } from './sse-server.ts';
 
@@ -25,12 +26,13 @@ export const openHttp =
   (events) => {
     const open = new OpenRequests();
     const maxChars = server.legate.limits.resultBytes;
-    const sendTo = senderTo(server, access);
+    const sender = senderTo(server, url, access);
+    const path = pathOf(url);
     let session: string | undefined;
     let version: string | undefined;
     /** Servers drop notifications until this stream is open, so the first requests wait for it. */
     let opening: Promise<void> | undefined;
-    let older: Channel | undefined = server.type === 'sse' ? openSse(url, maxChars, sendTo, events) : undefined;
+    let older: Channel | undefined = server.type === 'sse' ? openSse(url, maxChars, sender, events) : undefined;
     /** Requests of 2026-07-28 in progress, which are cancelled by closing the connection. */
     const running = new Map<unknown, Ending>();
 
@@ -41,7 +43,7 @@ export const openHttp =
         ...(version !== undefined && { 'mcp-protocol-version': version }),
         ...more,
       };
-      return sendTo({ method, url, headers, message, end });
+      return sender.send({ method, path, headers, message, end });
     };
     /** Receives notifications that do not belong to a request, if the server offers such a stream. */
     const listen = async (end: Ending, opened: () => void): Promise<void> => {
@@ -83,7 +85,7 @@ export const openHttp =
         if (session === undefined && answer.status < 500 && (await receiveError(answer, message))) return;
         if (method !== 'initialize' || !PERHAPS_SSE.has(answer.status)) return failWith(answer);
         answer.discard();
-        older = openSse(url, maxChars, sendTo, events);
+        older = openSse(url, maxChars, sender, events);
         return older.send(message);
       }
       session ??= answer.header('mcp-session-id');
@@ -97,6 +99,16 @@ export const openHttp =
         return true;
       });
       if (!answered) throw new OutcomeUnknown('its answer is not MCP');
+    };
+    /** The server ends the session itself if this fails. */
+    const endSession = async (): Promise<void> => {
+      const own = new Ending();
+      const tooLate = setTimeout(() => own.end(), 2000);
+      await send('DELETE', own).then(
+        (answer) => answer.discard(),
+        () => {},
+      );
+      clearTimeout(tooLate);
     };
     return {
       send: async (message, headers = {}) => {
@@ -130,15 +142,8 @@ export const openHttp =
       close: async () => {
         open.end();
         await older?.close();
-        if (session === undefined) return;
-        // The server ends the session itself if this fails.
-        const own = new Ending();
-        const tooLate = setTimeout(() => own.end(), 2000);
-        await send('DELETE', own).then(
-          (answer) => answer.discard(),
-          () => {},
-        );
-        clearTimeout(tooLate);
+        if (session !== undefined) await endSession();
+        await sender.close();
       },
     };
   };

@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Ending } from './ending.ts';
 import { channelOf } from './list-tools.ts';
 import { OutcomeUnknown, Peer, ServerUnavailable } from './peer.ts';
 import { type GatewayServer, parseServers } from './servers-file.ts';
@@ -109,4 +111,48 @@ it('waits for the stream of notifications before the first request, because serv
   await peer.request('tools/list', {}, { timeoutMs: 10_000 });
   expect(order).toEqual(['initialize', 'notifications/initialized', 'stream', 'opened', 'tools/list']);
   await peer.close();
+});
+
+it('a request that is cancelled before it has a connection is never sent, and leaves no connection', async () => {
+  const received: string[] = [];
+  let connections = 0;
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    let body = '';
+    for await (const chunk of req) body += chunk;
+    const { id, method } = JSON.parse(body);
+    received.push(method);
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: {} }));
+  };
+  const http = createServer((req, res) => void answer(req, res));
+  http.on('connection', (socket) => {
+    connections++;
+    socket.once('close', () => connections--);
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void http.close());
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const [server] = parseServers({ mcpServers: { x: { url } } }, {});
+  const peer = new Peer(channelOf(server as GatewayServer));
+  // Since this revision, a request is cancelled by closing its connection.
+  peer.envelope = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+  const cancelling = new Ending();
+  const cancelled = expect(
+    peer.request('tools/call', { name: 'x' }, { timeoutMs: 10_000, signal: cancelling }),
+  ).rejects.toThrow('it was cancelled');
+  const other = peer.request('ping', {}, { timeoutMs: 10_000 });
+  cancelling.end();
+  await cancelled;
+  expect(await other).toEqual({ result: {} });
+  await vi.waitUntil(() => connections === 1);
+  expect(received).toEqual(['ping']);
+  await peer.close();
+  await vi.waitUntil(() => connections === 0);
+});
+
+it('leaves the connections of the global fetch alone', async () => {
+  const [server] = parseServers({ mcpServers: { x: { url: 'http://127.0.0.1:1' } } }, {});
+  await new Peer(channelOf(server as GatewayServer)).close();
+  const { cache, resolve } = createRequire(import.meta.url);
+  const isLoaded = (file: string): boolean => resolve(`undici/lib/${file}`) in cache;
+  expect([isLoaded('dispatcher/client.js'), isLoaded('global.js')]).toEqual([true, false]);
 });

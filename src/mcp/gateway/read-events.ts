@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { isObject, type Message } from '../guard/json-rpc.ts';
-import { endSoon, type ServerAnswer } from './http-request.ts';
 import { OutcomeUnknown } from './peer.ts';
+import type { ServerAnswer } from './server-answer.ts';
 
 interface ServerEvent {
   /** Absent for a JSON body. */
@@ -19,40 +19,52 @@ export function readEvents(
   take: (event: ServerEvent) => boolean,
 ): Promise<boolean> {
   const isStream = answer.isOf('text/event-stream');
-  const body = answer.body();
-  const decoder = new StringDecoder('utf8');
-  let text = '';
   return new Promise((resolve, reject) => {
     let isDone = false;
+    /** The body, if all of it has arrived at once. */
+    let whole: Buffer | undefined;
+    let decoder: StringDecoder | undefined;
+    let text = '';
     const done = (isTaken: boolean): void => {
       isDone = true;
       resolve(isTaken);
     };
-    const broke = (): void => {
-      // Every body closes, and creating an error costs more than reading the answer.
-      if (!isDone) reject(new OutcomeUnknown('the connection broke'));
+    const fail = (message: string): void => {
+      if (isDone) return;
+      isDone = true;
+      reject(new OutcomeUnknown(message));
     };
     const receive = (piece: string, isEnd: boolean): boolean => {
       text += piece;
       if (text.length > maxChars) {
-        body.destroy();
-        reject(new OutcomeUnknown('its answer is too long'));
+        fail('its answer is too long');
+        answer.close();
         return false;
       }
       const parts = isStream ? text.split(/\r?\n\r?\n/) : [text];
       if (isStream) text = parts.pop() as string;
       return (isStream ? parts.map(eventOf) : isEnd ? [{ name: undefined, data: text }] : []).some(take);
     };
-    const onData = (chunk: Buffer): void => {
-      if (!receive(decoder.write(chunk), false)) return;
-      body.off('data', onData).off('end', onEnd);
-      endSoon(body);
-      done(true);
+    const decoded = (chunk: Buffer): string => {
+      decoder ??= new StringDecoder('utf8');
+      const before = whole ? decoder.write(whole) : '';
+      whole = undefined;
+      return before + decoder.write(chunk);
     };
-    const onEnd = (): void => done(receive(decoder.end(), true));
-    body.on('data', onData).once('end', onEnd);
-    body.on('error', broke);
-    body.once('close', broke);
+    answer.read({
+      data: (chunk) => {
+        if (isDone) return;
+        if (!isStream && !decoder && !whole) whole = chunk;
+        else if (receive(decoded(chunk), false)) {
+          answer.discard();
+          done(true);
+        }
+      },
+      end: () => {
+        if (!isDone) done(receive(whole ? whole.toString('utf8') : (decoder?.end() ?? ''), true));
+      },
+      broke: () => fail('the connection broke'),
+    });
   });
 }
 

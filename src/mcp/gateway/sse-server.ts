@@ -1,5 +1,5 @@
 import type { Ending } from './ending.ts';
-import { failWith, OpenRequests, type Send } from './http-request.ts';
+import { failWith, OpenRequests, pathOf, type Sender } from './http-request.ts';
 import { type Channel, type ChannelEvents, OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import { messagesIn, readEvents } from './read-events.ts';
 
@@ -7,20 +7,20 @@ import { messagesIn, readEvents } from './read-events.ts';
  * Connects to a server over HTTP with SSE (MCP 2024-11-05): answers come on a stream, whose first event names the
  * address for messages. It has to be of the same origin, because messages carry the headers for this server.
  */
-export function openSse(url: string, maxChars: number, send: Send, events: ChannelEvents): Channel {
+export function openSse(url: string, maxChars: number, { send }: Pick<Sender, 'send'>, events: ChannelEvents): Channel {
   const open = new OpenRequests();
   const connect = new Promise<string>((resolve, reject) => {
     const take = ({ name, data }: { name: string | undefined; data: string }): boolean => {
       if (name === 'endpoint') {
         const address = URL.canParse(data, url) ? new URL(data, url) : undefined;
-        if (address?.origin === new URL(url).origin) resolve(address.href);
+        if (address?.origin === new URL(url).origin) resolve(pathOf(address.href));
         else reject(new ServerUnavailable('its address for messages is on another origin'));
       } else for (const message of messagesIn({ name, data })) events.message(message);
       return false;
     };
     const listen = async (end: Ending): Promise<void> => {
       const headers = { accept: 'text/event-stream' };
-      const answer = await send({ method: 'GET', url, headers, end });
+      const answer = await send({ method: 'GET', path: pathOf(url), headers, end });
       if (!answer.ok) return failWith(answer);
       if (!answer.isOf('text/event-stream')) {
         answer.discard();
@@ -38,9 +38,9 @@ export function openSse(url: string, maxChars: number, send: Send, events: Chann
   return {
     send: async (message) => {
       const headers = { accept: 'application/json, text/event-stream' };
-      const address = await connect;
+      const path = await connect;
       await open.during(async (end) => {
-        const answer = await send({ method: 'POST', url: address, headers, message, end });
+        const answer = await send({ method: 'POST', path, headers, message, end });
         if (!answer.ok) return failWith(answer);
         return answer.discard();
       });
