@@ -84,7 +84,11 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
       if (forwarding.mayMakeTask && tasks.hasRoom(auth)) form = tasksBetween(info, forwarding.revision);
     }
     const { task } = params;
-    const passedOn = { ...paramsPassedOn(params), ...(form === 'utility' && { task }), ...forwarding.repetition };
+    const others = paramsPassedOn(params);
+    const passedOn =
+      form === 'utility' || forwarding.repetition
+        ? { ...others, ...(form === 'utility' && { task }), ...forwarding.repetition }
+        : others;
     const options = {
       capabilities: form ? capabilitiesFor(form, capabilities) : capabilities,
       signal: cancelling,

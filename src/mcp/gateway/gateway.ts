@@ -68,14 +68,15 @@ function guarding(platform: Platform): GuardingLegate {
     authorize: async (question, token) => {
       const asker = askerOf(platform, question, token);
       const input = isPlainQuestion(question) ? question : parseWith(AuthorizeBody, question);
-      return authorize(platform, asker instanceof Promise ? await asker : asker, input);
+      return await authorize(platform, asker instanceof Promise ? await asker : asker, input);
     },
     approvals,
     mcp: {
       validateToken: (token, { audience, remembered }) =>
-        secretKind(token) === 'agentToken'
-          ? ((remembered ? rememberedAgent(platform, token) : undefined) ?? validateAgentToken(platform, token))
-          : platform.validateToken(token, audience),
+        (remembered ? rememberedAgent(platform, token) : undefined) ??
+        (secretKind(token) === 'agentToken'
+          ? validateAgentToken(platform, token)
+          : platform.validateToken(token, audience)),
     },
   };
 }
@@ -85,6 +86,7 @@ function rememberedAgent(
   { clock, stateOf }: Pick<Platform, 'clock' | 'stateOf'>,
   token: string,
 ): TokenValidation | undefined {
+  if (secretKindByPrefix(token) !== 'agentToken') return undefined;
   const agent = stateOf(policyCache).peekByTokenHash(stateOf(tokenHashes).of(token));
   const now = clock.now();
   if (!agent || !isActive(agent, now)) return undefined;

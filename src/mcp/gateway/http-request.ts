@@ -104,18 +104,20 @@ export const pathOf = (url: string): string => {
 export function senderTo({ headers: configured }: GatewayServer, url: string, access?: Access): Sender {
   const connections = new Connections(new URL(url).origin);
   const common = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity', ...basicOf(url), ...lowerCase(configured) };
+  const ofMessages = { ...common, 'content-type': 'application/json' };
   const send = ({ method, path, headers, message, end }: Sent, token?: string): Promise<ServerAnswer> =>
     new Promise((resolve, reject) => {
       const connection = connections.take();
       const finished = (): void => connections.give(connection);
       const answer = new ServerAnswer({ answered: resolve, failed: reject, finished });
       const options: Dispatcher.DispatchOptions = {
-        ...{ method, path, body: message === undefined ? null : JSON.stringify(message) },
+        method,
+        path,
+        body: message === undefined ? null : JSON.stringify(message),
         headers: {
-          ...common,
+          ...(message === undefined ? common : ofMessages),
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
           ...headers,
-          ...(message !== undefined && { 'content-type': 'application/json' }),
         },
       };
       connection.dispatch(options, answer);
@@ -164,14 +166,23 @@ export class OpenRequests {
   #ended = false;
 
   async during<T>(work: (own: Ending) => Promise<T>): Promise<T> {
-    const own = new Ending();
-    if (this.#ended) own.end();
-    this.#open.add(own);
+    const own = this.begin();
     try {
       return await work(own);
     } finally {
-      this.#open.delete(own);
+      this.done(own);
     }
+  }
+
+  begin(): Ending {
+    const own = new Ending();
+    if (this.#ended) own.end();
+    this.#open.add(own);
+    return own;
+  }
+
+  done(own: Ending): void {
+    this.#open.delete(own);
   }
 
   end(): void {

@@ -129,15 +129,15 @@ export const openHttp =
           return;
         }
         if (opening && method !== 'initialize') await opening;
-        await open.during(async (own) => {
-          if (revisionOf(message) === undefined) return request(message, {}, own);
-          running.set(id, own);
-          try {
-            return await request(message, { ...mirroredHeaders(message), ...headers }, own);
-          } finally {
-            running.delete(id);
-          }
-        });
+        const own = open.begin();
+        const isModern = revisionOf(message) !== undefined;
+        if (isModern) running.set(id, own);
+        try {
+          await request(message, isModern ? { ...mirroredHeaders(message), ...headers } : {}, own);
+        } finally {
+          if (isModern) running.delete(id);
+          open.done(own);
+        }
       },
       close: async () => {
         open.end();

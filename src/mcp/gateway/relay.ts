@@ -135,7 +135,7 @@ export class Relay {
     if (sessionId !== null && !session) return rpcError(404, { code: NO_SESSION, message: 'Session not found' });
     if (method === 'GET') return this.#listen(passed, auth, session);
     if (method === 'DELETE') return this.#endSession(session);
-    return this.#post(request, body, passed, auth, session);
+    return await this.#post(request, body, passed, auth, session);
   }
 
   /** Ends the streams of clients. Ends connections when they are no longer in use, after 3 s at the latest. */

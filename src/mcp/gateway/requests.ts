@@ -120,7 +120,9 @@ export class Requests {
     const begun = performance.now();
     let reply: Reply;
     try {
-      reply = await this.#reply(context, method, id, message);
+      reply = await (isPassedOnAnyway(method)
+        ? this.#relay(context, method, id, message)
+        : this.#reply(context, method, id, message));
     } catch (error) {
       // Only the outcome of a tool call is recorded.
       reply = failureAnswer(method, error, undefined);
@@ -152,7 +154,6 @@ export class Requests {
       return { result: resultForClient(method, { tools: permitted }, await this.#serverInfo(context)) };
     }
     const relay = (): Promise<Reply> => this.#relay(context, method, id, message);
-    if (isPassedOnAnyway(method)) return relay();
     if (!isModern && method === 'ping') return { result: {} };
     if (!isPassedOn(method, isModern, (await upstreams.info(key)).revision)) return notFound(method);
     if (method.startsWith('tasks/')) return this.#task(context, method, id, message);

@@ -82,11 +82,11 @@ export const hasMalformedArguments = (body: unknown): boolean =>
   });
 
 /** Returns all questions of a body, in order. */
-export const asksOf = (body: unknown): Ask[] =>
-  messagesOf(body).flatMap((message) =>
-    (READINGS.get(message['method'])?.(paramsOf(message)) ?? []).map((question) => ({
-      ...question,
-      id: idOf(message),
-      message,
-    })),
-  );
+export const asksOf = (body: unknown): Ask[] => {
+  const asks: Ask[] = [];
+  for (const message of messagesOf(body)) {
+    const read = READINGS.get(message['method']);
+    if (read) for (const question of read(paramsOf(message))) asks.push({ ...question, id: idOf(message), message });
+  }
+  return asks;
+};

@@ -94,11 +94,13 @@ export class Calls {
       const repeated = repeating && (await repeating);
       if (typeof repeated === 'string') return { answer: repeated };
       isChanged ||= repeated !== undefined;
-      const decision = await decisions.decide(auth, ask, request.origin).catch((error: unknown) => {
-        if (error instanceof Undecidable) return undefined;
+      let decision: Decision;
+      try {
+        decision = await decisions.decide(auth, ask, request.origin);
+      } catch (error) {
+        if (error instanceof Undecidable) return { answer: undecidableAnswer(body, ask) };
         throw error;
-      });
-      if (!decision) return { answer: undecidableAnswer(body, ask) };
+      }
       if (decision.allowed) {
         decided.push({ ask, decision });
         continue;
@@ -127,14 +129,17 @@ export class Calls {
     const session = this.#sessions.get(header('mcp-session-id'));
     // A stream opened by GET may repeat the answer to an earlier request.
     const isGet = method === 'GET';
-    const cut = cutLists(
-      (questions) => decisions.permitted(auth, questions),
-      (task) => this.#tasks.find(task, auth),
-      isModern,
-    );
+    const cut =
+      asksForList || isGet
+        ? cutLists(
+            (questions) => decisions.permitted(auth, questions),
+            (task) => this.#tasks.find(task, auth),
+            isModern,
+          )
+        : undefined;
     return {
       asksForList,
-      cut: asksForList || isGet ? cut : undefined,
+      cut,
       note:
         calls.length === 0
           ? undefined

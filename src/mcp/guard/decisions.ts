@@ -51,15 +51,13 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
     agentId: auth.actorId ?? auth.agentId,
     action: actionOn(question),
     resource: `mcp:${server.name}:${question.name}`,
-    ...(question.arguments === undefined ? {} : { arguments: question.arguments }),
-    ...(ip === undefined && userAgent === undefined
-      ? {}
-      : {
-          context: {
-            ...(ip === undefined ? {} : { ip }),
-            ...(userAgent === undefined ? {} : { userAgent: userAgent.slice(0, 512) }),
-          },
-        }),
+    ...(question.arguments !== undefined && { arguments: question.arguments }),
+    ...((ip !== undefined || userAgent !== undefined) && {
+      context: {
+        ...(ip !== undefined && { ip }),
+        ...(userAgent !== undefined && { userAgent: userAgent.slice(0, 512) }),
+      },
+    }),
   });
   const accountPage = (rest: string, id: string): string =>
     `${rest.replace(/\/$/, '')}/account/approvals/${encodeURIComponent(id)}`;

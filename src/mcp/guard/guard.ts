@@ -255,14 +255,8 @@ export class Guard {
     if (preparing) await preparing;
     const judged = await this.#calls.judge(auth, body, asks, request);
     if ('answer' in judged) return this.#answered(judged.answer, judged.status);
-    const urlElicitation = messagesOf(body).some((message) => {
-      const { capabilities, protocolVersion } = paramsOf(message);
-      const isOlder = String(protocolVersion) < URL_ELICITATION_SINCE;
-      const isOpening = message['method'] === 'initialize' && !isOlder;
-      return isOpening && isObject(capabilities) && hasUrlElicitation(capabilities);
-    });
     const bindSession: Passed['bindSession'] = (id) => {
-      if (id) this.#sessions.opened(id, { agentId: auth.agentId, urlElicitation });
+      if (id) this.#sessions.opened(id, { agentId: auth.agentId, urlElicitation: opensWithUrls(body) });
     };
     const rules = {
       ...judged.rules,
@@ -375,6 +369,15 @@ export class Guard {
     return [...new Set([...this.#scopes, ...(typeof toolScopes === 'function' ? [] : toolScopes)])];
   }
 }
+
+/** Whether the client opens a session in which it can be sent to an address. */
+const opensWithUrls = (body: unknown): boolean =>
+  messagesOf(body).some((message) => {
+    const { capabilities, protocolVersion } = paramsOf(message);
+    const isOlder = String(protocolVersion) < URL_ELICITATION_SINCE;
+    const isOpening = message['method'] === 'initialize' && !isOlder;
+    return isOpening && isObject(capabilities) && hasUrlElicitation(capabilities);
+  });
 
 /** Whether each message is decided, and not only a repetition that waits for a person. */
 const isDecided = (body: unknown, asks: readonly Ask[]): boolean =>

@@ -7,6 +7,7 @@ export function missingScopes(
   needed: readonly string[],
   hierarchy: Readonly<Record<string, readonly string[]>> = HIERARCHY,
 ): string[] {
+  if (needed.every((scope) => granted.includes(scope))) return [];
   const held = new Set(granted);
   // The set grows during the iteration.
   for (const scope of held)
