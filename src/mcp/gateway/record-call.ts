@@ -5,6 +5,7 @@ import type { Platform } from '../../platform.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { callMetrics } from './call-metrics.ts';
 import type { Answer } from './peer.ts';
+import { resultText } from './result-text.ts';
 
 type Outcome = 'ok' | 'tool_error' | 'protocol_error' | 'timeout' | 'cancelled' | 'unavailable' | 'unknown';
 
@@ -48,7 +49,7 @@ export function recorderOf(platform: Pick<Platform, 'background' | 'ledger' | 'l
       outcome === 'ok' ? undefined : outcome,
     );
     const durationMs = Math.round(duration);
-    const resultBytes = answer && 'result' in answer ? Buffer.byteLength(JSON.stringify(answer.result)) : 0;
+    const resultBytes = answer && 'result' in answer ? Buffer.byteLength(resultText(answer.result)) : 0;
     const durable = platform.ledger.note({
       type: 'gateway.call',
       agentId: asId('agent', auth.actorId ?? auth.agentId),

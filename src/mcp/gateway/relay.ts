@@ -26,6 +26,7 @@ import { ApprovedTools } from './pins/approved-tools.ts';
 import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
 import { type Context, Requests } from './requests.ts';
+import { answerText } from './result-text.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { ClientSessions, ELICITATION_COMPLETE, type Session } from './sessions.ts';
 import { GatewayTasks, TASK_STATUS } from './tasks.ts';
@@ -294,7 +295,10 @@ export class Relay {
       return eventStream(answers);
     }
     if (answers.length === 0) return { status: 202 };
-    const text = JSON.stringify(Array.isArray(body) ? answers : answers[0]);
+    const [first] = answers as [Message];
+    // A list is cut after its result was serialised.
+    const textOf = passed.rules?.cut ? JSON.stringify : answerText;
+    const text = Array.isArray(body) ? JSON.stringify(answers) : textOf(first);
     return { status: statusOf(answers, isModern), body: text, ...(Object.keys(headers).length > 0 && { headers }) };
   }
 
