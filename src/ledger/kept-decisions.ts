@@ -113,9 +113,15 @@ export class KeptDecisions {
       .selectFrom('kept_decisions')
       .select(['id', 'expires_at'])
       .orderBy('id')
+      .limit(1)
       .executeTakeFirst();
     if (!oldest) return;
-    const newest = await read.selectFrom('kept_decisions').select('id').orderBy('id', 'desc').executeTakeFirst();
+    const newest = await read
+      .selectFrom('kept_decisions')
+      .select('id')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
     const indexed = (await readPosition(read, PROJECTION)) ?? 0;
     // Another process has indexed rows, which need not stay in memory.
     if (indexed > this.#indexed) this.#isOutdated = true;
