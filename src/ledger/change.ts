@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { Actor } from '../access/actor.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Database, Tables } from '../storage/index.ts';
+import { type Database, type Db, prepared, type Tables } from '../storage/index.ts';
 import { Deadline } from './deadline.ts';
 import type { ActedEvent, AuditRecord, Commit, CommittedEvent, Head, NewEvent, PolicyCache } from './entry.ts';
 import type { History } from './history.ts';
@@ -73,6 +73,21 @@ const EPOCH_STEP = 2 ** 26;
 const KEPT_EPOCHS = (EPOCH_STEP / 2) * 10_000;
 const PRUNED_EVERY = 64;
 
+const head = (db: Db) => db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', sql.lit(1));
+
+const readHead = prepared<[], Head>((db) => head(db).compile());
+
+const lockHead = prepared<[], Head>((db) =>
+  head(db)
+    .select(sql<number>`${sql.raw(DATABASE_TIME)}`.as('time'))
+    .forUpdate()
+    .compile(),
+);
+
+const moveHead = prepared((db, seq: number, epoch: number, clock: number) =>
+  db.updateTable('head').set({ seq, epoch, clock }).where('id', '=', sql.lit(1)).compile(),
+);
+
 /** Inspects a change with its events, after its work and before it is rolled back. */
 export type Inspect<R> = (change: Change, events: readonly ActedEvent[]) => Promise<R>;
 
@@ -110,11 +125,9 @@ export async function applyChange<T>(
   const result = await database.write.transaction().execute(async (transaction) => {
     const db = rehearsal ? transaction.withPlugin(new Deadline(rehearsal.maxMs)) : transaction;
     const askedAt = clock.now();
-    const query = db.selectFrom('head').select(['seq', 'epoch', 'clock', 'writer']).where('id', '=', 1);
-    const head: Head = await (database.dialect === 'postgres'
-      ? query.select(sql<number>`${sql.raw(DATABASE_TIME)}`.as('time')).forUpdate()
-      : query
-    ).executeTakeFirstOrThrow();
+    // SQLite locks the head with the whole file, when the transaction begins.
+    const head = await (database.dialect === 'postgres' ? lockHead : readHead)(database, db);
+    if (!head) throw new Error('The head row of the ledger is missing.');
     const now = resetClock ? time.now(head, askedAt) : time.after(head, askedAt);
     history.check(head);
     const epoch = head.epoch + 1 + randomInt(EPOCH_STEP);
@@ -165,11 +178,7 @@ export async function applyChange<T>(
       commit = { firstSeq, records, events: committed, timestamp: now };
     }
     if (appended > 0 || invalidated) {
-      await db
-        .updateTable('head')
-        .set({ seq: head.seq + appended, epoch: invalidated ? epoch : head.epoch, clock: now })
-        .where('id', '=', 1)
-        .execute();
+      await moveHead(database, db, head.seq + appended, invalidated ? epoch : head.epoch, now);
     }
     if (invalidated) {
       await db.insertInto('epochs').values({ epoch }).execute();

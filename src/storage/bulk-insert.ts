@@ -33,8 +33,18 @@ export function bulkInsert<T extends TableName, const C extends Columns<T>>(
 ): (database: Database, db: Db, rows: Rows<T, C>) => Promise<void> {
   const names = Object.keys(columns);
   const into = ({ prefix }: Database) => `insert into "${prefix}${table}" (${names.map((name) => `"${name}"`).join()})`;
-  const valuesOf = (row: Rows<T, C>[number]) => names.map((name) => (row as Record<string, SqliteValue>)[name] ?? null);
   const placeholders = `(${names.map(() => '?').join()})`;
+  const texts = new WeakMap<Database, Map<number, string>>();
+  const textOf = (database: Database, count: number): string => {
+    let ofDatabase = texts.get(database);
+    if (!ofDatabase) texts.set(database, (ofDatabase = new Map()));
+    let text = ofDatabase.get(count);
+    if (text === undefined) {
+      text = `${into(database)} values ${Array(count).fill(placeholders).join()} ${conflict}`;
+      ofDatabase.set(count, text);
+    }
+    return text;
+  };
   const typed = Object.entries(columns).map(([name, type]) => `"${name}" ${type}`);
 
   return async (database, db, rows) => {
@@ -46,13 +56,14 @@ export function bulkInsert<T extends TableName, const C extends Columns<T>>(
       await db.executeQuery(CompiledQuery.raw(text, [json]));
       return;
     }
-    const all = rows.map(valuesOf);
-    // A change uses the writer's only connection exclusively.
-    const insert = (count: number) =>
-      database.writer.prepare(`${into(database)} values ${Array(count).fill(placeholders).join()} ${conflict}`);
-    let at = 0;
-    for (; at + ROWS_AT_ONCE <= all.length; at += ROWS_AT_ONCE)
-      insert(ROWS_AT_ONCE).run(all.slice(at, at + ROWS_AT_ONCE).flat());
-    for (; at < all.length; at++) insert(1).run(all[at] ?? []);
+    for (let at = 0; at < rows.length; ) {
+      const count = rows.length - at < ROWS_AT_ONCE ? 1 : ROWS_AT_ONCE;
+      const values: SqliteValue[] = [];
+      for (const row of rows.slice(at, at + count) as readonly Record<string, SqliteValue>[])
+        for (const name of names) values.push(row[name] ?? null);
+      // A change uses the writer's only connection exclusively.
+      database.writer.prepare(textOf(database, count)).run(values);
+      at += count;
+    }
   };
 }
