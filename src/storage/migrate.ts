@@ -7,6 +7,7 @@ import { baseline } from './migrations/0097-baseline/index.ts';
 import { ownCodesAndFormattedNames } from './migrations/0098-own-codes-and-formatted-names.ts';
 import { idempotencyKeysByRowid } from './migrations/0099-idempotency-keys-by-rowid.ts';
 import { keptDecisions } from './migrations/0100-kept-decisions.ts';
+import { trustByPrefix } from './migrations/0101-trust-by-prefix.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -21,6 +22,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0098-own-codes-and-formatted-names': ownCodesAndFormattedNames,
   '0099-idempotency-keys-by-rowid': idempotencyKeysByRowid,
   '0100-kept-decisions': keptDecisions,
+  '0101-trust-by-prefix': trustByPrefix,
 };
 
 /**

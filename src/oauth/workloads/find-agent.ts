@@ -19,28 +19,38 @@ interface Workload {
 type Trust = Pick<AgentTrustRow, 'id' | 'subject' | 'audience' | 'claims' | 'agent_id'> &
   Pick<AgentRow, 'owner_id' | 'revoked_at' | 'expires_at' | 'owner_suspended'>;
 
-const matchingSubject = (db: Db, issuer: string, exact: string, prefixed: string) =>
+const trustsOf = (db: Db, issuer: string) =>
   db
     .selectFrom('agent_trust')
     .innerJoin('agents', 'agents.id', 'agent_trust.agent_id')
-    .select(['agent_trust.id', 'agent_trust.subject', 'agent_trust.audience', 'agent_trust.claims'])
+    .select(['agent_trust.id as id', 'agent_trust.subject', 'agent_trust.audience', 'agent_trust.claims'])
     .select(['agent_id', 'owner_id', 'revoked_at', 'expires_at', 'owner_suspended'])
-    .where('issuer', '=', issuer)
-    .where(({ eb, or, ref }) =>
-      or([
-        eb('subject', '=', exact),
-        eb('subject_prefix', '=', sql<string>`substr(${prefixed}, 1, length(${ref('subject_prefix')}))`),
-      ]),
-    )
-    .orderBy('agent_trust.id');
+    .where('issuer', '=', issuer);
 
-const findTrust = preparedRows<[string, string, string], Trust>((db, issuer, exact, prefixed) =>
-  matchingSubject(db, issuer, exact, prefixed).compile(),
+const withSubject = (db: Db, issuer: string, subject: string) =>
+  trustsOf(db, issuer).where('subject', '=', subject).where('subject_prefix', 'is', null);
+
+const withPrefixOf = (db: Db, issuer: string, subject: string) =>
+  trustsOf(db, issuer)
+    // Always true next to the other condition, but lets the index skip the subjects without a pattern.
+    .where('subject_prefix', '>=', sql.lit(''))
+    .where(({ eb, ref }) =>
+      eb('subject_prefix', '=', sql<string>`substr(${subject}, 1, length(${ref('subject_prefix')}))`),
+    );
+
+// One query with `or` would read every trust of the issuer.
+const findTrust = preparedRows<[string, string, string, string], Trust>((db, issuer, subject, again, prefixed) =>
+  withSubject(db, issuer, subject)
+    .unionAll(withPrefixOf(db, again, prefixed))
+    .orderBy('id')
+    .compile(),
 );
 
-const findTrustOfAgent = preparedRows<[string, string, string, string], Trust>((db, issuer, exact, prefixed, agentId) =>
-  matchingSubject(db, issuer, exact, prefixed)
+/** An agent trusts few workloads. */
+const findTrustOfAgent = preparedRows<[string, string], Trust>((db, issuer, agentId) =>
+  trustsOf(db, issuer)
     .where('agent_id', '=', agentId as AgentRow['id'])
+    .orderBy('agent_trust.id')
     .compile(),
 );
 
@@ -56,8 +66,8 @@ export async function findAgentOfWorkload(
   const { iss, sub } = claims;
   const matching =
     agentId === undefined
-      ? await findTrust(database, db, iss, sub, sub)
-      : await findTrustOfAgent(database, db, iss, sub, sub, agentId);
+      ? await findTrust(database, db, iss, sub, iss, sub)
+      : await findTrustOfAgent(database, db, iss, agentId);
   const named = matching.filter((trust) => hasClaims(trust, claims));
   const trusting = named.filter((trust) => isForUs(trust, workload));
   if (trusting.length === 0) return named.length > 0 ? 'assertion-audience' : 'workload-untrusted';

@@ -298,16 +298,17 @@ describe('the trust of an agent', () => {
   it('matches whole segments', async () => {
     const prefix = newSubject();
     const agent = await trusting({ subject: `${prefix}:ref:refs/heads/*` });
-    const status = async (sub: string) =>
-      (await show(await platform.sign(claims({ sub })), { client_id: agent.id })).status;
-    expect(await status(`${prefix}:ref:refs/heads/main`)).toBe(200);
-    for (const sub of [
-      `${prefix}:ref:refs/heads/`,
-      `${prefix}:ref:refs/heads/a/b`,
-      `${prefix}:ref:refs/heads/a:b`,
-      prefix,
-    ])
-      expect(await status(sub)).toBe(400);
+    for (const named of [{ client_id: agent.id }, {}]) {
+      const status = async (sub: string) => (await show(await platform.sign(claims({ sub })), named)).status;
+      expect(await status(`${prefix}:ref:refs/heads/main`)).toBe(200);
+      for (const sub of [
+        `${prefix}:ref:refs/heads/`,
+        `${prefix}:ref:refs/heads/a/b`,
+        `${prefix}:ref:refs/heads/a:b`,
+        prefix,
+      ])
+        expect(await status(sub)).toBe(400);
+    }
   });
 
   it('is possible for registered issuers only, and for at most 20 workloads', async () => {
