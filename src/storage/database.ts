@@ -99,7 +99,8 @@ export async function openDatabase(
         // Kysely does not close a connection that it never used.
         reader.close();
         deferredSync.close();
-        foldLog(writer);
+        // A command that has only read leaves the log to the service, whose writes would wait meanwhile.
+        if (hasWritten(writer)) foldLog(writer);
         await write.destroy();
         writer.close();
       },
@@ -146,8 +147,17 @@ export const WRITE_CONNECTIONS = 3;
  */
 export function foldLog(writer: SqliteHandle): void {
   try {
-    writer.prepare('pragma wal_checkpoint(truncate)').all([]);
+    // No writer waits for the first one, which leaves little to the second.
+    for (const mode of ['passive', 'truncate']) writer.prepare(`pragma wal_checkpoint(${mode})`).all([]);
   } catch {}
+}
+
+function hasWritten(writer: SqliteHandle): boolean {
+  try {
+    return Number(writer.prepare('select total_changes()').raw([])[0]?.[0]) > 0;
+  } catch {
+    return false;
+  }
 }
 
 /** @throws DatabaseError if this process may not write to the file or its folder. Every later write would be a 503. */
