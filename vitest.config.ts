@@ -76,8 +76,8 @@ const project = (name: 'sqlite' | 'postgres') => ({
     setupFiles: ['test/support/cleanup.ts'],
     globalSetup: ['test/support/redis-server.ts', ...(name === 'postgres' ? ['test/support/postgres-server.ts'] : [])],
     // Long, since the machine may be busy: a test that hangs fails all the same.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });
 
@@ -98,7 +98,8 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.unit.test.ts', 'test/faults/**/*.unit.test.ts'],
           isolate: false,
-          testTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       project('sqlite'),
@@ -114,7 +115,7 @@ export default defineConfig({
           hookTimeout: 300_000,
         },
       },
-      { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 180_000 } },
+      { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 300_000 } },
     ],
   },
 });

@@ -57,7 +57,7 @@ describe('legate backup and restore', () => {
             answered.push(body.auditId);
           }
         });
-        await expect.poll(() => answered.length, { timeout: 15_000 }).toBeGreaterThan(100);
+        await expect.poll(() => answered.length, { timeout: 60_000 }).toBeGreaterThan(100);
         const before = [...answered];
         const saved = await legate(['backup', 'saved', '--with-secrets'], { cwd, env });
         const during = answered.length - before.length;

@@ -40,8 +40,8 @@ describe('a service that gets no connection to PostgreSQL (53300)', () => {
       expect((await send('/health/ready', token)).status).toBe(503);
 
       await admin.query('alter role legate connection limit -1');
-      await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(200);
-      await expect.poll(async () => (await send('/health/ready', token)).status, { timeout: 30_000 }).toBe(200);
+      await expect.poll(async () => (await ask()).status, { timeout: 60_000 }).toBe(200);
+      await expect.poll(async () => (await send('/health/ready', token)).status, { timeout: 60_000 }).toBe(200);
       expect(await running.stop()).toBe(0);
     } finally {
       await admin.end();

@@ -72,7 +72,7 @@ beforeAll(async () => {
   const permissions = [{ resource: 'mcp:*', actions: ['*'] }];
   const agent = { ownerId: user.id, name: 'a', type: 'autonomous', permissions };
   ({ token } = await send('/agents', agent, session));
-}, 120_000);
+});
 afterAll(async () => {
   for (const end of upstreams) end();
   expect(await service?.stop()).toBe(0);
@@ -178,25 +178,21 @@ describe.each(CASES as [string, string][])('a client of %s, the server over %s',
   });
 });
 
-it.each(['stdio', 'sse', 'http'])(
-  'a task that asks the user runs to its end, the server over %s',
-  async (server) => {
-    const { client, close } = await (CLIENTS['2025-11-25'] as (server: string) => Promise<Connected>)(server);
-    const asked = { name: 'simulate-research-query', arguments: { topic: 'python', ambiguous: true } };
-    // The SDK learns from the list which tools create tasks.
-    await client.listTools();
-    const seen: Json[] = [];
-    for await (const message of (client as Client).experimental.tasks.callToolStream(asked, CallToolResultSchema))
-      seen.push(message);
-    const [first] = seen as [Json];
-    expect(first).toMatchObject({ type: 'taskCreated', task: { status: 'working' } });
-    expect(seen.map(({ task }) => task?.status)).toContain('input_required');
-    const { type, result } = seen.at(-1) as Json;
-    expect([type, textOf(result)]).toEqual(['result', expect.stringContaining('Research Report: python')]);
-    await close();
-  },
-  60_000,
-);
+it.each(['stdio', 'sse', 'http'])('a task that asks the user runs to its end, the server over %s', async (server) => {
+  const { client, close } = await (CLIENTS['2025-11-25'] as (server: string) => Promise<Connected>)(server);
+  const asked = { name: 'simulate-research-query', arguments: { topic: 'python', ambiguous: true } };
+  // The SDK learns from the list which tools create tasks.
+  await client.listTools();
+  const seen: Json[] = [];
+  for await (const message of (client as Client).experimental.tasks.callToolStream(asked, CallToolResultSchema))
+    seen.push(message);
+  const [first] = seen as [Json];
+  expect(first).toMatchObject({ type: 'taskCreated', task: { status: 'working' } });
+  expect(seen.map(({ task }) => task?.status)).toContain('input_required');
+  const { type, result } = seen.at(-1) as Json;
+  expect([type, textOf(result)]).toEqual(['result', expect.stringContaining('Research Report: python')]);
+  await close();
+});
 
 it('a call that its client cancels ends at the server; the process gets only a short list of variables', async () => {
   const { call, client, close } = await (CLIENTS['2025-11-25'] as (server: string) => Promise<Connected>)('stdio');

@@ -45,7 +45,7 @@ describe.skipIf(chromiumPath === undefined)('pages that need no account, in Chro
     expect([...hosts]).toEqual([new URL(service.url).host]);
     expect(complaints).toEqual([]);
     await context.close();
-  }, 360_000);
+  });
 
   it('no other site can frame a page or send its forms', async () => {
     const { page, context } = await open();

@@ -95,54 +95,50 @@ const CLIENTS: readonly (readonly [string, Connect, string | undefined])[] = [
   ['mcp-remote', mcpRemote, undefined],
 ];
 
-it.each(CLIENTS)(
-  '%s signs in, and its calls are allowed, refused and approved',
-  async (_name, connect, revision) => {
-    for (const [server, { allowed, refused, asked }] of Object.entries(SERVERS)) {
-      const known = new Set((await send('GET', '/agents')).map(({ id }: Json) => id));
-      const address =
-        connect === mcpRemote ? printedFor('Claude Desktop')[server].args[2] : printedFor('Cursor')[server].url;
-      const client = await connect(address, provider(), person);
-      expect(client.revision).toBe(revision);
-      if (asked) expect(await client.tools()).toContain(refused[0]);
+it.each(CLIENTS)('%s signs in, and its calls are allowed, refused and approved', async (_name, connect, revision) => {
+  for (const [server, { allowed, refused, asked }] of Object.entries(SERVERS)) {
+    const known = new Set((await send('GET', '/agents')).map(({ id }: Json) => id));
+    const address =
+      connect === mcpRemote ? printedFor('Claude Desktop')[server].args[2] : printedFor('Cursor')[server].url;
+    const client = await connect(address, provider(), person);
+    expect(client.revision).toBe(revision);
+    if (asked) expect(await client.tools()).toContain(refused[0]);
 
-      const [agent] = (await send('GET', '/agents')).filter(({ id }: Json) => !known.has(id));
-      expect(agent.permissions).toMatchObject([{ resource: `mcp:${server}:*` }]);
-      const permission = (tool: string) => ({ resource: `mcp:${server}:${tool}`, actions: ['execute'] });
-      const permissions: object[] = [permission(allowed[0])];
-      if (asked) permissions.push({ ...permission(asked[0]), constraints: { requireApproval: true } });
-      await send('PATCH', `/agents/${agent.id}`, { permissions });
-      expect((await client.tools()).toSorted()).toEqual([allowed[0], ...(asked ? [asked[0]] : [])].toSorted());
+    const [agent] = (await send('GET', '/agents')).filter(({ id }: Json) => !known.has(id));
+    expect(agent.permissions).toMatchObject([{ resource: `mcp:${server}:*` }]);
+    const permission = (tool: string) => ({ resource: `mcp:${server}:${tool}`, actions: ['execute'] });
+    const permissions: object[] = [permission(allowed[0])];
+    if (asked) permissions.push({ ...permission(asked[0]), constraints: { requireApproval: true } });
+    await send('PATCH', `/agents/${agent.id}`, { permissions });
+    expect((await client.tools()).toSorted()).toEqual([allowed[0], ...(asked ? [asked[0]] : [])].toSorted());
 
-      const [text] = (await client.call(allowed[0], allowed[1])) as [{ text: string }];
-      expect(text.text).toContain(allowed[2]);
-      expect(await client.result(refused[0], refused[1])).toMatchObject({
-        isError: true,
-        _meta: { reason: 'NO_PERMISSION', auditId: expect.any(String) },
-      });
-      if (asked) {
-        const [waiting] = (await client.call(asked[0], asked[1])) as [{ text: string }];
-        const page = waiting.text.match(/http\S+\/account\/approvals\/\w+/)?.[0] as string;
-        expect(await person.press(page, { decision: 'approve' })).toContain('This call is approved');
-        const result = (await client.result(asked[0], asked[1])) as { content: [{ text: string }]; isError?: boolean };
-        expect(result.isError ?? false).toBe(false);
-        expect(result.content[0].text).toContain(asked[2]);
-      }
-      const decisions = await send('GET', `/audit?agentId=${agent.id}&order=asc`);
-      expect(decisions.map(({ resource, result }: Json) => [resource, result])).toEqual([
-        [`mcp:${server}:${allowed[0]}`, 'allowed'],
-        [`mcp:${server}:${refused[0]}`, 'denied'],
-        ...(asked
-          ? [
-              [`mcp:${server}:${asked[0]}`, 'denied'],
-              [expect.stringMatching(/^legate:approvals:/), 'allowed'],
-              [`mcp:${server}:${asked[0]}`, 'allowed'],
-            ]
-          : []),
-      ]);
-      await client.close();
+    const [text] = (await client.call(allowed[0], allowed[1])) as [{ text: string }];
+    expect(text.text).toContain(allowed[2]);
+    expect(await client.result(refused[0], refused[1])).toMatchObject({
+      isError: true,
+      _meta: { reason: 'NO_PERMISSION', auditId: expect.any(String) },
+    });
+    if (asked) {
+      const [waiting] = (await client.call(asked[0], asked[1])) as [{ text: string }];
+      const page = waiting.text.match(/http\S+\/account\/approvals\/\w+/)?.[0] as string;
+      expect(await person.press(page, { decision: 'approve' })).toContain('This call is approved');
+      const result = (await client.result(asked[0], asked[1])) as { content: [{ text: string }]; isError?: boolean };
+      expect(result.isError ?? false).toBe(false);
+      expect(result.content[0].text).toContain(asked[2]);
     }
-    expect(readFileSync(at('notes/todo.md'), 'utf8')).toBe('Water the plants');
-  },
-  60_000,
-);
+    const decisions = await send('GET', `/audit?agentId=${agent.id}&order=asc`);
+    expect(decisions.map(({ resource, result }: Json) => [resource, result])).toEqual([
+      [`mcp:${server}:${allowed[0]}`, 'allowed'],
+      [`mcp:${server}:${refused[0]}`, 'denied'],
+      ...(asked
+        ? [
+            [`mcp:${server}:${asked[0]}`, 'denied'],
+            [expect.stringMatching(/^legate:approvals:/), 'allowed'],
+            [`mcp:${server}:${asked[0]}`, 'allowed'],
+          ]
+        : []),
+    ]);
+    await client.close();
+  }
+  expect(readFileSync(at('notes/todo.md'), 'utf8')).toBe('Water the plants');
+});

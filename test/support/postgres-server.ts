@@ -23,7 +23,7 @@ export interface TestPostgres {
   remove(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 120_000;
 
 /** Programs, system user and a scratch folder of PostgreSQL servers. */
 export interface PostgresHome {

@@ -28,12 +28,12 @@ export interface Running {
   output(): string;
   /** Milliseconds from the start to the first 200 of /health/ready. */
   readonly readyAfterMs: number;
-  /** Sends SIGTERM. Resolves to the exit code. Kills the process and rejects after 15 s. */
+  /** Sends SIGTERM. Resolves to the exit code. Kills the process and rejects after a minute. */
   stop(): Promise<number | null>;
 }
 
 const START_TIMEOUT_MS = 170_000;
-const STOP_TIMEOUT_MS = 15_000;
+const STOP_TIMEOUT_MS = 60_000;
 
 /**
  * Starts a service as a separate process, with PATH, HOME and `env` as its environment, and waits until it is ready. It

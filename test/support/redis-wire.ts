@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { freePort } from './process.ts';
 
 const PROGRAMS = ['redis-server', 'valkey-server'];
-const START_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** Starts a Redis server. Returns undefined if the program is not on the PATH. */
 export async function startRedis(): Promise<

@@ -151,7 +151,7 @@ describe('running counters', () => {
       }),
       { numRuns: RUNS },
     );
-  }, 120_000);
+  });
 
   it('agree with the ledger after a long history of many agents was inserted', async () => {
     const t = await createTestService();

@@ -55,7 +55,7 @@ function read(
     const socket = connect(listening.port, '127.0.0.1');
     const timer = setTimeout(
       () => socket.destroy(new Error(`nothing more came after ${raw.length} bytes: ${raw.subarray(-300)}`)),
-      10_000,
+      60_000,
     );
     const lines = Object.entries({ host: 'x', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`GET ${PATH}?${query} HTTP/1.1\r\n${lines.join('')}\r\n`);

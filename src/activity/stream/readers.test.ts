@@ -142,23 +142,23 @@ it.skipIf(chromiumPath === undefined)(
     for (const type of TYPES)
       library.addEventListener(type, ({ lastEventId, data }) => seenByLibrary.push({ id: lastEventId, type, data }));
 
-    await vi.waitUntil(() => t.legate.events.connectionCount() === 4, { timeout: 10_000 });
+    await vi.waitUntil(() => t.legate.events.connectionCount() === 4, { timeout: 60_000 });
     await happen();
     const first = await committed();
-    await vi.waitUntil(async () => (await seenBy('byTicket')).length === first.length, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await seenBy('byTicket')).length === first.length, { timeout: 60_000 });
     // Events are written while the readers are disconnected and while they reconnect.
     listening.server.closeAllConnections();
     await happen();
     await large();
-    await vi.waitUntil(() => t.legate.events.connectionCount() === 3, { timeout: 10_000 });
+    await vi.waitUntil(() => t.legate.events.connectionCount() === 3, { timeout: 60_000 });
     await happen();
 
     const all = await committed();
     const arrived = async (): Promise<boolean> =>
       [await seenBy('byCookie'), await seenByExample(), seenByLibrary].every((seen) => seen.length >= all.length);
-    await vi.waitUntil(arrived, { timeout: 10_000, interval: 100 });
+    await vi.waitUntil(arrived, { timeout: 60_000, interval: 100 });
     await vi.waitUntil(async () => (await seenBy('byTicket')).length > first.length, {
-      timeout: 10_000,
+      timeout: 60_000,
       interval: 100,
     });
     expect(read(seenByLibrary)).toEqual(all);

@@ -7,7 +7,7 @@ let demo: Demo;
 beforeAll(async () => {
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   demo = await startDemo({ folder: newDemoFolder(), rows: 2000, agents: 300, port: 0, log: silent });
-}, 60_000);
+});
 afterAll(() => demo.close());
 
 const idOf = (name: string): string => demo.agents.get(name)?.id as string;
@@ -74,7 +74,7 @@ describe('the scenes of the demo', () => {
     await play('the scraper');
     await expect
       .poll(async () => (await demo.admin.anomalies.list({ agentId: idOf('scraper') }).page()).items.length, {
-        timeout: 30_000,
+        timeout: 60_000,
       })
       .toBeGreaterThan(0);
   });

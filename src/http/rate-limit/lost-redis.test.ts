@@ -16,5 +16,5 @@ it.skipIf(!url)('the next metrics report a lost Redis, even if nothing was count
   await redis.cut();
   expect(await up()).toBe('0');
   await redis.mend();
-  await expect.poll(up, { timeout: 10_000 }).toBe('1');
+  await expect.poll(up, { timeout: 60_000 }).toBe('1');
 });

@@ -307,7 +307,7 @@ describe('processes', () => {
       ['echo', 'unavailable'],
       ['crash', 'unknown'],
     ]);
-    await expect.poll(async () => (await callTool(agent, 'echo')).isError, { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(async () => (await callTool(agent, 'echo')).isError, { timeout: 60_000 }).toBeUndefined();
   });
 
   it('that cannot be started make calls fail after they were decided', async () => {
