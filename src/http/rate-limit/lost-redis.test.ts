@@ -2,6 +2,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { redisUrl } from '../../../test/support/redis-server.ts';
 import { wireTo } from '../../../test/support/redis-wire.ts';
 import { createTestService } from '../../../test/support/service.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { SharedStore } from './shared-store.ts';
 
 const url = redisUrl();
 
@@ -17,4 +19,15 @@ it.skipIf(!url)('the next metrics report a lost Redis, even if nothing was count
   expect(await up()).toBe('0');
   await redis.mend();
   await expect.poll(up, { timeout: 60_000 }).toBe('1');
+});
+
+it.skipIf(!url)('an answer of Redis that arrived while the process was busy counts', async () => {
+  const store = new SharedStore({ url: url as string, prefix: 'busy:', clock: systemClock, onChange: () => {} });
+  onTestFinished(() => store.close());
+  await store.take('x', 2, 60_000);
+  const taking = store.take('x', 2, 60_000);
+  const until = performance.now() + 600;
+  while (performance.now() < until);
+  expect(await taking).toMatchObject({ allowed: true, remaining: 0 });
+  expect([store.up, store.fallbacks]).toEqual([true, 0]);
 });

@@ -4,6 +4,8 @@ import { counterKey, SCRIPT } from './script.ts';
 
 /** How long a request waits for Redis before it is counted in this process. */
 const COMMAND_TIMEOUT_MS = 250;
+/** Limit of the driver for all commands, also those of a connection that begins. */
+const DRIVER_TIMEOUT_MS = 1000;
 /** How long a start waits for the first connection. */
 const CONNECT_MS = 1000;
 
@@ -27,7 +29,7 @@ export class RedisClient {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      commandTimeout: COMMAND_TIMEOUT_MS,
+      commandTimeout: DRIVER_TIMEOUT_MS,
       connectTimeout: CONNECT_MS,
       disconnectTimeout: COMMAND_TIMEOUT_MS,
       retryStrategy: (attempt) => Math.min(attempt * 100, 1000),
@@ -46,14 +48,14 @@ export class RedisClient {
   }
 
   async take(key: string, limit: number, windowMs: number): Promise<Outcome> {
-    const [allowed, remaining, waitMs] = await this.#redis.legateTake(counterKey(key, limit), limit, windowMs);
+    const [allowed, remaining, waitMs] = await inTime(this.#redis.legateTake(counterKey(key, limit), limit, windowMs));
     return { allowed: allowed === 1, remaining, waitMs };
   }
 
   /** Whether it answers in time. */
   async ping(): Promise<boolean> {
     if (!this.connected) return false;
-    return this.#redis.ping().then(
+    return inTime(this.#redis.ping()).then(
       () => true,
       () => false,
     );
@@ -67,4 +69,17 @@ export class RedisClient {
   close(): void {
     this.#redis.disconnect();
   }
+}
+
+/**
+ * Rejects if Redis does not answer in time. An answer that has arrived while this process was busy with something else
+ * is read first.
+ */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const tooLate = (): void => reject(new Error('Redis does not answer'));
+    // Sockets are read between the two.
+    const timer = setTimeout(() => setImmediate(tooLate), COMMAND_TIMEOUT_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
