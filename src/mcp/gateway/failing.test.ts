@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ const RESULTS: Readonly<Record<string, object>> = {
 /** A server over Streamable HTTP with sessions. It accepts one key, and counts the calls that it carries out. */
 async function sessionServer(key?: string) {
   const state = { sessions: new Set<string>(), begun: 0, calls: 0 };
-  const http = createServer(async (req, res) => {
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> => {
     if (key !== undefined && req.headers['x-key'] !== key) return res.writeHead(401).end();
     if (req.method !== 'POST') return res.writeHead(405).end();
     const { id, method } = (await json(req)) as { id?: number; method: string };
@@ -73,7 +73,8 @@ async function sessionServer(key?: string) {
     const result = RESULTS[method] ?? { content: [{ type: 'text', text: `call ${state.calls}` }] };
     res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': `s${state.begun}` });
     return res.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-  });
+  };
+  const http = createServer((req, res) => void answer(req, res));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     http.close();
