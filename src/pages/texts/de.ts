@@ -334,9 +334,7 @@ export const de: Texts = {
     tooLate:
       'Dieser Aufruf wartet nicht mehr auf Freigabe: Er wurde schon entschieden, oder die Anfrage ist abgelaufen.',
     outcomes: {
-      approved:
-        'Dieser Aufruf ist freigegeben. Der Agent darf ihn einmal ausführen. Tut er das nicht von selbst, bitten Sie ' +
-        'ihn darum.',
+      approved: 'Freigegeben. Der Agent darf den Aufruf einmal ausführen. Bitten Sie ihn darum, falls er wartet.',
       denied: 'Dieser Aufruf wurde abgelehnt.',
       used: 'Dieser Aufruf wurde freigegeben, und der Agent hat ihn ausgeführt.',
       expired: 'Diese Anfrage ist abgelaufen. Der Agent muss erneut anfragen.',
