@@ -22,6 +22,7 @@ export { LedgerFollower } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
 export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
 export { placeKeptDecisions } from './kept-decisions.ts';
+export { Lease } from './lease.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
 export {
   lastSeqOf,
@@ -50,5 +51,4 @@ export {
   matches,
   prefixOf,
 } from './search/index.ts';
-export { Turn } from './turn.ts';
 export { Yielder } from './yielder.ts';

@@ -8,6 +8,7 @@ import { ownCodesAndFormattedNames } from './migrations/0098-own-codes-and-forma
 import { idempotencyKeysByRowid } from './migrations/0099-idempotency-keys-by-rowid.ts';
 import { keptDecisions } from './migrations/0100-kept-decisions.ts';
 import { trustByPrefix } from './migrations/0101-trust-by-prefix.ts';
+import { leases } from './migrations/0102-leases.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -23,6 +24,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0099-idempotency-keys-by-rowid': idempotencyKeysByRowid,
   '0100-kept-decisions': keptDecisions,
   '0101-trust-by-prefix': trustByPrefix,
+  '0102-leases': leases,
 };
 
 /**

@@ -15,6 +15,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'head',
   'installation_keys',
   'instances',
+  'leases',
   'epochs',
   'stream_events',
   'event_segments',

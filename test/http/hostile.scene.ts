@@ -84,6 +84,7 @@ export const JSON_TYPE = { 'content-type': 'application/json' };
 const DERIVED: readonly string[] = [
   // A service writes its own row shortly after its start.
   'instances',
+  'leases',
   'anomaly_states',
   'webhook_deliveries',
   'projections',

@@ -122,14 +122,33 @@ if (dialect === 'postgres') {
     await looks.lookInTurn();
     const third = await deny();
     await waits.lookInTurn();
-    expect(await reported()).toEqual([first, second]);
     await waits.lookInTurn();
+    expect(await reported()).toEqual([first, second]);
+    await looks.stop();
     expect(await reported()).toEqual([first, second, third]);
     const fourth = await deny();
-    await looks.lookInTurn();
-    expect(await reported()).toEqual([first, second, third]);
-    await looks.look();
+    await waits.lookInTurn();
     expect(await reported()).toEqual([first, second, third, fourth]);
-    for (const detector of [looks, waits]) await detector.stop();
+
+    // As if `waits` were killed: it renews its lease no more.
+    const next = new AnomalyDetector(platform, 20);
+    const fifth = await deny();
+    await next.lookInTurn();
+    expect(await reported()).toEqual([first, second, third, fourth]);
+    await platform.database.write.updateTable('leases').set({ until: 0 }).execute();
+    await next.lookInTurn();
+    expect(await reported()).toEqual([first, second, third, fourth, fifth]);
+
+    const last = new AnomalyDetector(platform, 20);
+    const sixth = await deny();
+    await last.look();
+    expect(await reported()).toEqual([first, second, third, fourth, fifth, sixth]);
+    const seventh = await deny();
+    // The others have lost their lease, and notice it.
+    for (const other of [waits, next]) await other.lookInTurn();
+    expect(await reported()).toEqual([first, second, third, fourth, fifth, sixth]);
+    await last.lookInTurn();
+    expect(await reported()).toEqual([first, second, third, fourth, fifth, sixth, seventh]);
+    for (const detector of [waits, next, last]) await detector.stop();
   });
 }

@@ -3,6 +3,7 @@ import { isApprovalStep } from '../../authorization/permissions/index.ts';
 import { asId, type Id, newId } from '../../kernel/ids.ts';
 import {
   type Commit,
+  Lease,
   LedgerFollower,
   lastSeqOf,
   movePosition,
@@ -12,7 +13,6 @@ import {
   readHead,
   readPosition,
   Superseded,
-  Turn,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { type AnomalyRow, type Db, selectArrays } from '../../storage/index.ts';
@@ -27,10 +27,7 @@ const SLICE = 500;
 const MAX_RECENT = 50_000;
 /** Maximum delay between a decision of the instance that looks, or the discovery of another's, and its examination. */
 const LOOK_AFTER_MS = 1000;
-/**
- * The interval at which an instance checks whether another one is still detecting. It is several times LOOK_AFTER_MS,
- * so that a busy instance is not replaced.
- */
+/** Interval at which an instance checks whether another one is still detecting. */
 const LOOK_AGAIN_MS = 3000;
 /** How long a read waits for the detecting instance before its own instance takes over. */
 const PATIENCE_MS = 500;
@@ -93,8 +90,8 @@ export class AnomalyDetector {
   #looking = false;
   /** The stored position as this instance wrote it, or found it when it began to detect. */
   #told: number | undefined;
-  /** Another instance is detecting as long as its stored position advances. */
-  readonly #turn: Turn;
+  /** Held by the detecting instance. */
+  readonly #lease: Lease;
   /** When another instance was last known to be detecting. */
   #othersLookedAt = Number.NEGATIVE_INFINITY;
 
@@ -104,10 +101,10 @@ export class AnomalyDetector {
   ) {
     this.#platform = platform;
     this.#patienceMs = patienceMs;
-    this.#turn = new Turn(async () => (await readPosition(platform.database.read, TOLD)) ?? 0);
+    this.#lease = new Lease(platform.database, TOLD);
     if (platform.config.anomalies.enabled) {
       platform.ledger.history.onHead((seq) => {
-        if (seq > (this.#follower.position ?? this.#turn.seen ?? 0)) this.#follower.runSoon();
+        if (seq > (this.#follower.position ?? 0)) this.#follower.runSoon();
       });
       platform.ledger.notices?.onRequest(LOOK_NOW, () => {
         if (this.#looks) this.#follower.runSoon(0);
@@ -131,6 +128,7 @@ export class AnomalyDetector {
       sliceSize: SLICE,
       readStart: () => savedUpto(platform.database.read),
       onSlice: (from, upto) => this.#slice(from, upto),
+      afterSlice: async () => void (await this.#lease.hold()),
       onCommit: (commit, joins) => {
         this.#follower.runSoon();
         if (!this.#looks && platform.database.dialect === 'postgres') return false;
@@ -160,7 +158,6 @@ export class AnomalyDetector {
     this.#found = [];
     this.#states.forget();
     this.#told = undefined;
-    this.#turn.reset();
   }
 
   /** Returns after everything that is committed by now is examined, by this instance or another one. */
@@ -168,18 +165,23 @@ export class AnomalyDetector {
     if (!this.#platform.config.anomalies.enabled) return;
     do {
       if (await this.#othersLook()) return;
+      if (!this.#looks) await this.#lease.seize();
     } while (!(await this.#follower.exclusively(() => this.#lookOn(false))));
   }
 
   /** Examines everything that is committed by now, unless another instance does. */
   async lookInTurn(): Promise<void> {
-    const { config, database } = this.#platform;
-    if (!config.anomalies.enabled) return;
-    const othersLook = this.#looks || database.dialect === 'sqlite' ? false : await this.#turn.othersMoved();
-    if (othersLook) this.#othersLookedAt = performance.now();
-    // At first, it is not known.
-    if (othersLook !== false) this.#follower.runSoon(othersLook ? LOOK_AGAIN_MS : LOOK_AFTER_MS);
-    else await this.#follower.exclusively(() => this.#lookOn(false));
+    if (!this.#platform.config.anomalies.enabled) return;
+    if (await this.#lease.hold()) await this.#follower.exclusively(() => this.#lookOn(false));
+    else await this.#wait();
+  }
+
+  /** Lets another instance detect. Checks later whether it does, if there is something to examine. */
+  async #wait(): Promise<void> {
+    this.#othersLookedAt = performance.now();
+    if (this.#looks) await this.#follower.exclusively(async () => this.#forget());
+    const { read } = this.#platform.database;
+    if ((await readHead(read)) > ((await readPosition(read, TOLD)) ?? 0)) this.#follower.runSoon(LOOK_AGAIN_MS);
   }
 
   /** Waits a moment for the detecting instance. Returns whether everything that is committed by now is examined. */
@@ -209,6 +211,7 @@ export class AnomalyDetector {
         this.#platform.log.warn({ err: error }, 'the state of the anomaly detector could not be stored');
       });
     await this.#follower.stop();
+    await this.#lease.release().catch(() => {});
   }
 
   /** Returns false if another instance is detecting. */
@@ -232,6 +235,7 @@ export class AnomalyDetector {
     if (!(await this.#tell(end))) {
       this.#othersLookedAt = performance.now();
       this.#forget();
+      await this.#lease.release();
       return false;
     }
     // Only now, so that the state of a decision is never stored before its anomalies are reported.

@@ -1,5 +1,5 @@
 import type { Commit } from '../../ledger/index.ts';
-import { LedgerFollower, lastWithin, Superseded, Turn } from '../../ledger/index.ts';
+import { Lease, LedgerFollower, lastWithin, readHead, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { SealRow } from '../../storage/index.ts';
 import { writeAnchor } from './anchor.ts';
@@ -25,11 +25,8 @@ const MAX_TILES = 64;
 const RETRY_MS = 5000;
 /** Shortest time between two checkpoints that are signed on request. */
 const ON_DEMAND_MS = 100;
-/**
- * Interval at which an instance checks whether another one still seals. Twice STORE_MS, so that the instance that seals
- * does not lose its turn.
- */
-const LOOK_AGAIN_MS = 2 * STORE_MS;
+/** Interval at which an instance checks whether another one still seals. */
+const LOOK_AGAIN_MS = 2000;
 /** A background run ends after this time and continues in the next one, so that a stop does not wait for it. */
 const RUN_MS = 1000;
 /** A stop seals as many rows as it can in this time. Other instances, or the next start, seal the rest. */
@@ -68,8 +65,8 @@ export class Sealer {
   /** Size of the tree that is stored, on which `#edge` builds. */
   #stored = 0;
   #storedAt = Number.NEGATIVE_INFINITY;
-  /** Another instance seals as long as the stored tree grows. */
-  readonly #turn: Turn;
+  /** Held by the instance that seals. */
+  readonly #lease: Lease;
   /** Newest checkpoint that this instance has signed or read. */
   #signedSize = 0;
   #signedAt = Number.NEGATIVE_INFINITY;
@@ -83,7 +80,7 @@ export class Sealer {
 
   constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log'>) {
     this.#platform = platform;
-    this.#turn = new Turn(async () => (await readLog(platform.database.read))?.size ?? 0);
+    this.#lease = new Lease(platform.database, 'seal');
     this.#follower = new LedgerFollower({
       database: platform.database,
       sliceSize: SLICE,
@@ -91,6 +88,7 @@ export class Sealer {
       readStart: () => this.#load(),
       onSlice: (from, upto) => this.#addRows(from, upto),
       afterSlice: async () => {
+        await this.#lease.hold();
         if ((this.#edge?.waiting ?? 0) >= MAX_TILES) await this.#store();
       },
       onCommit: (commit, joins) => this.#addCommit(commit, joins),
@@ -107,10 +105,9 @@ export class Sealer {
   }
 
   /** Begins sealing. Called once, at the start. */
-  open(log: OpenLog, { size, signed_size, halted }: Pick<SealRow, 'size' | 'signed_size' | 'halted'>): void {
+  open(log: OpenLog, { signed_size, halted }: Pick<SealRow, 'signed_size' | 'halted'>): void {
     const { ledger } = this.#platform;
     this.#log = log;
-    this.#turn.reset(size);
     this.#signedSize = signed_size;
     this.#halted = halted ?? undefined;
     ledger.onCommit(this.#follower.commit);
@@ -160,6 +157,7 @@ export class Sealer {
     if (!this.#log) return;
     await this.#follower.exclusively(() => this.#run(true, performance.now() + STOP_MS)).catch(() => {});
     await this.#follower.stop();
+    await this.#lease.release().catch(() => {});
   }
 
   async #runForAWhile(): Promise<void> {
@@ -171,7 +169,7 @@ export class Sealer {
   /** Catches up with the ledger, stores the tree, and signs it if a checkpoint is due. */
   async #run(now: boolean, deadline: number): Promise<void> {
     if (!this.#log || this.#halted !== undefined) return;
-    if (!now && (await this.#anotherSeals())) return this.#follower.runSoon(LOOK_AGAIN_MS);
+    if (!now && !(await this.#lease.hold())) return this.#wait();
     for (let attempt = 0; attempt < 3 && performance.now() < deadline; attempt++) {
       try {
         await this.#follower.catchUp(deadline);
@@ -183,19 +181,18 @@ export class Sealer {
       } catch (error) {
         this.#reset();
         if (!(error instanceof Superseded)) throw error;
-        if (!now) return this.#follower.runSoon(LOOK_AGAIN_MS);
+        if (!now) return this.#wait();
         if (attempt === 2) this.#follower.runSoon();
       }
     }
     if (this.#edge && (this.#edge.size > this.#signedSize || this.#edge.size > this.#stored)) this.#follower.runSoon();
   }
 
-  /**
-   * Returns whether another instance is extending the tree. Reading every row here too would be useless, because only
-   * one instance stores the result.
-   */
-  async #anotherSeals(): Promise<boolean> {
-    return !this.#edge && (await this.#turn.othersMoved()) === true;
+  /** Lets another instance seal. Checks later whether it does, if there is something to seal. */
+  async #wait(): Promise<void> {
+    this.#reset();
+    const { read } = this.#platform.database;
+    if ((await readHead(read)) > ((await readLog(read))?.signed_size ?? 0)) this.#follower.runSoon(LOOK_AGAIN_MS);
   }
 
   #reset(): void {

@@ -3,8 +3,8 @@ import { type Database, TABLE_NAMES } from '../../storage/index.ts';
 import type { Manifest } from './manifest.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Every table except that of the instances, which register again when they start. */
-export const SAVED_TABLES: readonly string[] = TABLE_NAMES.filter((name) => name !== 'instances');
+/** Every table except those that instances fill when they start. */
+export const SAVED_TABLES: readonly string[] = TABLE_NAMES.filter((name) => name !== 'instances' && name !== 'leases');
 
 /** The columns of each table of this installation, by name without prefix. */
 export async function columnsOf(database: Database): Promise<Map<string, string[]>> {

@@ -21,6 +21,7 @@ export interface LedgerTables {
   kept_decision_keys: KeptDecisionKeysTable;
   installation_keys: InstallationKeysTable;
   instances: InstancesTable;
+  leases: LeasesTable;
   seal: SealTable;
   seal_tiles: SealTilesTable;
   seal_remains: SealRemainsTable;
@@ -71,6 +72,15 @@ export interface InstancesTable {
   base_url: string | null;
 }
 export type InstanceRow = Selectable<InstancesTable>;
+
+/** Work that one instance at a time does. Empty on SQLite. */
+export interface LeasesTable {
+  name: string;
+  /** Chosen anew by each instance at its start. */
+  holder: string;
+  /** Time of the database server at which another instance may take the lease. */
+  until: number;
+}
 
 /** Epochs of the recent past. An epoch that is missing here belongs to commits that the database has lost. */
 export interface EpochsTable {

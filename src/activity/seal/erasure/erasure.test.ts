@@ -194,7 +194,15 @@ describe('POST /audit/erasures', () => {
     await t.legate.platform.background.idle();
     await t.legate.ledger.proof(id);
     // Upkeep and the sealer write rows to these tables in between.
-    const moving = ['instances', 'projections', 'seal', 'seal_checkpoints', 'agent_activity', 'decision_slots'];
+    const moving = [
+      'instances',
+      'leases',
+      'projections',
+      'seal',
+      'seal_checkpoints',
+      'agent_activity',
+      'decision_slots',
+    ];
     const before = await tables(t, moving);
     const r = await t.call('POST', '/audit/erasures?preview=true', { as: admin, body: { auditIds: [id] } });
     expect([r.status, r.body.events]).toEqual([
