@@ -19,13 +19,15 @@ const NOW = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::big
 export class Lease {
   readonly #database: Database;
   readonly #name: string;
+  readonly #durationMs: number;
   readonly #holder = randomUUID();
   #renewAt = Number.NEGATIVE_INFINITY;
   #held = false;
 
-  constructor(database: Database, name: string) {
+  constructor(database: Database, name: string, durationMs: number = LEASE_MS) {
     this.#database = database;
     this.#name = name;
+    this.#durationMs = durationMs;
   }
 
   /** Takes the lease if it is free, or renews it. Returns whether this instance holds it. */
@@ -55,7 +57,7 @@ export class Lease {
     const asked = performance.now();
     const taken = await this.#database.upkeep
       .insertInto('leases')
-      .values({ name: this.#name, holder: this.#holder, until: sql<number>`${NOW} + ${LEASE_MS}` })
+      .values({ name: this.#name, holder: this.#holder, until: sql<number>`${NOW} + ${this.#durationMs}` })
       .onConflict((oc) =>
         oc
           .column('name')
@@ -66,7 +68,7 @@ export class Lease {
               eb('leases.holder', '=', this.#holder),
               eb('leases.until', '<', NOW),
               // A clock of the server that was set back must not extend a lease.
-              eb('leases.until', '>', sql<number>`${NOW} + ${LEASE_MS}`),
+              eb('leases.until', '>', sql<number>`${NOW} + ${this.#durationMs}`),
             ]),
           ),
       )

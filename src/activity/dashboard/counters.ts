@@ -82,7 +82,7 @@ export class CallCounters {
 
   constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>, maxForeignRows = MAX_FOREIGN_ROWS) {
     this.#platform = platform;
-    this.#foreign = new ForeignRows(platform.database, maxForeignRows);
+    this.#foreign = new ForeignRows(platform.database, 'agent_hours', maxForeignRows);
     this.#follower = new LedgerFollower({
       database: platform.database,
       sliceSize: SLICE,

@@ -41,7 +41,7 @@ export class LedgerCounts {
 
   constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>, maxForeignRows = MAX_FOREIGN_ROWS) {
     this.#platform = platform;
-    this.#foreign = new ForeignRows(platform.database, maxForeignRows);
+    this.#foreign = new ForeignRows(platform.database, PROJECTION, maxForeignRows);
     this.#follower = new LedgerFollower({
       database: platform.database,
       sliceSize: SLICE,

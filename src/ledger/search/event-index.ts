@@ -2,6 +2,7 @@ import { yieldOnce } from '../../kernel/yield-once.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
 import type { Commit } from '../entry.ts';
 import { LedgerFollower } from '../follower.ts';
+import { Lease } from '../lease.ts';
 import { movePosition, readHead, readPosition, Superseded } from '../position.ts';
 import { readRuns } from '../runs.ts';
 import { clientOf } from './client.ts';
@@ -21,6 +22,8 @@ const SLICE = 1024;
 /** Pause between two reads if no search is waiting. */
 const PAUSE_MS = 5;
 const SOON_MS = 200;
+/** Interval at which an instance checks whether another one still writes the segments of all. */
+const LOOK_AGAIN_MS = 2000;
 const PROJECTION = 'search';
 /**
  * A search waits for the indexing of at most this many segments of missing rows. If more are missing, it scans them.
@@ -55,6 +58,8 @@ export class EventIndex {
   #catchingUp: Promise<void> | undefined;
   #beginning: Promise<number> | undefined;
   readonly #follower: LedgerFollower;
+  /** Held by the instance that writes segments of rows that several instances committed. */
+  readonly #lease: Lease;
   readonly #segmentRows: number;
   /** Sequence of the newest erasure that the index has applied, and of the newest that it has seen. */
   #erasedUpTo = 0;
@@ -71,6 +76,7 @@ export class EventIndex {
     this.#database = database;
     this.#maintain = maintain;
     this.#segmentRows = segmentRows;
+    this.#lease = new Lease(database, PROJECTION);
     this.#follower = new LedgerFollower({
       database,
       sliceSize: SLICE,
@@ -87,7 +93,7 @@ export class EventIndex {
       onCommit: (commit, joins) => this.#add(commit, joins),
       pause: () => (this.#waiting > 0 ? yieldOnce() : sleep(PAUSE_MS)),
       // If it fails, the next search tries again.
-      background: { run: () => this.catchUp(), delayMs: SOON_MS, onError: () => {} },
+      background: { run: () => this.#catchUpInTurn(), delayMs: SOON_MS, onError: () => {} },
     });
   }
 
@@ -99,10 +105,10 @@ export class EventIndex {
   /** Indexes a commit of this instance. Commits of other instances are read by the next catch-up. */
   #add({ firstSeq, records, events, timestamp }: Commit, joins: boolean): boolean {
     if (!joins) {
-      // Instances that share a database take turns: one of them writes the next segment, and the others skip it.
+      // The instance with the lease writes the next segment, and the others skip it.
       const { position } = this.#follower;
       const missing = firstSeq - (position ?? 0);
-      if (this.#database.dialect === 'sqlite' || position === undefined || missing >= SEGMENT_ROWS)
+      if (this.#database.dialect === 'sqlite' || position === undefined || missing >= this.#segmentRows)
         this.#follower.runSoon();
       return false;
     }
@@ -119,6 +125,19 @@ export class EventIndex {
     }
     if (this.#open.length > 1 || this.#newestErasure > this.#erasedUpTo) this.#follower.runSoon();
     return true;
+  }
+
+  /** Catches up, unless another instance is about to write the missing segments. */
+  async #catchUpInTurn(): Promise<void> {
+    const follower = this.#follower;
+    if (await this.#lease.hold()) return this.catchUp();
+    await follower.exclusively(async () => {
+      if ((await writtenUpTo(this.#database.read)) > this.#written) follower.reset();
+      const start = follower.position ?? (await this.#begin());
+      if (follower.position === undefined) follower.moveTo(start);
+    });
+    const missing = (await readHead(this.#database.read)) - (follower.position ?? 0);
+    if (missing >= this.#segmentRows) follower.runSoon(LOOK_AGAIN_MS);
   }
 
   /** Indexes the missing rows up to the end of the ledger, and writes full segments. */
@@ -161,8 +180,9 @@ export class EventIndex {
   }
 
   /** Stops, and waits for work in progress. */
-  stop(): Promise<void> {
-    return this.#follower.stop();
+  async stop(): Promise<void> {
+    await this.#follower.stop();
+    await this.#lease.release().catch(() => {});
   }
 
   /** Returns the segment to which the row is added. */
