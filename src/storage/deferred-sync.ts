@@ -11,9 +11,9 @@ const failed = (cause: unknown): Error =>
   );
 
 /**
- * Commits of SQLite that do not block this thread while the disk writes. Between `defer` and `restore` a commit only
- * appends to the log (synchronous=NORMAL); `durable` then syncs the log, as synchronous=FULL does within the commit. No
- * caller may learn of such a commit before. Every other commit syncs itself, and those before it.
+ * Commits of SQLite that do not block this thread while the disk writes. A commit only appends to the log
+ * (synchronous=NORMAL); `durable` then syncs the log, as synchronous=FULL does within the commit. No caller may learn of
+ * a commit before.
  *
  * After a failed sync it is unknown what is on the disk, even after a later one succeeds: the connection is closed, and
  * nothing can be written until the service starts again.
@@ -24,21 +24,24 @@ export class DeferredSync {
   #log: number | undefined;
   #lastMs = 0;
   #pending: Promise<void> | undefined;
+  /** Whether `durable` is called later. Otherwise it is called after each statement. */
+  isDeferred = false;
 
   /** @param path of the database file. */
   constructor(writer: SqliteHandle, path: string) {
     this.#writer = writer;
     this.#path = path;
+    writer.exec('pragma synchronous = normal');
   }
 
   /** Called before a transaction begins. */
   defer(): void {
-    this.#writer.exec('pragma synchronous = normal');
+    this.isDeferred = true;
   }
 
   /** Called when the transaction has ended. */
   restore(): void {
-    this.#writer.exec('pragma synchronous = full');
+    this.isDeferred = false;
   }
 
   /** Resolves when every commit is on the disk. Returns undefined if that is so on return. */

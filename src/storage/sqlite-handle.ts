@@ -172,8 +172,8 @@ function switchToWal(handle: SqliteHandle): void {
 const BUSY_MS = 500;
 
 /**
- * Opens a SQLite file. Every commit is synced to disk before it returns (WAL with synchronous=FULL),
- * except between `defer` and `restore` of {@link DeferredSync}.
+ * Opens a SQLite file. Every commit is synced to disk before it returns (WAL with synchronous=FULL), unless a {@link
+ * DeferredSync} takes care of that.
  * @param options.readOnly opens a connection for queries only, next to the writer's.
  */
 export function openSqlite(path: string, options: { readOnly?: boolean } = {}): SqliteHandle {

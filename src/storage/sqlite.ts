@@ -58,7 +58,7 @@ class HandleDriver implements Driver {
   constructor(handle: SqliteHandle, sync: DeferredSync | undefined) {
     this.#handle = handle;
     this.#sync = sync;
-    this.#connection = new HandleConnection(handle);
+    this.#connection = new HandleConnection(handle, sync);
   }
   async init(): Promise<void> {}
   async acquireConnection(): Promise<DatabaseConnection> {
@@ -79,7 +79,7 @@ class HandleDriver implements Driver {
     try {
       this.#handle.exec('begin immediate');
     } catch (error) {
-      this.#restore();
+      this.#sync?.restore();
       throw error;
     }
   }
@@ -93,13 +93,7 @@ class HandleDriver implements Driver {
     try {
       this.#handle.exec('rollback');
     } catch {}
-    this.#restore();
-  }
-  #restore(): void {
-    // After a failed sync the connection is closed.
-    try {
-      this.#sync?.restore();
-    } catch {}
+    this.#sync?.restore();
   }
   async destroy(): Promise<void> {
     this.#handle.close();
@@ -108,10 +102,18 @@ class HandleDriver implements Driver {
 
 class HandleConnection implements DatabaseConnection {
   readonly #handle: SqliteHandle;
-  constructor(handle: SqliteHandle) {
+  readonly #sync: DeferredSync | undefined;
+  constructor(handle: SqliteHandle, sync: DeferredSync | undefined) {
     this.#handle = handle;
+    this.#sync = sync;
   }
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const result = this.#run<R>(query);
+    // A statement outside a transaction is one.
+    if (this.#sync?.isDeferred === false && query.query.kind !== 'SelectQueryNode') await this.#sync.durable();
+    return result;
+  }
+  #run<R>(query: CompiledQuery): QueryResult<R> {
     const statement = this.#handle.prepare(query.sql);
     const params = query.parameters.map(toSqlite);
     if (statement.reader) return { rows: statement.all(params) as R[] };
