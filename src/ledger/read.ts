@@ -311,10 +311,8 @@ function rowsFor(left: number, chars: number, rows: number): number {
 /** Sequence numbers of the selected rows. */
 function seqsOf({ segment, start, end, mask }: Selection, order: Order): number[] {
   const seqs: number[] = [];
-  if (order === 'asc') {
-    for (let i = start; i < end; i++) if (mask[i]) seqs.push(segment.first + i);
-  } else {
-    for (let i = end - 1; i >= start; i--) if (mask[i]) seqs.push(segment.first + i);
-  }
-  return seqs;
+  // A search is faster than a loop where rows are rare; next to a match, others are likely.
+  for (let i = mask.indexOf(1, start); i !== -1 && i < end; i = mask[i + 1] ? i + 1 : mask.indexOf(1, i + 1))
+    seqs.push(segment.first + i);
+  return order === 'asc' ? seqs : seqs.reverse();
 }

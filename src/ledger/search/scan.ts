@@ -264,7 +264,36 @@ function maskOrdinals(
   ordinals: Exclude<Ordinals, number>,
   flags: Uint8Array,
 ): void {
-  for (let i = start; i < end; i++) mask[i] = (mask[i] as number) & (flags[ordinals[i] as number] as number);
+  const only = flags.indexOf(1);
+  const from = flags.includes(1, only + 1) ? start : maskFew(mask, start, end, ordinals, only);
+  for (let i = from; i < end; i++) mask[i] = (mask[i] as number) & (flags[ordinals[i] as number] as number);
+}
+
+/** Above this number of rows with a value, testing each row costs less than searching for the value. */
+const FEW_ROWS = 64;
+
+/**
+ * Clears the rows that do not have one ordinal, by searching for it: several times as fast as testing each row if few
+ * have it. Returns the first row that is left to be tested.
+ */
+function maskFew(
+  mask: Uint8Array,
+  start: number,
+  end: number,
+  ordinals: Exclude<Ordinals, number>,
+  ordinal: number,
+): number {
+  let next = start;
+  for (let count = 0; count < FEW_ROWS; count++) {
+    const found = ordinals.indexOf(ordinal, next);
+    if (found === -1 || found >= end) {
+      mask.fill(0, next, end);
+      return end;
+    }
+    mask.fill(0, next, found);
+    next = found + 1;
+  }
+  return next;
 }
 
 function maskSeqs(mask: Uint8Array, { first, size }: Segment, seqs: ReadonlySet<number>, not: boolean): void {
