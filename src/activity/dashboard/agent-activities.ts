@@ -14,6 +14,8 @@ interface Entry {
   lastAt: number;
   /** Oldest first. */
   hours: Hour[];
+  /** The activity as seen in the clock hours from `first` on, until the next decision. */
+  shown?: { readonly first: number; readonly activity: Activity } | undefined;
 }
 
 export interface ActivityRow {
@@ -28,6 +30,17 @@ const byHour = (hours: readonly Hour[], first: number): { calls: number; refused
     return { calls, refused };
   });
 
+function activityOf(hours: readonly Hour[], first: number, lastDecisionAt: number | null): Activity {
+  let calls = 0;
+  let refused = 0;
+  for (const [hour, all, not] of hours) {
+    if (hour < first) continue;
+    calls += all;
+    refused += not;
+  }
+  return { calls, refused, hours: () => byHour(hours, first), lastDecisionAt };
+}
+
 /** Decisions of each agent in the last clock hours, and the time of its newest one. */
 export class AgentActivities {
   readonly #entries = new Map<Id<'agent'>, Entry>();
@@ -38,6 +51,7 @@ export class AgentActivities {
     let entry = this.#entries.get(agentId);
     if (!entry) this.#entries.set(agentId, (entry = { lastAt: 0, hours: [] }));
     entry.lastAt = timestamp;
+    entry.shown = undefined;
     let last = entry.hours[entry.hours.length - 1];
     if (last?.[0] !== hour) {
       entry.hours = entry.hours.filter(([old]) => old >= hour - HOURS);
@@ -50,16 +64,12 @@ export class AgentActivities {
   }
 
   of(agentId: Id<'agent'>, now: number): Activity {
-    const { hours, lastAt } = this.#entries.get(agentId) ?? { hours: [], lastAt: null };
+    const entry = this.#entries.get(agentId);
     const first = Math.floor(now / HOUR_MS) - HOURS;
-    let calls = 0;
-    let refused = 0;
-    for (const [hour, all, not] of hours) {
-      if (hour < first) continue;
-      calls += all;
-      refused += not;
-    }
-    return { calls, refused, hours: () => byHour(hours, first), lastDecisionAt: lastAt };
+    if (!entry) return activityOf([], first, null);
+    // Lists look at every agent.
+    if (entry.shown?.first !== first) entry.shown = { first, activity: activityOf(entry.hours, first, entry.lastAt) };
+    return entry.shown.activity;
   }
 
   async load(database: Database): Promise<void> {
