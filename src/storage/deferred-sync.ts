@@ -12,8 +12,8 @@ const failed = (cause: unknown): Error =>
 
 /**
  * Commits of SQLite that do not block this thread while the disk writes. A commit only appends to the log
- * (synchronous=NORMAL); `durable` then syncs the log, as synchronous=FULL does within the commit. No caller may learn of
- * a commit before.
+ * (synchronous=NORMAL); `durable` then syncs the log, as synchronous=FULL does within the commit. No caller may learn
+ * of a commit before.
  *
  * After a failed sync it is unknown what is on the disk, even after a later one succeeds: the connection is closed, and
  * nothing can be written until the service starts again.

@@ -46,8 +46,12 @@ for (const [name, create] of Object.entries(countedBy))
     await decide(1);
     expect([await first(), await second()]).toEqual([false, false]);
     await decide(MAX_ROWS);
+    expect([await second(), await first()]).toEqual([false, true]);
+    await decide(MAX_ROWS);
+    // As if the first instance had ended.
+    await deciding.legate.platform.database.write.updateTable('leases').set({ until: 0 }).execute();
     expect([await second(), await first()]).toEqual([true, false]);
     await decide(1);
     // No decision was made before the second upkeep, so it counts the rest.
-    expect([await first(), await first()]).toEqual([false, true]);
+    expect([await second(), await second()]).toEqual([false, true]);
   });
