@@ -34,8 +34,9 @@ async function delegate(from: { id: string }, to: { id: string }, permissions: o
   return r.body.id;
 }
 
-/** Tables that are derived from the ledger in the background. */
+/** Tables that are derived from the ledger in the background, and who derives them. */
 const DERIVED: readonly string[] = [
+  'leases',
   'event_segments',
   'event_columns',
   'agent_activity',
