@@ -17,6 +17,7 @@ export function measureDecide({ report }) {
       tenant_id: null,
       token_hash: '',
       revoked_at: null,
+      owner_suspended: 0,
       expires_at: null,
       permissions: JSON.stringify(permissionsOf(count)),
     });
