@@ -85,6 +85,8 @@ export async function readRangeHashes(db: Db, ranges: readonly Range[], endedId?
   return ranges.map((range) => rangeHash(tiles, range));
 }
 
+const TILES_AT_ONCE = 16;
+
 /**
  * Stores tiles of a tree that grows from `stored` rows. Salts that are already stored do not change, because those in
  * memory may have been erased since.
@@ -93,14 +95,23 @@ export async function writeTiles(db: Db, tiles: readonly WrittenTile[], stored: 
   const open = { level: 0, tile: Math.floor(stored / TILE) };
   const kept = (stored % TILE) * SALT;
   const openSalts = kept === 0 ? undefined : (await readTiles(db, [open])).get(tileKey(open))?.salts;
-  for (const { level, tile, hashes, salts = null } of tiles) {
+  for (const { level, tile, salts } of tiles)
     if (level === 0 && tile === open.tile && salts && openSalts) salts.set(openSalts.subarray(0, kept));
+  for (let at = 0; at < tiles.length; at += TILES_AT_ONCE)
     await db
       .insertInto('seal_tiles')
-      .values({ level, tile, hashes, salts })
-      .onConflict((oc) => oc.columns(['level', 'tile']).doUpdateSet({ hashes, salts }))
+      .values(
+        tiles
+          .slice(at, at + TILES_AT_ONCE)
+          .map(({ level, tile, hashes, salts = null }) => ({ level, tile, hashes, salts })),
+      )
+      .onConflict((oc) =>
+        oc.columns(['level', 'tile']).doUpdateSet((eb) => ({
+          hashes: eb.ref('excluded.hashes'),
+          salts: eb.ref('excluded.salts'),
+        })),
+      )
       .execute();
-  }
 }
 
 const COLUMNS = [
