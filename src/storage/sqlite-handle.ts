@@ -55,8 +55,9 @@ interface NodeStatement {
 function openNodeSqlite(path: string): SqliteHandle | undefined {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < 22 || (major === 22 && minor < 16)) return undefined;
-  const { DatabaseSync } = silently(() => process.getBuiltinModule('node:sqlite') as unknown as NodeSqlite);
-  const db = new DatabaseSync(path);
+  const sqlite = silently(() => process.getBuiltinModule('node:sqlite') as unknown as NodeSqlite);
+  if (!bindsNumbered(sqlite)) return undefined;
+  const db = new sqlite.DatabaseSync(path);
   return {
     driver: 'node:sqlite',
     exec: (sql) => db.exec(sql),
@@ -80,6 +81,18 @@ function openNodeSqlite(path: string): SqliteHandle | undefined {
     }),
     close: once(() => db.close()),
   };
+}
+
+/** Returns whether a parameter can occur several times. Node 22.16 counts each occurrence. */
+function bindsNumbered({ DatabaseSync }: NodeSqlite): boolean {
+  const db = new DatabaseSync(':memory:');
+  try {
+    return db.prepare('select ?1 + ?1 as sum').get(1)?.['sum'] === 2;
+  } catch {
+    return false;
+  } finally {
+    db.close();
+  }
 }
 
 /** Makes a second call do nothing. */

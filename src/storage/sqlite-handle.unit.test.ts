@@ -17,3 +17,14 @@ it.each([false, true])('syncs every commit to disk, in WAL mode, with foreign ke
   expect(value('query_only')).toBe(readOnly ? 1 : 0);
   handle.close();
 });
+
+it('binds a parameter that occurs several times once', () => {
+  const handle = openSqlite(join(dir, 'numbered.db'));
+  handle.exec('create table pairs (a, b)');
+  handle.prepare('insert into pairs values (?1 + 0, ?2), (?1 + 1, ?2)').run([1, 'x']);
+  expect(handle.prepare('select * from pairs').raw([])).toEqual([
+    [1, 'x'],
+    [2, 'x'],
+  ]);
+  handle.close();
+});
