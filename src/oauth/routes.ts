@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Changer } from '../access/caller.ts';
 import type { Principal } from '../access/principal.ts';
 import { AgentErrors } from '../authorization/agents/index.ts';
-import { CommonErrors } from '../kernel/errors.ts';
+import { CommonErrors, LegateError } from '../kernel/errors.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
 import type { Call } from '../platform/route.ts';
 import { defineRoute, type Platform } from '../platform.ts';
@@ -154,17 +154,27 @@ const assertMayRegister = async (
   call: Call<undefined, undefined, unknown>,
 ): Promise<Changer> => {
   const { registration, registrationToken } = config.mcp;
-  if (registration === 'open') return call;
+  const bearer = /^bearer +(.+)$/i.exec(call.request.headers.get('authorization') ?? '')?.[1];
+  if (registration === 'open') return bearer === undefined ? call : knownPerson(call);
   if (registration === 'closed')
     throw OAuthErrors.OAUTH_ACCESS_DENIED({
       message: 'Client registration is closed. Ask an administrator to create the client.',
     });
-  const bearer = /^bearer +(.+)$/i.exec(call.request.headers.get('authorization') ?? '')?.[1];
   if (bearer !== undefined && registrationToken !== undefined && secretsEqual(bearer, registrationToken)) return call;
   if (bearer === undefined) throw CommonErrors.UNAUTHORIZED();
   const person = await call.requireUser();
   if (person.principal.role !== 'admin') throw OAuthErrors.OAUTH_ACCESS_DENIED();
   return person;
+};
+
+/** Open registration needs no credential, but events name the person whose credential it had. */
+const knownPerson = async (call: Call<undefined, undefined, unknown>): Promise<Changer> => {
+  try {
+    return await call.requireUser();
+  } catch (error) {
+    if (error instanceof LegateError && (error.status === 401 || error.status === 403)) return call;
+    throw error;
+  }
 };
 
 const handleRegister = async (

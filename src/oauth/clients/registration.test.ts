@@ -173,6 +173,22 @@ describe('POST /oauth/register', () => {
     expect(body.client_id).toMatch(/^cli_/);
   });
 
+  it('the event of a registration names the person whose credential it had, and nobody otherwise', async () => {
+    const admin = await t.admin();
+    const actorOf = async (headers: Record<string, string>): Promise<Json> => {
+      const { status, body } = await post({ redirect_uris: [CALLBACK] }, '/oauth/register', { headers });
+      expect(status).toBe(201);
+      const events = await t.call('GET', '/events?types=client.created&limit=1', { as: admin });
+      expect(events.body[0].data.clientId).toBe(body.client_id);
+      return events.body[0].actor;
+    };
+    const person = await t.user();
+    expect(await actorOf({ authorization: `Bearer ${person.token}` })).toMatchObject({ userId: person.id });
+    const agent = await t.agent(person);
+    for (const headers of [{}, { authorization: 'Bearer unknown' }, { authorization: `Bearer ${agent.token}` }])
+      expect(await actorOf(headers as Record<string, string>)).toMatchObject({ kind: 'user', id: null });
+  });
+
   it('[ASVS 5.0 10.4.7] registration is rate-limited by address', async () => {
     const own = await createTestService({ config: { rateLimit: {} } });
     const statuses = await Promise.all(
