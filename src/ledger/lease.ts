@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { SECOND_MS } from '../kernel/clock.ts';
 import type { Database } from '../storage/index.ts';
+import { DATABASE_TIME } from './postgres-store.ts';
 
 /** Another instance takes over if a lease was not renewed for this time. */
 const LEASE_MS = 5 * SECOND_MS;
 /** A holder that works renews its lease at this interval. */
 const RENEW_MS = SECOND_MS;
 
-/** Time of the database server, because the clocks of instances may differ. */
-const NOW = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+/** By the clock of the database server, because the clocks of instances may differ. */
+const NOW = sql.raw<number>(DATABASE_TIME);
 
 /**
  * Lets one of several instances on PostgreSQL do work that need not be done twice. An instance that has lost its lease

@@ -131,10 +131,7 @@ export class SqliteBatchStore implements BatchStore {
     try {
       writer.prepare(this.#sql.rollback).run([]);
     } catch {}
-    // After a failed sync the connection is closed.
-    try {
-      deferredSync.restore();
-    } catch {}
+    deferredSync.restore();
   }
 }
 

@@ -1,3 +1,4 @@
+import { chunk } from '../../kernel/chunk.ts';
 import { type Database, type Db, type SealRemainsRow, type SealRow, selectArrays } from '../../storage/index.ts';
 import type { SealedRow } from './entry-text.ts';
 import { SALT } from './salts.ts';
@@ -97,14 +98,10 @@ export async function writeTiles(db: Db, tiles: readonly WrittenTile[], stored: 
   const openSalts = kept === 0 ? undefined : (await readTiles(db, [open])).get(tileKey(open))?.salts;
   for (const { level, tile, salts } of tiles)
     if (level === 0 && tile === open.tile && salts && openSalts) salts.set(openSalts.subarray(0, kept));
-  for (let at = 0; at < tiles.length; at += TILES_AT_ONCE)
+  for (const some of chunk(tiles, TILES_AT_ONCE))
     await db
       .insertInto('seal_tiles')
-      .values(
-        tiles
-          .slice(at, at + TILES_AT_ONCE)
-          .map(({ level, tile, hashes, salts = null }) => ({ level, tile, hashes, salts })),
-      )
+      .values(some.map(({ level, tile, hashes, salts = null }) => ({ level, tile, hashes, salts })))
       .onConflict((oc) =>
         oc.columns(['level', 'tile']).doUpdateSet((eb) => ({
           hashes: eb.ref('excluded.hashes'),

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { AuditRecord } from '../../ledger/index.ts';
 import type { Legate } from '../../service.ts';
-import type { SqliteDatabase, StreamEventRow } from '../../storage/index.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
 import type { SeedAgent } from '../seed/file.ts';
 import { type DemoCall, everydayCall, numbersFrom } from './data.ts';
 
@@ -58,8 +58,6 @@ export async function makeHistory(
     Array.from({ length: Math.round((rows * share) / sum) }, () => everydayCall(random, agents)),
   );
   const decided = await decideEachKind(legate, ids, steps.flat());
-  // Decisions have waited for the disk. The history need not: it is deleted when the demo ends.
-  await deferSync(legate);
   for (const [i, calls] of steps.entries()) {
     clock.moveTo(times[i] as number);
     if (calls.length === 0) continue;
@@ -75,17 +73,6 @@ export async function makeHistory(
     });
   }
   clock.runFromNow();
-}
-
-/** Lets commits not wait for the disk until the next decision or `restoreSync`. */
-export const deferSync = (legate: Legate): Promise<void> =>
-  withWriter(legate, ({ deferredSync }) => deferredSync.defer());
-export const restoreSync = (legate: Legate): Promise<void> =>
-  withWriter(legate, ({ deferredSync }) => deferredSync.restore());
-
-/** Runs between two transactions. */
-async function withWriter({ platform: { database } }: Legate, work: (db: SqliteDatabase) => void): Promise<void> {
-  if (database.dialect === 'sqlite') await database.write.connection().execute(async () => work(database));
 }
 
 const kindOf = ({ agent, action, resource }: DemoCall): string => `${agent} ${action} ${resource.replace(/\d+$/, '')}`;

@@ -15,7 +15,7 @@ import { applyPlan, planSeed, type SeededToken } from '../seed/plan.ts';
 import { localTarget } from '../seed/targets.ts';
 import { type LetIn, letIn } from './consent.ts';
 import { agentsOf, PEOPLE, SEED, TENANTS } from './data.ts';
-import { DemoClock, deferSync, makeHistory, restoreSync } from './history.ts';
+import { DemoClock, makeHistory } from './history.ts';
 import { type DemoServers, startServers } from './servers.ts';
 
 export interface DemoOptions {
@@ -86,7 +86,6 @@ export async function startDemo({ folder, rows, agents: agentCount, port: wanted
       { env: {}, log, clock, production: false, printMail: () => {} },
     );
     closers.push(() => legate.close());
-    await deferSync(legate);
     const ids = await addPeople(legate);
     const adminId = ids.get('ada@example.com') as Id<'user'>;
     const { token } = await legate.apiTokens.create(adminId, { name: 'demo' });
@@ -111,7 +110,6 @@ export async function startDemo({ folder, rows, agents: agentCount, port: wanted
     };
     const idByName = new Map([...agents].map(([name, { id }]) => [name, id]));
     await makeHistory(legate, clock, idByName, { agents: seed.agents, rows });
-    await restoreSync(legate);
     const listening: Listening = await listen(legate, { port, host: '127.0.0.1' });
     closers.push(() => listening.stop(0));
     const assistant = await consent('sam', 'Desk assistant', servers.wiki, 'mcp:read mcp:execute');
