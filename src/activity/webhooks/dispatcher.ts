@@ -98,26 +98,26 @@ export class Dispatcher {
     this.#follower.runSoon();
   }
 
-  /** Catches up with the ledger and begins due deliveries. Returns their number. */
-  run(): Promise<number> {
+  /** Catches up with the ledger and begins due deliveries. Returns true if any were due. */
+  run(): Promise<boolean> {
     return this.#follower.exclusively(async () => {
       const any = (await this.#endpoints()).length > 0;
       // The position in memory may be out of date, because another instance has moved on.
       this.#follower.reset();
       if (any) await this.#follower.catchUp();
-      const begun = await this.#begin();
-      this.#idle = !any && begun === 0 && this.#underWay.size === 0 && !(await this.#anyPending());
-      return begun;
+      const due = await this.#begin();
+      this.#idle = !any && !due && this.#underWay.size === 0 && !(await this.#anyPending());
+      return due;
     });
   }
 
   /** Repeats {@link run} until nothing is in progress or due. */
   async runUntilIdle(): Promise<void> {
-    let begun: number;
+    let due: boolean;
     do {
-      begun = await this.run();
+      due = await this.run();
       await Promise.all(this.#underWay.keys());
-    } while (!this.#follower.stopped && (begun > 0 || this.#crowded));
+    } while (due && !this.#follower.stopped);
   }
 
   /** Renews the leases of deliveries in progress. */
@@ -249,16 +249,17 @@ export class Dispatcher {
     return chatBody(this.#platform, format, { type, timestamp, agentName, data: JSON.parse(data ?? '{}') });
   }
 
-  /** Begins due deliveries for which there is room. Returns their number. */
-  async #begin(): Promise<number> {
-    if (this.#follower.stopped || this.#underWay.size >= MAX_AT_ONCE) return 0;
+  /** Begins due deliveries for which there is room. Returns true if any were due, or if there is no room at all. */
+  async #begin(): Promise<boolean> {
+    if (this.#follower.stopped) return false;
+    if (this.#underWay.size >= MAX_AT_ONCE) return true;
     const now = this.#platform.clock.now();
     const room = new Room(this.#underWay.values());
     // After a pause of this process, its own lease of a delivery in progress may have expired.
     const due = (await this.#due(now)).filter((d) => d.lease_until === 0 || !this.#leases.has(d.id));
     const chosen = due.filter((candidate) => room.take(candidate));
     this.#crowded = chosen.length < due.length;
-    if (chosen.length === 0) return 0;
+    if (chosen.length === 0) return due.length > 0;
     const owners = new Map(chosen.map(({ webhook_id, user_id }) => [webhook_id, user_id]));
     const taken = await this.#platform.ledger.maintain((db) =>
       db
@@ -277,7 +278,7 @@ export class Dispatcher {
         .execute(),
     );
     for (const delivery of taken) this.#send(delivery, owners.get(delivery.webhook_id) as Id<'user'>);
-    return taken.length;
+    return true;
   }
 
   /** Returns the first few of every endpoint, so that the backlog of one does not delay others. */

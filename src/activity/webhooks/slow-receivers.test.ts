@@ -93,6 +93,35 @@ describe('receivers that are slow, unreachable or new', () => {
     expect(await deliveries(webhook)).toMatchObject([{ id, status: 'delivered', attempts: 1 }]);
   });
 
+  it('waits for all deliveries, also for those that the background begins meanwhile', async () => {
+    const [path, user] = [newPath(), await t.user()];
+    const held: (() => void)[] = [];
+    answers.set(path, (_, res) => held.push(() => res.writeHead(204).end()));
+    const webhook = await make({ as: user, path, types: ['agent.created'] });
+    for (let i = 0; i < 7; i++) await t.agent(user);
+    const delivered = async (): Promise<number> =>
+      (await t.call('GET', `/webhooks/${webhook.id}/deliveries?status=delivered`, { as: user })).body.length;
+    const dispatcher = dispatcherOf(t.legate.platform);
+    await dispatcher.run();
+    await vi.waitUntil(() => held.length === 5);
+    let idle = false;
+    const all = deliverAll().then(() => {
+      idle = true;
+    });
+    // Two are due and have no room.
+    await dispatcher.run();
+    for (const answer of held.slice(0, 4)) answer();
+    // The background begins both.
+    await vi.waitUntil(() => held.length === 7);
+    held[4]?.();
+    await vi.waitUntil(async () => (await delivered()) === 5);
+    await dispatcher.run();
+    expect(idle).toBe(false);
+    for (const answer of held.slice(5)) answer();
+    await all;
+    expect(await delivered()).toBe(7);
+  });
+
   it('after twenty failures in a row an endpoint gets nothing for 30 s', async () => {
     const [path, user] = [newPath(), await t.user()];
     answers.set(path, (_, res) => res.writeHead(503).end());
