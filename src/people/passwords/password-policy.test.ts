@@ -63,6 +63,22 @@ describe('breach.enabled', () => {
     await expect(t.legate.breach.enforce(BREACHED)).rejects.toBeInstanceOf(LegateError);
   });
 
+  it('decides about common passwords before the built-in list, which decides when the service is unreachable', async () => {
+    const common = 'password123';
+    const server = await openRangeServer({ [common]: 5 });
+    const codeFor = async (breach: object) => {
+      const config = { breach: { enabled: true, baseUrl: server.url, ...breach } };
+      const r = await signUp(await createTestService({ config }), common);
+      return [r.status, r.body.error.code];
+    };
+    expect(await codeFor({})).toEqual([422, 'PASSWORD_BREACHED']);
+    expect(await codeFor({ minBreachCount: 6 })).toEqual([422, 'PASSWORD_TOO_COMMON']);
+    expect(await codeFor({ mode: 'warn' })).toEqual([422, 'PASSWORD_TOO_COMMON']);
+    server.answer = (res) => void res.destroy();
+    expect(await codeFor({})).toEqual([422, 'PASSWORD_TOO_COMMON']);
+    expect(await codeFor({ failClosed: true })).toEqual([503, 'PASSWORD_CHECK_UNAVAILABLE']);
+  });
+
   it('sends no request for an invalid request body', async () => {
     const { t, server } = await serve({});
     expect((await signUp(t, 'short')).status).toBe(400);

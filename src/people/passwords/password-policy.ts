@@ -19,8 +19,8 @@ export const passwordErrors = [
 export type PasswordAdvice = Readonly<Record<string, string>>;
 
 /**
- * Checks a new password beyond its length: it must not be one of the most common ones, consist of words from the
- * account, or be in a known data breach (`breach.*`), and `users.validatePassword` must accept it. Runs before the
+ * Checks a new password beyond its length: `users.validatePassword` must accept it, and it must not be in a known data
+ * breach (`breach.*`), one of the most common passwords, or made of words from the account. Runs before the
  * password is hashed and outside any change, because it may take time. 422 PASSWORD_TOO_COMMON, PASSWORD_TOO_PERSONAL,
  * PASSWORD_BREACHED, PASSWORD_REJECTED; 503 PASSWORD_CHECK_UNAVAILABLE.
  */
@@ -29,16 +29,14 @@ export async function assertPasswordAllowed(
   password: string,
   context: PasswordContext,
 ): Promise<PasswordAdvice> {
-  await assertNotGuessable(platform, password, context.email);
   await applyOwnRule(platform, password, context);
   const { enabled, mode, minBreachCount } = platform.config.breach;
-  if (!enabled) return {};
   // The normalised form, which is also the form that is hashed.
   const stored = password.normalize('NFKC');
-  if (mode === 'enforce') {
-    await breachCheckOf(platform).enforce(stored);
-    return {};
-  }
+  // Before the list, so that a client which expects PASSWORD_BREACHED gets it for common passwords too.
+  if (enabled && mode === 'enforce') await breachCheckOf(platform).enforce(stored);
+  await assertNotGuessable(platform, password, context.email);
+  if (!enabled || mode === 'enforce') return {};
   const { count } = await breachCheckOf(platform).check(stored);
   if (count < minBreachCount) return {};
   platform.log.warn(
