@@ -2,7 +2,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { searchKey } from '../../kernel/search-words.ts';
 import type { AgentRow } from '../../storage/index.ts';
-import type { Permission } from '../permissions/index.ts';
+import { isUnconditional, type Permission } from '../permissions/index.ts';
 import { agentStatus } from './agent-state.ts';
 import type { Agent } from './schema.ts';
 
@@ -20,8 +20,8 @@ export const permissionColumns = (permissions: readonly Permission[]) => ({
 });
 
 /** An entry for every resource or every action, without a constraint (contract 17.14). */
-const isUnbounded = ({ resource, actions, constraints }: Permission): boolean =>
-  Object.keys(constraints ?? {}).length === 0 && (resource === '*' || actions.includes('*'));
+const isUnbounded = (permission: Permission): boolean =>
+  isUnconditional(permission) && (permission.resource === '*' || permission.actions.includes('*'));
 
 /**
  * Columns that are not part of the version: `policy_epoch` counts changes of policy, and the other belongs to the

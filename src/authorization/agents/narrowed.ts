@@ -6,6 +6,7 @@ import type { AgentRow, Db } from '../../storage/index.ts';
 import {
   type CompiledAgent,
   intersectPatterns,
+  isUnconditional,
   liveDelegations,
   type Permission,
   policyCache,
@@ -56,7 +57,7 @@ const holdsItself = (agent: CompiledAgent, resource: string, action: string): bo
     .some(
       (e) =>
         e.link === undefined &&
-        e.permission.constraints === undefined &&
+        isUnconditional(e.permission) &&
         (!resource.startsWith('legate') || e.permission.resource.startsWith('legate')) &&
         (e.actions === undefined || e.actions.has(action)),
     );

@@ -176,10 +176,14 @@ describe('POST /authorize', () => {
     const capped = await t.agent(owner, {
       permissions: [{ resource: 'legate:authorize', actions: ['check'], constraints: { maxCallsPerHour: 9 } }],
     });
+    const empty = await t.agent(owner, {
+      permissions: [{ resource: 'legate:authorize', actions: ['check'], constraints: {} }],
+    });
     const theirs = await t.agent(await t.user(), { permissions: [{ resource: 'legate:*', actions: ['*'] }] });
     const ask = (as: TestAgent, about: TestAgent) =>
       t.authorize(as, { agentId: about.id, action: 'read', resource: 'db:x' });
     expect((await ask(gateway, agent)).body.allowed).toBe(true);
+    expect((await ask(empty, agent)).body.allowed).toBe(true);
     expect((await ask(gateway, theirs)).status).toBe(404);
     expect((await ask(theirs, agent)).status).toBe(404);
     expect((await ask(capped, agent)).status).toBe(404);

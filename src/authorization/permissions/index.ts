@@ -42,7 +42,7 @@ export type { Reason } from './reasons.ts';
 export { replay } from './replay.ts';
 export { ReplayAnswer, ReplayBody } from './replay-schema.ts';
 export { askerOf, DecisionTrace, mayCheck } from './routes.ts';
-export { Constraints, Permission, PermissionSource, Permissions } from './schema.ts';
+export { Constraints, isUnconditional, Permission, PermissionSource, Permissions } from './schema.ts';
 
 export const permissions = defineModule({
   name: 'permissions',

@@ -1,5 +1,6 @@
 import type { OwnResource } from '../../access/principal.ts';
 import type { CompiledAgent } from './compile.ts';
+import { isUnconditional } from './schema.ts';
 
 /**
  * Returns whether the agent may act on its owner's resources of the service (contract 4). Only the agent's own entries
@@ -20,7 +21,7 @@ export function mayUseOwnResource(
       (e) =>
         e.permission.resource.startsWith('legate:') &&
         e.link === undefined &&
-        e.permission.constraints === undefined &&
+        isUnconditional(e.permission) &&
         (e.actions === undefined || e.actions.has(action)),
     );
 }

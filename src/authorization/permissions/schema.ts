@@ -61,6 +61,9 @@ export const Permission = z
   .meta({ id: 'Permission' });
 export type Permission = z.output<typeof Permission>;
 
+/** Returns whether a permission has no constraint. An empty `constraints` has none. */
+export const isUnconditional = ({ constraints }: Permission): boolean => Object.keys(constraints ?? {}).length === 0;
+
 export const Permissions = z.array(Permission).max(MAX_PERMISSIONS, `must have at most ${MAX_PERMISSIONS} entries`);
 
 /** How an agent holds a permission (contract 6). */
