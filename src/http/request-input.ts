@@ -7,12 +7,19 @@ import type { Platform } from '../platform.ts';
 import { hasMediaType, isForm, isJson } from './media-type.ts';
 import type { Source } from './sources/source.ts';
 
+/** The query of a route whose only parameter is `preview`. */
+const NO_OTHERS = z.strictObject({});
+
+/**
+ * Parses the query with the schema of the route. Throws 400 for an unknown parameter, unless the route accepts none at
+ * all: then the query is ignored.
+ */
 export function readQuery(route: Route<Platform>, source: Source<unknown>): unknown {
-  if (!route.query) return undefined;
-  const shape = route.query instanceof z.ZodObject ? route.query.shape : {};
-  const fields = fieldsOf(source.url.searchParams, shape);
+  const schema = route.query ?? (route.preview ? NO_OTHERS : undefined);
+  if (!schema) return undefined;
+  const fields = fieldsOf(source.url.searchParams, schema instanceof z.ZodObject ? schema.shape : {});
   if (route.preview) delete fields['preview'];
-  return parseQuery(route.query, fields);
+  return parseQuery(schema, fields);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { modules } from '../../src/modules.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
+import { register, signUp, tokens } from '../support/oauth.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../support/service.ts';
 import { matrix } from './matrix.cases.ts';
 import { newScene, session } from './matrix.scene.ts';
@@ -47,6 +48,32 @@ const comparable = (event: Json): Json =>
     ),
   );
 
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly as: TestUser;
+}
+
+/** Sends a request as a preview and in earnest. Returns the events that it emitted and that its sender may see. */
+async function compare({ method, path, body, as }: Request): Promise<Json[]> {
+  const [before, known] = [await dump(), (await eventsOf()).length];
+  const send = (address: string) => t.call(method, address, { as, ...(body === undefined ? {} : { body }) });
+  const shown = await send(`${path}?preview=true`);
+  expect([shown.status, shown.body.preview]).toEqual([200, true]);
+  expect(await dump()).toEqual(before);
+  const done = await send(path);
+  expect(done.status).toBeLessThan(300);
+  const all = await eventsOf();
+  const emitted = all
+    .slice(0, all.length - known)
+    .reverse()
+    .filter((event) => as === admin || event['userId'] === as.id);
+  expect(shown.body.events.map(comparable)).toEqual(emitted.map(comparable));
+  expect(shown.body.grants).toBe(emitted.filter(({ type }) => type === 'grant.revoked').length);
+  return emitted;
+}
+
 describe('every endpoint with a preview', () => {
   it('revokes, ends, deletes or narrows something', () => {
     expect(endpoints.length).toBe(16);
@@ -61,19 +88,59 @@ describe('every endpoint with a preview', () => {
     const { path, body } = await row.target(scene);
     const as = (row.want.owner ?? 403) < 300 ? scene.owner : admin;
     const [method] = endpoint.split(' ') as [string];
-    const [before, known] = [await dump(), (await eventsOf()).length];
-    const send = (address: string) => t.call(method, address, { as, ...(body === undefined ? {} : { body }) });
-    const shown = await send(`${path}?preview=true`);
-    expect([shown.status, shown.body.preview]).toEqual([200, true]);
-    expect(await dump()).toEqual(before);
-    const done = await send(path);
-    expect(done.status).toBeLessThan(300);
-    const all = await eventsOf();
-    const emitted = all
-      .slice(0, all.length - known)
-      .reverse()
-      .filter((event) => as === admin || event.userId === scene.owner.id);
-    expect(shown.body.events.map(comparable)).toEqual(emitted.map(comparable));
+    const emitted = await compare({ method, path, body, as });
     expect(emitted.length).toBeGreaterThan(0);
   });
+
+  it.each([
+    ['DELETE', undefined],
+    ['PATCH', { endpoint: 'https://mcp.example/moved' }],
+  ])('%s /mcp/servers/:id: shows the grants that would end', async (method, body) => {
+    const server = { name: `of ${method}`, endpoint: `https://mcp.example/${method}` };
+    const { id } = (await t.call('POST', '/mcp/servers', { as: admin, body: server })).body;
+    await tokens(t, await signUp(t), await register(t), { resource: server.endpoint });
+    const emitted = await compare({ method, path: `/mcp/servers/${id}`, body, as: admin });
+    expect(emitted.map(({ type }) => type)).toEqual([
+      method === 'DELETE' ? 'mcp.deleted' : 'mcp.updated',
+      'grant.revoked',
+      'agent.revoked',
+    ]);
+  });
+
+  it.each(endpoints)('%s: refuses an unknown parameter', async (endpoint) => {
+    const row = matrix[endpoint];
+    if (!row) throw new Error(`${endpoint} has no row in the matrix`);
+    const scene = await newScene(t);
+    const { path, body } = await row.target(scene);
+    const before = await dump();
+    const [method] = endpoint.split(' ') as [string];
+    const unknown = ['Preview=true', 'previw=true', 'preview=true&unknown=1', 'unknown=1&preview=false', '__proto__=1'];
+    for (const query of method === 'DELETE' ? unknown : [...unknown, 'reason=because']) {
+      const named = query.split('&').find((part) => !part.startsWith('preview=')) as string;
+      const address = `${path}${path.includes('?') ? '&' : '?'}${query}`;
+      const r = await t.call(method, address, { as: admin, ...(body === undefined ? {} : { body }) });
+      expect(r.status, query).toBe(400);
+      expect(r.body.error.details.issues, query).toEqual([
+        { path: named.split('=')[0], message: 'is not a known field' },
+      ]);
+    }
+    expect(await dump()).toEqual(before);
+  });
+});
+
+it('an endpoint that accepts no parameter ignores unknown ones, but not a preview', async () => {
+  const [owner, other] = [await t.user(), await t.user()];
+  const { id } = (
+    await t.call('POST', '/budgets', {
+      as: owner,
+      body: { agentId: (await t.agent(owner)).id, metric: 'calls', limit: 1, window: 'day' },
+    })
+  ).body;
+  const patch = (query: string, as: TestUser, limit: number) =>
+    t.call('PATCH', `/budgets/${id}?${query}`, { as, body: { limit } });
+  expect([(await patch('unknown=1', owner, 2)).status, (await patch('unknown=1', other, 3)).status]).toEqual([
+    200, 404,
+  ]);
+  expect((await patch('preview=true', owner, 4)).body.error.details.issues[0].path).toBe('preview');
+  expect((await t.call('GET', `/budgets/${id}`, { as: owner })).body.limit).toBe(2);
 });
