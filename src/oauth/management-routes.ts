@@ -4,6 +4,7 @@ import { afterCursor, cutPage, nextPage, PageQuery } from '../http/page.ts';
 import { idParams } from '../kernel/id-schema.ts';
 import { isoTimestamp } from '../kernel/json.ts';
 import { defineRoute, type Platform } from '../platform.ts';
+import { GRANT_KINDS } from '../storage/index.ts';
 import { RedirectedError, readAuthorizationRequest } from './authorize/authorization-request.ts';
 import { type AuthorizeCall, mayRedirect } from './authorize/authorize.ts';
 import { getClientRow, toClientRecord } from './clients/client.ts';
@@ -54,7 +55,7 @@ const Grant = z
     userId: z.string(),
     agentId: z.string(),
     agentName: z.string().nullable(),
-    kind: z.enum(['authorization_code', 'client_credentials', 'token_exchange', 'device_code']),
+    kind: z.enum(GRANT_KINDS),
     scopes: z.array(z.string()),
     resource: z.string(),
     createdAt: isoTimestamp,

@@ -54,13 +54,14 @@ export type {
   SealWitnessRow,
   StreamEventRow,
 } from './tables/ledger.ts';
-export type {
-  AgentKeysRow,
-  AgentTrustRow,
-  OAuthClientRow,
-  OAuthCodeRow,
-  OAuthDeviceRequestRow,
-  OAuthGrantRow,
+export {
+  type AgentKeysRow,
+  type AgentTrustRow,
+  GRANT_KINDS,
+  type OAuthClientRow,
+  type OAuthCodeRow,
+  type OAuthDeviceRequestRow,
+  type OAuthGrantRow,
 } from './tables/oauth.ts';
 export type {
   ApiTokenRow,

@@ -82,6 +82,16 @@ export interface OAuthClientAgentsTable {
   client_id: Id<'client'>;
 }
 
+/** How a grant came about. */
+export const GRANT_KINDS = [
+  'authorization_code',
+  'client_credentials',
+  'token_exchange',
+  'device_code',
+  'jwt_bearer',
+  'id_jag',
+] as const;
+
 /** The access of a client as an agent for a person, until one of the three ends. */
 export interface OAuthGrantsTable {
   id: Id<'grant'>;
@@ -96,7 +106,7 @@ export interface OAuthGrantsTable {
   parent_id: Id<'grant'> | null;
   /** `jti` of the token that was exchanged. */
   parent_jti: string | null;
-  kind: 'authorization_code' | 'client_credentials' | 'token_exchange' | 'device_code' | 'jwt_bearer' | 'id_jag';
+  kind: (typeof GRANT_KINDS)[number];
   scope: string;
   resource: string;
   created_at: number;

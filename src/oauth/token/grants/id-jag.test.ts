@@ -123,6 +123,8 @@ describe('an ID-JAG', () => {
     const [{ actor, data }] = (await t.call('GET', '/changes?type=grant.created&limit=1', { as: admin })).body;
     expect(data.reason).toBe('id_jag');
     expect(actor).toMatchObject({ id: person.id, enterprise: { issuer: company.address, subject: person.sub } });
+    const listed = (await t.call('GET', '/oauth/grants', { as: person })).body;
+    expect(listed.map((grant: Json) => grant.kind)).toEqual(['id_jag', 'id_jag', 'id_jag']);
     const metadata = (await t.call('GET', '/.well-known/oauth-authorization-server')).body;
     expect(metadata.authorization_grant_profiles_supported).toEqual(['urn:ietf:params:oauth:grant-profile:id-jag']);
     expect(metadata.grant_types_supported).toContain(GRANT);
