@@ -18,7 +18,7 @@ export function renderFailure(
   if (!route.page) return asJson(platform, error, route.errorBody, route.mediaType);
   const type = source.header('content-type');
   // People without a session are redirected to the sign-in page and back. Programs get the usual errors.
-  if (error.status === 401 && source.header('authorization') === null && !isJson(type))
+  if (error.code === CommonErrors.UNAUTHORIZED.code && source.header('authorization') === null && !isJson(type))
     return seeOther(signInLocation(platform, source.url));
   if (!isForm(type) && !source.header('accept')?.includes('text/html')) return asJson(platform, error, route.errorBody);
   return error.code === CommonErrors.SECOND_FACTOR_REQUIRED.code

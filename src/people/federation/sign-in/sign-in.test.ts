@@ -231,6 +231,15 @@ describe('GET /auth/oidc/:name/callback', () => {
     expect([r.status, r.text.includes('href="/account/sign-in"')]).toEqual([401, true]);
   });
 
+  it('answers programs with 401, and does not redirect them', async () => {
+    const browser = new FormClient(t, { accept: '*/*' });
+    const page = await begin(browser, 'pretended');
+    const r = await browser.get(
+      `/auth/oidc/pretended/callback?error=access_denied&state=${page.searchParams.get('state')}`,
+    );
+    expect([r.status, r.body?.error?.code, r.headers.get('location')]).toEqual([401, 'SIGN_IN_NOT_CONFIRMED', null]);
+  });
+
   it('requires a code of the second factor, unless the provider confirms a second factor', async () => {
     const claims = somebody();
     const [, user] = await signIn(claims);
