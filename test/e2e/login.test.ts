@@ -43,6 +43,15 @@ it('legate login keeps a token that other commands use and refresh', async () =>
   expect(statSync(join(cwd, 'config/legate')).mode & 0o777).toBe(0o700);
   expect(await seed()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 agent to create') });
 
+  writeFileSync(
+    join(cwd, 'named.csv'),
+    'name,type,owner,resource,actions\ntriage,delegated,ada@example.com,db:x,read\n',
+  );
+  expect(await legate(['seed', 'named.csv', '--url', url], { cwd, env: home })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/cannot look up ada@example\.com\. Leave out `owner`.*\(usr_/),
+  });
+
   // An access token that is about to expire is refreshed once, even by several concurrent commands.
   const stored = JSON.parse(readFileSync(path, 'utf8'));
   const before = stored.services[url];

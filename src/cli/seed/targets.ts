@@ -8,7 +8,13 @@ export function remoteTarget(url: string, token: string): SeedTarget {
   const client = new LegateClient({ baseUrl: url, token });
   return {
     owner: remember(async (named) => {
-      const me = ownerInAccessToken(token) ?? (await client.sessions.current()).user;
+      const own = ownerInAccessToken(token);
+      if (own && named?.includes('@'))
+        throw new UsageError(
+          `The token of \`legate login\` cannot look up ${named}. Leave out \`owner\` for agents of your own, or name ` +
+            `your account by its id (${own.id}). For agents of others, use an API token of an administrator.`,
+        );
+      const me = own ?? (await client.sessions.current()).user;
       if (named === undefined || named === me.id || named === me.email) return { id: me.id, name: me.email ?? me.id };
       if (!named.includes('@')) return { id: named, name: named };
       const { items } = await client.users.list({ email: named }).page();
