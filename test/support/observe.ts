@@ -131,7 +131,7 @@ function checkFailure(
   body: unknown,
   tell: (problem: string) => void,
 ): void {
-  const known = [...Object.values(CommonErrors), ...(route.errors ?? [])]
+  const known = [...Object.values(CommonErrors), ...(route.errors ?? []), ...keyErrors(route)]
     .filter((e) => e.status === status)
     .map((e) => failure(e()));
   const keys = (value: object): string => Object.keys(value).sort().join();
@@ -164,8 +164,11 @@ function checkError(
 const allowedErrors = (route: Mounted['route'] | undefined): readonly ErrorDeclaration[] => [
   ...COMMON,
   ...(route?.errors ?? []),
-  ...(route && takesIdempotencyKey(route) ? Object.values(IdempotencyErrors) : []),
+  ...(route ? keyErrors(route) : []),
 ];
+
+/** Errors of an `Idempotency-Key`, for a route that takes one. */
+const keyErrors = (route: Mounted['route']) => (takesIdempotencyKey(route) ? Object.values(IdempotencyErrors) : []);
 
 function mediaTypesOf(route: Mounted['route'] | undefined, status: number): readonly string[] | undefined {
   const schema = route?.responses[status];

@@ -11,12 +11,13 @@ export const IDEMPOTENCY_KEY = 'idempotency-key';
 export const MAX_KEY_CHARS = 255;
 
 /**
- * Returns whether a route supports the header: every POST of this API does, except endpoints whose protocol has its own
- * error format (OAuth) and forms of pages.
+ * Returns whether a route supports the header: every POST of this API does, except endpoints of protocols that
+ * authenticate their callers themselves (OAuth, MCP), and forms of pages. SCIM has its own error format, but the
+ * callers of this API.
  */
-export const takesIdempotencyKey = ({ method, errorBody, page, form, responses }: Route<Platform>): boolean =>
+export const takesIdempotencyKey = ({ method, access, errorBody, page, form, responses }: Route<Platform>): boolean =>
   method === 'POST' &&
-  !errorBody &&
+  !(errorBody && access === 'public') &&
   form !== 'only' &&
   (!page || Object.values(responses).some((answer) => answer instanceof z.ZodType));
 
