@@ -274,6 +274,8 @@ export interface Module {
   readonly description: string;
   readonly routes?: readonly Route<Platform>[];
   readonly errors?: Readonly<Record<string, ErrorFactory>>;
+type ModuleReaction = (...args: [...Parameters<Reaction>, platform: Platform]) => ReturnType<Reaction>;
+
   readonly credentials?: readonly Credential[];
   /** The states that the module keeps in memory, created together with the service. Read with `platform.stateOf`. */
   readonly states?: readonly ModuleState<unknown>[];
@@ -298,7 +300,7 @@ export interface Module {
   /** Ends background work of the module. Called once, before the ledger closes. */
   readonly stop?: (platform: Platform) => Promise<void>;
   /** Code that runs in the same change when any module emits an event of a type. */
-  readonly reactions?: Readonly<Partial<Record<EventType, Reaction>>>;
+  readonly reactions?: Readonly<Partial<Record<EventType, ModuleReaction>>>;
 }
 
 export const defineModule = (module: Module): Module => module;

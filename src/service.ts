@@ -195,7 +195,7 @@ async function open(
   const reactions = new Map<string, Reaction[]>();
   for (const module of modules)
     for (const [type, react] of Object.entries(module.reactions ?? {}))
-      reactions.set(type, [...(reactions.get(type) ?? []), react]);
+      reactions.set(type, [...(reactions.get(type) ?? []), (change, events) => react(change, events, platform)]);
   const ledger = new Ledger({
     database,
     clock,

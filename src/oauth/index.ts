@@ -26,6 +26,7 @@ import { findClientName } from './authorize/find-client-name.ts';
 import { clientKeys } from './clients/client-assertion.ts';
 import { deleteStale } from './clients/delete-client.ts';
 import { metadataDocuments } from './clients/metadata-document.ts';
+import { endResource } from './consent/end-resource.ts';
 import { endGrants, endGrantsOfUsers } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
 import { assertionAudiences } from './metadata/metadata.ts';
@@ -42,6 +43,9 @@ export { validateToken } from './tokens/validate-token.ts';
 const usersOf = (events: readonly NewEvent[]): Id<'user'>[] => events.flatMap(({ userId }) => userId ?? []);
 const agentsOf = (events: readonly NewEvent[]): Id<'agent'>[] => events.flatMap(({ agentId }) => agentId ?? []);
 
+/** Returns the endpoints that servers had before events that deleted or moved them. */
+const previousEndpoints = (events: readonly NewEvent[]): string[] =>
+  events.flatMap(({ before }) => (before?.['endpoint'] === undefined ? [] : String(before['endpoint'])));
 export const oauth = defineModule({
   name: 'oauth',
   description: 'The OAuth 2.1 authorization server that MCP clients sign in to.',
@@ -96,6 +100,12 @@ export const oauth = defineModule({
       await endGrants(change, 'workload_issuer', issuers, 'issuer-deleted');
     },
     'delegation.revoked': async (change, events) => {
+    'mcp.deleted': async (change, events, platform) => {
+      for (const endpoint of previousEndpoints(events)) await endResource(platform, change, endpoint, 'server-deleted');
+    },
+    'mcp.updated': async (change, events, platform) => {
+      for (const endpoint of previousEndpoints(events)) await endResource(platform, change, endpoint, 'server-moved');
+    },
       const ids = events.map(({ data }) => String(data['delegationId']));
       await endGrants(change, 'delegation_id', ids, 'delegation-revoked');
     },

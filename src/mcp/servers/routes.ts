@@ -63,6 +63,7 @@ export const serverRoutes = [
     method: 'PATCH',
     path: '/mcp/servers/:id',
     summary: 'Change an MCP server',
+    description: 'Another endpoint ends all grants for the previous one, as if the server had been deleted.',
     access: 'admin',
     preview: true,
     versioned: true,
@@ -79,7 +80,9 @@ export const serverRoutes = [
     method: 'DELETE',
     path: '/mcp/servers/:id',
     summary: 'Delete an MCP server',
-    description: 'No more access tokens are issued for it, and existing ones become invalid.',
+    description:
+      'Ends all grants for it immediately, and revokes the agents that consents created only for them, unless another ' +
+      'server has the same endpoint.',
     access: 'admin',
     preview: true,
     versioned: true,

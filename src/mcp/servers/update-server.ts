@@ -17,8 +17,9 @@ function assertNotConfigured({ config }: Pick<Platform, 'config'>, { name }: Mcp
 }
 
 /**
- * Changes the given fields. Throws 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE, and 409 MCP_SERVER_CONFIGURED
- * unless the gateway itself changes the address.
+ * Changes the given fields. The grants for a previous endpoint end by a reaction of the authorization server. Throws
+ * 404 MCP_SERVER_NOT_FOUND, 422 MCP_SERVER_NAME_IN_USE, and 409 MCP_SERVER_CONFIGURED unless the gateway itself changes
+ * the address.
  */
 export async function updateServer(
   platform: Pick<Platform, 'config' | 'ledger'>,
@@ -59,8 +60,8 @@ export async function updateServer(
 }
 
 /**
- * Removes a server. No more tokens are issued for it, and existing ones are invalid. Throws 404 MCP_SERVER_NOT_FOUND,
- * 409 MCP_SERVER_CONFIGURED.
+ * Removes a server. No more tokens are issued for it. The grants for it end by a reaction of the authorization server.
+ * Throws 404 MCP_SERVER_NOT_FOUND, 409 MCP_SERVER_CONFIGURED.
  */
 export async function removeServer(
   platform: Pick<Platform, 'config' | 'ledger'>,

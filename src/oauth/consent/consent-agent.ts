@@ -158,13 +158,13 @@ async function addPermissions(change: Change, row: AgentRow, added: readonly Per
  * Revokes the agents that consents created for this client, in the change that ended its access, except those with a
  * live grant of any client. The events have the reason of the grants.
  *
- * @param agentId limits this to one agent.
+ * @param agentIds limits this to some agents, at most a chunk.
  */
 export async function revokeUnusedAgents(
   change: Change,
   clientId: Id<'client'>,
   reason: EndReason,
-  agentId?: Id<'agent'>,
+  agentIds?: readonly Id<'agent'>[],
 ): Promise<void> {
   let query = change.db
     .selectFrom('oauth_client_agents')
@@ -182,7 +182,7 @@ export async function revokeUnusedAgents(
         ),
       ),
     );
-  if (agentId !== undefined) query = query.where('agent_id', '=', agentId);
+  if (agentIds !== undefined) query = query.where('agent_id', 'in', agentIds);
   const unused = await query.execute();
   await revokeAgents(
     change,

@@ -14,4 +14,6 @@ export type EndReason =
   | 'owner-suspended'
   | 'keys-changed'
   | 'trust-deleted'
-  | 'issuer-deleted';
+  | 'issuer-deleted'
+  | 'server-deleted'
+  | 'server-moved';

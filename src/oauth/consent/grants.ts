@@ -21,11 +21,15 @@ type Column =
   | 'delegation_id'
   | 'parent_id'
   | 'trust_id'
-  | 'workload_issuer';
+  | 'workload_issuer'
+  | 'resource';
+
+/** A grant that has ended. */
+type Ended = Pick<OAuthGrantRow, 'id' | 'client_id' | 'agent_id' | 'user_id' | 'delegation_id' | 'scope' | 'resource'>;
 
 /**
  * Ends every live grant with one of these values, and the grants exchanged from it, in this change. Their tokens are
- * invalid from the next request on. Emits `grant.revoked` for each grant.
+ * invalid from the next request on. Emits `grant.revoked` for each grant. Returns those that had one of the values.
  *
  * @param kind limits the first level to grants of this kind.
  */
@@ -35,8 +39,9 @@ export async function endGrants(
   values: readonly string[],
   reason: EndReason,
   kind?: OAuthGrantRow['kind'],
-): Promise<void> {
+): Promise<Ended[]> {
   const { db, now } = change;
+  const all: Ended[] = [];
   for (const batch of chunk(values)) {
     const live = db
       .updateTable('oauth_grants')
@@ -47,6 +52,7 @@ export async function endGrants(
       .returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id', 'scope', 'resource'])
       .execute();
     if (ended.length === 0) continue;
+    all.push(...ended);
     change.invalidate();
     for (const grant of ended)
       change.emit({
@@ -65,6 +71,7 @@ export async function endGrants(
       'parent-ended',
     );
   }
+  return all;
 }
 
 /** Ends all grants of these users and deletes their pending codes and consents, so that clients have to ask again. */
@@ -176,7 +183,7 @@ async function deleteConsents(change: Change, ended: OAuthGrantRow): Promise<voi
     .where('client_id', '=', ended.client_id)
     .where('status', '=', 'allowed')
     .execute();
-  await revokeUnusedAgents(change, ended.client_id, 'revoked', ended.agent_id);
+  await revokeUnusedAgents(change, ended.client_id, 'revoked', [ended.agent_id]);
 }
 
 export const toGrant = (row: GrantWithNames) => ({
