@@ -13,6 +13,7 @@ import { defineModule } from '../../platform.ts';
 import { agentToken } from './credential.ts';
 import { endAgentsOfExpiredGrants, endAgentsOfGrants } from './end-with-grant.ts';
 import { AgentErrors } from './errors.ts';
+import { revokeAgentsOf } from './revoke-agent.ts';
 import { endAgentTokens } from './rotate-agent.ts';
 import { agentRoutes } from './routes.ts';
 
@@ -42,6 +43,9 @@ export const agents = defineModule({
           .filter(({ data }) => data['reason'] !== 'owner-suspended')
           .map(({ data }) => asId('grant', String(data['grantId']))),
       ),
+    'user.deleted': async (change, events) => {
+      for (const { userId } of events) if (userId !== undefined) await revokeAgentsOf(change, userId);
+    },
     // A stranger who created the account before its address was verified may have the tokens of its agents.
     'user.updated': async (change, events) => {
       for (const { userId, data } of events)

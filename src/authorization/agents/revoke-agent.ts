@@ -40,6 +40,22 @@ export async function revokeManyAgents(
   });
 }
 
+/** Within a change: revokes the agents of a user whose account was deleted. */
+export async function revokeAgentsOf(change: Change, ownerId: Id<'user'>): Promise<void> {
+  const rows = await change.db
+    .selectFrom('agents')
+    .select('id')
+    .where('owner_id', '=', ownerId)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .execute();
+  await revokeAgents(
+    change,
+    rows.map(({ id }) => id),
+    'owner-deleted',
+  );
+}
+
 /** Within a change: revokes the agents that are not revoked yet. Emits `agent.revoked` for each. */
 export async function revokeAgents(change: Change, ids: readonly Id<'agent'>[], reason: string): Promise<void> {
   for (const some of chunk(ids)) {

@@ -18,9 +18,9 @@ const OWNED = [
 ] as const;
 
 /**
- * Deletes a user, for administrators. The same change ends the user's sessions, API tokens and invitations and revokes
- * their agents, with one event each. Audit entries remain. With `erase`, the event does not identify the user, and
- * invitations to the same address end. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
+ * Deletes a user, for administrators. The same change ends the user's sessions, API tokens and invitations, and by
+ * reaction revokes their agents, with one event each. Audit entries remain. With `erase`, the event does not identify
+ * the user, and invitations to the same address end. 404 USER_NOT_FOUND, 409 LAST_ADMIN.
  */
 export async function deleteUser(
   platform: Pick<Platform, 'config' | 'ledger'>,
@@ -29,7 +29,7 @@ export async function deleteUser(
   { erase = false }: { readonly erase?: boolean } = {},
 ): Promise<void> {
   await platform.ledger.change(caller.actor, async (change) => {
-    const { db, now } = change;
+    const { db } = change;
     await caller.reauthorize(db);
     const user = await getUserRow(db, id);
     caller.assertUnchanged?.(toUser(user));
@@ -40,20 +40,6 @@ export async function deleteUser(
     await endApiTokens(change, id, 'user-deleted');
     for (const table of OWNED) await db.deleteFrom(table).where('user_id', '=', id).execute();
     await db.deleteFrom('attempts').where('account', '=', id).execute();
-    const revoked = await db
-      .updateTable('agents')
-      .set({ revoked_at: now, updated_at: now, policy_epoch: change.epoch })
-      .where('owner_id', '=', id)
-      .where('revoked_at', 'is', null)
-      .returning('id')
-      .execute();
-    for (const agent of revoked)
-      change.emit({
-        type: 'agent.revoked',
-        agentId: agent.id,
-        userId: id,
-        data: { agentId: agent.id, reason: 'owner-deleted' },
-      });
     await db.deleteFrom('users').where('id', '=', id).execute();
     const { id: _, createdAt, updatedAt, ...before } = toUser(user);
     if (erase && user.email_key !== null)

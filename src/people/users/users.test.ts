@@ -250,6 +250,31 @@ describe('DELETE /users/:id', () => {
     expect((await t.call('POST', '/sign-up', { body: ADA })).body.user.id).not.toBe(user.id);
   });
 
+  it('each revocation of an agent shows its status before and after, in a preview too', async () => {
+    const t = await createTestService();
+    const [admin, alice, bob] = [await t.admin(), await t.user(), await t.user()];
+    const expiresAt = new Date(t.clock.now() + 1000).toISOString();
+    const [active, expired] = [await t.agent(alice), await t.agent(alice, { expiresAt })];
+    await t.agent(bob);
+    t.clock.advance(1000);
+    const revocation = (agentId: string, status: string): object => ({
+      type: 'agent.revoked',
+      agentId,
+      userId: alice.id,
+      data: { agentId, reason: 'owner-deleted' },
+      before: { status },
+      after: { status: 'revoked' },
+      actor: expect.objectContaining({ kind: 'apiToken', userId: admin.id }),
+    });
+    const wanted = [revocation(active.id, 'active'), revocation(expired.id, 'expired')];
+    const isRevocation = ({ type }: { type: string }): boolean => type === 'agent.revoked';
+    const shown = await t.call('DELETE', `/users/${alice.id}?preview=true`, { as: admin });
+    expect(shown.body.events.filter(isRevocation)).toEqual(wanted);
+    expect((await t.call('DELETE', `/users/${alice.id}`, { as: admin })).status).toBe(204);
+    const changes = (await t.call('GET', '/changes', { as: admin })).body.filter(isRevocation).reverse();
+    expect(changes).toEqual(wanted.map((one) => expect.objectContaining(one)));
+  });
+
   it('401 and 403, for the caller too', async () => {
     const t = await createTestService();
     const alice = await t.user();
