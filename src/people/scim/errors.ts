@@ -7,7 +7,7 @@ export const ScimErrors = defineErrors({
   SCIM_INVALID_SYNTAX: [400, 'The body is not a JSON object.'],
   SCIM_INVALID_VALUE: [400, 'A value is missing or not valid.'],
   SCIM_NO_TARGET: [400, 'The path of the patch selects nothing.'],
-  SCIM_MUTABILITY: [400, 'The attribute cannot be changed.'],
+  SCIM_MUTABILITY: [400, 'The attribute cannot be changed or removed.'],
   SCIM_RESOURCE_NOT_FOUND: [404, 'Resource not found.'],
   SCIM_UNIQUENESS: [409, 'A resource with this userName or displayName already exists.'],
 });

@@ -20,6 +20,7 @@ const PATCHABLE: Patchable = {
   attributes: { schemas: 'schemas', displayname: 'displayName', externalid: 'externalId', members: 'members' },
   multiValued: new Set(['members']),
   readOnly: new Set(['id', 'meta']),
+  required: new Set(['displayname']),
   isKnown: () => false,
 };
 

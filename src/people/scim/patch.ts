@@ -42,6 +42,8 @@ export interface Patchable {
   readonly attributes: Readonly<Record<string, string>>;
   readonly multiValued: ReadonlySet<string>;
   readonly readOnly: ReadonlySet<string>;
+  /** Attributes that every resource has, so that a patch can replace but not remove them. */
+  readonly required: ReadonlySet<string>;
   /** Returns whether RFC 7643 defines the attribute. Those that are not stored are ignored. */
   readonly isKnown: (attribute: string) => boolean;
 }
@@ -109,7 +111,12 @@ function applyAt(document: Document, op: Operation['op'], path: Path, value: unk
     document[name] = parent;
   } else if (isDocument(value) && isDocument(document[name]) && op !== 'remove')
     document[name] = { ...(document[name] as Document), ...value };
-  else setOrDelete(document, name, op === 'remove' ? undefined : value);
+  else {
+    // RFC 7644, section 3.5.2.2. null is the same as no value (RFC 7643, section 2.5).
+    if (to.required.has(path.attribute) && (op === 'remove' || value === null))
+      throw ScimErrors.SCIM_MUTABILITY({ message: `${name} is required.` });
+    setOrDelete(document, name, op === 'remove' ? undefined : value);
+  }
 }
 
 const isDocument = (value: unknown): value is Document =>

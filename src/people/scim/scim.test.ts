@@ -230,7 +230,7 @@ describe('SCIM users', () => {
       [{ op: 'replace', path: 'emails[type eq "home"].value', value: 'x@example.com' }, 'noTarget'],
       [{ op: 'replace', path: 'id', value: 'usr_x' }, 'mutability'],
       [{ op: 'remove' }, 'noTarget'],
-      [{ op: 'remove', path: 'userName' }, 'invalidValue'],
+      [{ op: 'remove', path: 'userName' }, 'mutability'],
       [{ op: 'replace', path: 'emails[type eq].value', value: 1 }, 'invalidFilter'],
       [{ op: 'replace', value: 'x' }, 'invalidValue'],
       [{ op: 'move', path: 'userName' }, 'invalidValue'],

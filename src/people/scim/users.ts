@@ -57,6 +57,7 @@ const PATCHABLE: Patchable = {
   },
   multiValued: new Set(['emails']),
   readOnly: new Set(['id', 'meta', 'groups']),
+  required: new Set(['username']),
   isKnown: (attribute) => IGNORED.has(attribute),
 };
 

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { scimClient } from '../../../test/support/scim.ts';
+import type { Json } from '../../../test/support/service.ts';
+
+const { created, mark, name, patch, scim } = scimClient();
+
+const createdGroup = async (body: Json = {}): Promise<Json> =>
+  (await scim('POST', '/Groups', { displayName: mark('Patched'), ...body })).body;
+
+/** Sends each operation after one that would rename the resource, and expects it to be refused as a whole. */
+async function refused(path: string, operations: readonly Json[], scimType: string): Promise<void> {
+  const before = (await scim('GET', path)).text;
+  for (const operation of operations) {
+    const r = await patch(path, { op: 'replace', path: 'displayName', value: mark('Gone') }, operation);
+    expect([operation, r.status, r.body.scimType]).toEqual([operation, 400, scimType]);
+  }
+  expect((await scim('GET', path)).text).toBe(before);
+}
+
+describe('PATCH', () => {
+  it('[RFC 7644 3.5.2.2] a patch that removes a required attribute is refused with mutability', async () => {
+    const unset = (attribute: string) => [
+      { op: 'remove', path: attribute },
+      { op: 'Remove', path: attribute.toUpperCase() },
+      { op: 'replace', path: attribute, value: null },
+      { op: 'replace', value: { [attribute]: null } },
+    ];
+    const user = `/Users/${(await created({ displayName: 'Ada' })).id}`;
+    const urn = 'urn:ietf:params:scim:schemas:core:2.0';
+    await refused(user, [...unset('userName'), { op: 'remove', path: `${urn}:User:userName` }], 'mutability');
+    const group = `/Groups/${(await createdGroup()).id}`;
+    await refused(group, [...unset('displayName'), { op: 'remove', path: `${urn}:Group:displayName` }], 'mutability');
+    expect((await patch(user, { op: 'remove', path: 'displayName' })).status).toBe(200);
+    expect((await patch(group, { op: 'remove', path: 'members' })).status).toBe(200);
+  });
+});
