@@ -11,13 +11,14 @@ import { ScimErrors } from './errors.ts';
 import { parseFilter } from './filter.ts';
 import { type Columns, filterExpression } from './filter-sql.ts';
 import { applyGroups, isMapped } from './group-mapping.ts';
-import { applyPatch, type Patchable, type PatchRequest } from './patch.ts';
+import { applyPatch, OF_VALUES, type Patchable, type PatchRequest } from './patch.ts';
 import { GROUP_SCHEMA, type ListQuery, ScimGroupInput } from './schema.ts';
 import { type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
 import { visibleUserIds } from './users.ts';
 
 const PATCHABLE: Patchable = {
   attributes: { schemas: 'schemas', displayname: 'displayName', externalid: 'externalId', members: 'members' },
+  subAttributes: { members: OF_VALUES },
   multiValued: new Set(['members']),
   readOnly: new Set(['id', 'meta']),
   required: new Set(['displayname']),

@@ -33,4 +33,36 @@ describe('PATCH', () => {
     expect((await patch(user, { op: 'remove', path: 'displayName' })).status).toBe(200);
     expect((await patch(group, { op: 'remove', path: 'members' })).status).toBe(200);
   });
+
+  it('[RFC 7644 3.5.2] a patch of an unknown sub-attribute is refused with invalidPath', async () => {
+    const user = await created({ name: { givenName: 'Ada' } });
+    const email = `emails[value eq "${user.userName}"]`;
+    await refused(
+      `/Users/${user.id}`,
+      [
+        ...['name.foo', 'emails.foo', `${email}.foo`, 'userName.foo', 'active.value', 'NAME.__proto__'].map((path) => ({
+          op: 'replace',
+          path,
+          value: 'x',
+        })),
+        { op: 'remove', path: 'name.foo' },
+        { op: 'add', value: { 'name.foo': 'x' } },
+      ],
+      'invalidPath',
+    );
+    await refused(
+      `/Groups/${(await createdGroup()).id}`,
+      ['members.foo', 'members.givenName', 'displayName.foo'].map((path) => ({ op: 'replace', path, value: 'x' })),
+      'invalidPath',
+    );
+    // Sub-attributes of RFC 7643 that are not stored are ignored, as in other requests.
+    const r = await patch(
+      `/Users/${user.id}`,
+      { op: 'add', path: 'name.middleName', value: 'M' },
+      { op: 'add', path: 'Name.HonorificPrefix', value: 'Dr.' },
+      { op: 'add', path: `${email}.display`, value: 'x' },
+      { op: 'replace', path: 'name', value: { givenName: 'B', foo: 1 } },
+    );
+    expect([r.status, r.body.name.givenName, r.body.name.middleName]).toEqual([200, 'B', undefined]);
+  });
 });

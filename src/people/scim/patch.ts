@@ -40,6 +40,8 @@ interface Path {
 export interface Patchable {
   /** The spelling of each attribute that is stored, by its name in lower case. */
   readonly attributes: Readonly<Record<string, string>>;
+  /** The sub-attributes that RFC 7643 defines for a stored attribute. Those that are not stored are ignored. */
+  readonly subAttributes: Readonly<Record<string, ReadonlySet<string>>>;
   readonly multiValued: ReadonlySet<string>;
   readonly readOnly: ReadonlySet<string>;
   /** Attributes that every resource has, so that a patch can replace but not remove them. */
@@ -47,6 +49,9 @@ export interface Patchable {
   /** Returns whether RFC 7643 defines the attribute. Those that are not stored are ignored. */
   readonly isKnown: (attribute: string) => boolean;
 }
+
+/** RFC 7643, section 2.4. */
+export const OF_VALUES: ReadonlySet<string> = new Set(['type', 'primary', 'display', 'value', '$ref']);
 
 /**
  * Applies the operations in order to a copy of a resource. Throws SCIM_INVALID_PATH, _NO_TARGET, _MUTABILITY, _VALUE.
@@ -100,6 +105,8 @@ function applyAt(document: Document, op: Operation['op'], path: Path, value: unk
     if (to.isKnown(path.attribute)) return;
     throw ScimErrors.SCIM_INVALID_PATH({ message: `There is no attribute ${path.attribute.slice(0, 100)}.` });
   }
+  if (path.sub !== undefined && !to.subAttributes[path.attribute]?.has(path.sub.toLowerCase()))
+    throw ScimErrors.SCIM_INVALID_PATH({ message: `There is no attribute ${name}.${path.sub.slice(0, 100)}.` });
   if (op !== 'remove' && value === undefined)
     throw ScimErrors.SCIM_INVALID_VALUE({ message: `${op} needs a value for ${name}.` });
   if (to.multiValued.has(path.attribute)) applyToValues(document, op, name, path, value);

@@ -16,7 +16,7 @@ import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
 import { ScimErrors } from './errors.ts';
 import { parseFilter } from './filter.ts';
 import { type Columns, filterExpression } from './filter-sql.ts';
-import { applyPatch, type Patchable, type PatchRequest } from './patch.ts';
+import { applyPatch, OF_VALUES, type Patchable, type PatchRequest } from './patch.ts';
 import { ENTERPRISE_SCHEMA, type ListQuery, ScimUserInput, USER_SCHEMA } from './schema.ts';
 import { assertMayChange, assertMayReaddress, type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
 
@@ -54,6 +54,10 @@ const PATCHABLE: Patchable = {
     displayname: 'displayName',
     active: 'active',
     emails: 'emails',
+  },
+  subAttributes: {
+    name: new Set('formatted familyname givenname middlename honorificprefix honorificsuffix'.split(' ')),
+    emails: OF_VALUES,
   },
   multiValued: new Set(['emails']),
   readOnly: new Set(['id', 'meta', 'groups']),
