@@ -4,7 +4,7 @@ import { defineErrors, type LegateError } from '../../kernel/errors.ts';
 export const ScimErrors = defineErrors({
   SCIM_INVALID_FILTER: [400, 'The filter is not valid.'],
   SCIM_INVALID_PATH: [400, 'A path of the patch is not valid.'],
-  SCIM_INVALID_SYNTAX: [400, 'The body is not a JSON object.'],
+  SCIM_INVALID_SYNTAX: [400, 'The body is not a JSON object, or its operations are not valid.'],
   SCIM_INVALID_VALUE: [400, 'A value is missing or not valid.'],
   SCIM_NO_TARGET: [400, 'The path of the patch selects nothing.'],
   SCIM_MUTABILITY: [400, 'The attribute cannot be changed or removed.'],
@@ -23,11 +23,14 @@ const SCIM_TYPES: Readonly<Record<string, string>> = {
   VALIDATION_FAILED: 'invalidValue',
 };
 
-/** Returns the detail error keyword of RFC 7644, table 9. A body that is not a JSON object is `invalidSyntax`. */
+/**
+ * Returns the detail error keyword of RFC 7644, table 9. A body that is not a JSON object is `invalidSyntax`, and so is
+ * a patch whose operations are missing or not known.
+ */
 function scimTypeOf({ code, details }: LegateError): string | undefined {
   const issues = (details?.['issues'] ?? []) as readonly { readonly path: string }[];
-  const isNoObject = code === 'VALIDATION_FAILED' && issues.some(({ path }) => path === '');
-  return SCIM_TYPES[isNoObject ? ScimErrors.SCIM_INVALID_SYNTAX.code : code];
+  const isNoMessage = code === 'VALIDATION_FAILED' && issues.some(({ path }) => /^(Operations\b|$)/.test(path));
+  return SCIM_TYPES[isNoMessage ? ScimErrors.SCIM_INVALID_SYNTAX.code : code];
 }
 
 /** Returns an error body of RFC 7644, section 3.12. `status` is a string there. */

@@ -65,4 +65,17 @@ describe('PATCH', () => {
     );
     expect([r.status, r.body.name.givenName, r.body.name.middleName]).toEqual([200, 'B', undefined]);
   });
+
+  it('[RFC 7644 3.12] a patch with an unknown op or without operations is refused with invalidSyntax', async () => {
+    for (const path of [`/Users/${(await created()).id}`, `/Groups/${(await createdGroup()).id}`]) {
+      const before = (await scim('GET', path)).text;
+      const rename = { op: 'replace', path: 'displayName', value: mark('Gone') };
+      await refused(path, [{ op: 'move', path: 'displayName' }, { path: 'displayName' }, { op: 5 }], 'invalidSyntax');
+      for (const body of [{ Operations: [] }, {}, { Operations: rename }, { operations: ['add'] }]) {
+        const r = await scim('PATCH', path, body);
+        expect([body, r.status, r.body.scimType]).toEqual([body, 400, 'invalidSyntax']);
+      }
+      expect((await scim('GET', path)).text).toBe(before);
+    }
+  });
 });

@@ -233,7 +233,7 @@ describe('SCIM users', () => {
       [{ op: 'remove', path: 'userName' }, 'mutability'],
       [{ op: 'replace', path: 'emails[type eq].value', value: 1 }, 'invalidFilter'],
       [{ op: 'replace', value: 'x' }, 'invalidValue'],
-      [{ op: 'move', path: 'userName' }, 'invalidValue'],
+      [{ op: 'move', path: 'userName' }, 'invalidSyntax'],
       [{ op: 'add', path: 'emails.type', value: { value: 'x' } }, 'invalidValue'],
     ] as const) {
       const wrong = await patch(path, { op: 'replace', path: 'displayName', value: 'Gone' }, operation);
