@@ -78,4 +78,29 @@ describe('PATCH', () => {
       expect((await scim('GET', path)).text).toBe(before);
     }
   });
+
+  it('[RFC 7644 3.5.2] a patch without a path ignores members of other extensions, as a creation does', async () => {
+    const extensions = {
+      'urn:okta:acme:1.0:user:custom': { colour: 'red' },
+      'urn:example:params:scim:schemas:extension:Acme:2.0:User:colour': 'red',
+      'URN:ietf:params:scim:schemas:extension:enterprise:2.0:User': { department: 'R&D' },
+    };
+    const user = await created({ userName: name(), ...extensions });
+    const group = await createdGroup(extensions);
+    for (const path of [`/Users/${user.id}`, `/Groups/${group.id}`])
+      for (const op of ['add', 'replace']) {
+        const displayName = mark('With extensions');
+        const r = await patch(path, { op, value: { ...extensions, displayName } });
+        expect([r.status, r.body.displayName, r.text.includes('red')]).toEqual([200, displayName, false]);
+      }
+    await refused(
+      `/Users/${user.id}`,
+      [
+        { op: 'replace', path: 'urn:okta:acme:1.0:user:custom:colour', value: 'red' },
+        { op: 'replace', value: { noSuch: 1 } },
+        { op: 'replace', value: { 'urn:ietf:params:scim:schemas:core:2.0:User:noSuch': 1 } },
+      ],
+      'invalidPath',
+    );
+  });
 });

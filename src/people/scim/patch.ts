@@ -68,6 +68,8 @@ function applyOne(document: Document, { op, path, value }: Operation, to: Patcha
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       throw ScimErrors.SCIM_INVALID_VALUE({ message: 'Without a path, value must be an object of attributes.' });
     for (const [name, member] of Object.entries(value)) {
+      // Extensions are ignored here as in a whole resource.
+      if (EXTENSION.test(name)) continue;
       const target = parsePath(name);
       // Values without a path may repeat read-only attributes, such as the id (RFC 7644, section 3.5.2).
       if (!to.readOnly.has(target.attribute)) applyAt(document, op, target, member, to);
@@ -80,6 +82,8 @@ function applyOne(document: Document, { op, path, value }: Operation, to: Patcha
   applyAt(document, op, target, value, to);
 }
 
+/** A name that begins with the URN of a schema other than the core schemas. */
+const EXTENSION = /^urn:(?!ietf:params:scim:schemas:core:2\.0:(user|group)(:|$))/i;
 const SCHEMA_URN = /^(urn:ietf:params:scim:schemas:(core|extension:enterprise):2\.0:(?:user|group))(?::(.+))?$/is;
 const PATH = /^([A-Za-z$][\w$-]*)(\[.*\])?(?:\.([A-Za-z$][\w$-]*))?$/s;
 
