@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Actor } from './access/actor.ts';
 import type { AgentActivity } from './access/agent-activity.ts';
 import type { Changer } from './access/caller.ts';
 import type { KnownAgents } from './access/known-agents.ts';
@@ -135,6 +136,11 @@ export interface Platform {
   readonly waitingFor: (address: URL) => Promise<string | undefined>;
   /** Checks whether an access token is valid now for a resource. */
   readonly validateToken: (token: string, audience: string) => Promise<AccessTokenState>;
+  /**
+   * Returns the actor that a token names: of `agentId` if it is an agent's own token. Verifies nothing, for tokens that
+   * were just verified. undefined: another kind of token.
+   */
+  readonly holderOf: (token: string, agentId: Id<'agent'>) => Actor | undefined;
   /** The limits of routes with a `rateLimit`. */
   readonly limits: EndpointLimits;
   /** The application's own check of stream tokens: a user id or an agent id, or null (specification 5.7). */
@@ -268,14 +274,14 @@ export interface ModuleState<S> {
 
 export const defineState = <S>(create: ModuleState<S>['create']): ModuleState<S> => ({ create });
 
+type ModuleReaction = (...args: [...Parameters<Reaction>, platform: Platform]) => ReturnType<Reaction>;
+
 export interface Module {
   readonly name: string;
   /** One sentence for docs and OpenAPI tags. */
   readonly description: string;
   readonly routes?: readonly Route<Platform>[];
   readonly errors?: Readonly<Record<string, ErrorFactory>>;
-type ModuleReaction = (...args: [...Parameters<Reaction>, platform: Platform]) => ReturnType<Reaction>;
-
   readonly credentials?: readonly Credential[];
   /** The states that the module keeps in memory, created together with the service. Read with `platform.stateOf`. */
   readonly states?: readonly ModuleState<unknown>[];

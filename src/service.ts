@@ -27,10 +27,11 @@ import { Histogram } from './kernel/histogram.ts';
 import type { Id } from './kernel/ids.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
+import { secretKindByPrefix } from './kernel/secrets.ts';
 import { EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.ts';
 import { ModuleStates } from './module-states.ts';
 import { modules } from './modules.ts';
-import { validateToken } from './oauth/index.ts';
+import { holderOfAccessToken, validateToken } from './oauth/index.ts';
 import { assertFitForProduction, EXAMPLES } from './operations/index.ts';
 import { KeyStore } from './operations/keys/index.ts';
 import { createMailer, type Mail } from './operations/mail/index.ts';
@@ -276,6 +277,8 @@ async function open(
       return undefined;
     },
     validateToken: (token, audience) => validateToken(platform, token, { audience }),
+    holderOf: (token, agentId) =>
+      secretKindByPrefix(token) === 'agentToken' ? { kind: 'agent', id: agentId } : holderOfAccessToken(token),
     limits,
     gates,
     validateStreamToken: validateStreamToken ?? options.validateStreamToken,

@@ -38,14 +38,15 @@ import { TrustErrors } from './workloads/errors.ts';
 import { trustRoutes } from './workloads/routes.ts';
 import { endTrustOfUser } from './workloads/trust.ts';
 
+export { holderOfAccessToken } from './tokens/credential.ts';
 export { validateToken } from './tokens/validate-token.ts';
 
 const usersOf = (events: readonly NewEvent[]): Id<'user'>[] => events.flatMap(({ userId }) => userId ?? []);
 const agentsOf = (events: readonly NewEvent[]): Id<'agent'>[] => events.flatMap(({ agentId }) => agentId ?? []);
-
 /** Returns the endpoints that servers had before events that deleted or moved them. */
 const previousEndpoints = (events: readonly NewEvent[]): string[] =>
   events.flatMap(({ before }) => (before?.['endpoint'] === undefined ? [] : String(before['endpoint'])));
+
 export const oauth = defineModule({
   name: 'oauth',
   description: 'The OAuth 2.1 authorization server that MCP clients sign in to.',
@@ -99,13 +100,13 @@ export const oauth = defineModule({
       const issuers = events.map(({ before }) => String(before?.['issuer']));
       await endGrants(change, 'workload_issuer', issuers, 'issuer-deleted');
     },
-    'delegation.revoked': async (change, events) => {
     'mcp.deleted': async (change, events, platform) => {
       for (const endpoint of previousEndpoints(events)) await endResource(platform, change, endpoint, 'server-deleted');
     },
     'mcp.updated': async (change, events, platform) => {
       for (const endpoint of previousEndpoints(events)) await endResource(platform, change, endpoint, 'server-moved');
     },
+    'delegation.revoked': async (change, events) => {
       const ids = events.map(({ data }) => String(data['delegationId']));
       await endGrants(change, 'delegation_id', ids, 'delegation-revoked');
     },

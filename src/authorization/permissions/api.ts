@@ -30,19 +30,24 @@ export interface DecisionsApi {
   /**
    * POST /authorize. Resolves after the record is durable. Throws 400, 404 AGENT_NOT_FOUND and 503 AUDIT_UNAVAILABLE as
    * {@link LegateError}.
+   *
+   * @param token the agent's own token or the access token with which it called, which the application has verified:
+   *   its holder is recorded as `askedBy`. Without it, the application itself asks.
    */
-  authorize(question: Question): Promise<AuthorizeAnswer>;
+  authorize(question: Question, token?: string): Promise<AuthorizeAnswer>;
   /** Makes the same decision, recorded and counted in the same way, with a reason to display. */
   check(question: Question): Promise<CheckAnswer>;
 }
 
 export function decisionsApi(platform: Platform): DecisionsApi {
-  const ask = async (question: Question): Promise<AuthorizeAnswer> => {
+  const ask = async (question: Question, token?: string): Promise<AuthorizeAnswer> => {
     const startedAt = performance.now();
     const input = parseWith(AuthorizeBody, asOverHttp(question));
+    const { agentId } = input;
     assertAgentNamed(undefined, input);
     const asker: Asker = {
       principal: null,
+      holder: token === undefined || agentId === undefined ? undefined : platform.holderOf(token, agentId),
       epoch: -1,
       reauthenticate: async () => ANONYMOUS,
       ip: null,
@@ -53,7 +58,7 @@ export function decisionsApi(platform: Platform): DecisionsApi {
   };
   return {
     authorize: ask,
-    check: async (question) => {
+    check: async (question: Question) => {
       const { reason, ...answer } = await ask(question);
       return reason === undefined ? answer : { ...answer, reason: REASONS[reason], code: reason };
     },

@@ -1,4 +1,4 @@
-import { actorOf, application } from '../../access/actor.ts';
+import { type Actor, actorOf, application } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { type AskedBy, askedByOf, type Decided, writeDecided } from '../../ledger/index.ts';
@@ -28,8 +28,15 @@ const askers = new WeakMap<Principal, AskedBy>();
 const APPLICATION = askedByOf(application());
 
 /** Returns who asked about an agent; undefined if the agent itself did. */
-export function askedBy(principal: Principal | null, agentId: Id<'agent'>): AskedBy | undefined {
-  if (principal === null) return APPLICATION;
+export function askedBy(
+  principal: Principal | null,
+  agentId: Id<'agent'>,
+  holder: Actor | undefined,
+): AskedBy | undefined {
+  if (principal === null) {
+    if (!holder) return APPLICATION;
+    return holder.kind === 'agent' && holder.id === agentId ? undefined : askedByOf(holder);
+  }
   if (principal.kind === 'agent' && principal.agentId === agentId) return undefined;
   let asker = askers.get(principal);
   if (!asker) {

@@ -248,7 +248,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       delegationIds: chain.length > 0 ? jsonOfIds(chain) : null,
       decided: decidedText(
         decision,
-        askedBy(this.#principal, agent.id),
+        askedBy(this.#principal, agent.id, this.#asker.holder),
         observed,
         approval !== undefined,
         matched === '' || !this.#isRedacted() ? undefined : matched,
@@ -301,7 +301,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   /** The caller, who is the actor of a requested approval and of an exceeded budget. */
   #actor(): Actor {
     const ip = this.#platform.config.multiSession.trackIp ? this.#asker.ip : null;
-    return this.#principal === null ? application() : actorOf(this.#principal, ip);
+    return this.#principal === null ? (this.#asker.holder ?? application()) : actorOf(this.#principal, ip);
   }
 
   #assertMayAsk(agent: CompiledAgent, now: number): void {

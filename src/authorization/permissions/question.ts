@@ -1,3 +1,4 @@
+import type { Actor } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import type { Db } from '../../storage/index.ts';
@@ -44,6 +45,8 @@ export interface AuthorizeAnswer {
 export interface Asker {
   /** null: the embedding application itself, which may ask about every agent. */
   readonly principal: Principal | null;
+  /** With `principal: null`: the holder of the token with which the agent called, which the application has verified. */
+  readonly holder?: Actor | undefined;
   /** Epoch up to which the principal is known to be valid; -1 if unknown. */
   readonly epoch: number;
   /** Authenticates the same credential again. Throws 401 if it is no longer valid. */

@@ -13,6 +13,7 @@ import {
 } from '../../authorization/permissions/index.ts';
 import { ConfigError } from '../../kernel/config.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
+import { asId } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import { type SecretHash, secretHash, secretKind, secretKindByPrefix } from '../../kernel/secrets.ts';
 import { defineState, type Gate, type Platform } from '../../platform.ts';
@@ -97,16 +98,20 @@ function rememberedAgent(
 
 /**
  * Returns who asks for a decision: the agent itself, whose token the decision then checks under its lock, or, for an
- * access token, the gateway. Throws 401 for a token that no longer belongs to an agent.
+ * access token, its holder. Throws 401 for a token that no longer belongs to an agent.
  */
 function askerOf(
-  { database, stateOf }: Pick<Platform, 'database' | 'stateOf'>,
-  { context }: GuardedQuestion,
+  { database, holderOf, stateOf }: Pick<Platform, 'database' | 'holderOf' | 'stateOf'>,
+  { agentId, context }: GuardedQuestion,
   token = '',
 ): Asker | Promise<Asker> {
   const common = { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null, startedAt: performance.now() };
   if (secretKindByPrefix(token) !== 'agentToken')
-    return { ...common, principal: null, epoch: -1, reauthenticate: async () => ANONYMOUS };
+    return {
+      ...common,
+      ...{ principal: null, holder: holderOf(token, asId('agent', agentId)) },
+      ...{ epoch: -1, reauthenticate: async () => ANONYMOUS },
+    };
   const asItself = (agent: CompiledAgent | undefined): Asker => {
     if (!agent) throw invalidCredential('principal-ended');
     const { id: agentId, ownerId, tenantId, tokenHash } = agent;

@@ -1,4 +1,3 @@
-import type { Actor } from '../../access/actor.ts';
 import { Tracing } from '../../http/tracing.ts';
 import { asId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
@@ -29,7 +28,9 @@ export type RecordCall = (call: FinishedCall) => void;
  * conventions for MCP. The result itself is not stored. Outcomes are written in the commits of the decisions about
  * later calls.
  */
-export function recorderOf(platform: Pick<Platform, 'background' | 'ledger' | 'log' | 'stateOf'>): RecordCall {
+export function recorderOf(
+  platform: Pick<Platform, 'background' | 'holderOf' | 'ledger' | 'log' | 'stateOf'>,
+): RecordCall {
   const metrics = platform.stateOf(callMetrics);
   const tracing = Tracing.find();
   let recording: Promise<void> | undefined;
@@ -50,15 +51,16 @@ export function recorderOf(platform: Pick<Platform, 'background' | 'ledger' | 'l
     );
     const durationMs = Math.round(duration);
     const resultBytes = answer && 'result' in answer ? Buffer.byteLength(resultText(answer.result)) : 0;
+    const agentId = asId('agent', auth.actorId ?? auth.agentId);
     const durable = platform.ledger.note({
       type: 'gateway.call',
-      agentId: asId('agent', auth.actorId ?? auth.agentId),
+      agentId,
       userId: asId('user', auth.userId),
       data: {
         ...{ auditId: auditId ?? null, server, tool, outcome },
         ...{ durationMs, resultBytes, definition: definition ?? null },
       },
-      actor: actorOf(auth),
+      actor: platform.holderOf(auth.token, agentId) ?? { kind: 'agent', id: agentId },
     });
     if (!durable)
       platform.log.warn(
@@ -75,6 +77,3 @@ function outcomeOf(answer: Answer): Outcome {
   if ('error' in answer) return 'protocol_error';
   return answer.result['isError'] === true ? 'tool_error' : 'ok';
 }
-
-const actorOf = ({ agentId, actorId, userId, clientId }: McpAuth): Actor =>
-  clientId === '' ? { kind: 'agent', id: agentId } : { kind: 'accessToken', id: actorId ?? agentId, userId, clientId };

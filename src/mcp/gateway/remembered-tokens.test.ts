@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { claimsOf, register, signUp, tokens } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { nodeListener } from '../../http/node.ts';
 
@@ -87,6 +88,34 @@ it('a cached token ends with the agent, its rotation and its expiry, for every r
     }
     expect(calls).toBe(before);
   }
+});
+
+it('a call with an access token is recorded as made by its client, person and grant', async () => {
+  const person = await signUp(t);
+  const client = await register(t);
+  const resource = `${t.legate.baseUrl}/gateway/plain/mcp`;
+  const { access_token } = await tokens(t, person, client, { scope: 'mcp:read mcp:execute', resource });
+  const { sub } = claimsOf(access_token);
+  const [grant] = (await t.call('GET', '/oauth/grants', { as: person })).body;
+  const holder = {
+    ...{ kind: 'accessToken', id: sub, userId: person.id },
+    ...{ clientId: client.client_id, grantId: grant.id },
+  };
+  const body = { permissions: [{ resource: 'mcp:plain:*', actions: ['execute'] }] };
+  expect((await t.call('PATCH', `/agents/${sub}`, { as: person, body })).status).toBe(200);
+  expect((await send(access_token, ...CALL))[0]).toBe(200);
+  await t.legate.platform.background.idle();
+  const recorded = async (query: string): Promise<Json[]> => (await t.call('GET', query, { as: person })).body;
+  expect((await recorded(`/audit?clientId=${client.client_id}`)).map(({ askedBy }) => askedBy)).toEqual([holder]);
+  const [called] = await recorded(`/events?types=gateway.call&agentId=${sub}`);
+  expect(called?.actor).toEqual(holder);
+  // In process too, where the guard passes the token on.
+  const question = { agentId: sub, action: 'execute', resource: 'mcp:plain:x' };
+  const { auditId } = await t.legate.authorize(question, access_token);
+  expect(((await recorded(`/audit/${auditId}`)) as Json)['askedBy']).toEqual(holder);
+  const own = await agent();
+  const asked = await t.legate.authorize({ ...question, agentId: own.id }, own.token);
+  expect((await t.call('GET', `/audit/${asked.auditId}`, { as: owner })).body).not.toHaveProperty('askedBy');
 });
 
 afterEach(() => void vi.useRealTimers());

@@ -1,6 +1,8 @@
+import { type Actor, actorOf } from '../../access/actor.ts';
+import type { Principal } from '../../access/principal.ts';
 import type { Credential } from '../../platform.ts';
 import { scopeNames } from '../scope.ts';
-import { grantOfJti, looksLikeAccessToken } from './access-token.ts';
+import { type Claims, claimsOf, grantOfJti, looksLikeAccessToken } from './access-token.ts';
 import { checkLiveToken } from './live-token.ts';
 
 /**
@@ -13,18 +15,25 @@ export const accessTokenCredential: Credential = {
   verify: async (platform, db, _hash, now, token) => {
     const claims = await checkLiveToken(platform, db, token, now);
     if (typeof claims === 'string') return claims;
-    if (claims.aud !== platform.audience) return 'access-token-audience';
-    return {
-      kind: 'accessToken',
-      agentId: claims.sub,
-      actorId: claims.act?.sub ?? null,
-      userId: claims.user_id,
-      clientId: claims.client_id,
-      grantId: grantOfJti(claims.jti),
-      scopes: new Set(scopeNames(claims.scope)),
-      expiresAt: claims.exp * 1000,
-      ...(claims.workload ? { workload: claims.workload } : {}),
-      ...(claims.enterprise ? { enterprise: claims.enterprise } : {}),
-    };
+    return claims.aud === platform.audience ? principalOf(claims) : 'access-token-audience';
   },
 };
+
+const principalOf = (claims: Claims): Principal => ({
+  kind: 'accessToken',
+  agentId: claims.sub,
+  actorId: claims.act?.sub ?? null,
+  userId: claims.user_id,
+  clientId: claims.client_id,
+  grantId: grantOfJti(claims.jti),
+  scopes: new Set(scopeNames(claims.scope)),
+  expiresAt: claims.exp * 1000,
+  ...(claims.workload ? { workload: claims.workload } : {}),
+  ...(claims.enterprise ? { enterprise: claims.enterprise } : {}),
+});
+
+/** Returns the actor that an access token names. Verifies nothing. undefined: not a token of this form. */
+export function holderOfAccessToken(token: string): Actor | undefined {
+  const claims = claimsOf(token);
+  return claims && actorOf(principalOf(claims), null);
+}
