@@ -9,6 +9,7 @@ import { idempotencyKeysByRowid } from './migrations/0099-idempotency-keys-by-ro
 import { keptDecisions } from './migrations/0100-kept-decisions.ts';
 import { trustByPrefix } from './migrations/0101-trust-by-prefix.ts';
 import { leases } from './migrations/0102-leases.ts';
+import { useOfApiTokens } from './migrations/0103-use-of-api-tokens.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -25,6 +26,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0100-kept-decisions': keptDecisions,
   '0101-trust-by-prefix': trustByPrefix,
   '0102-leases': leases,
+  '0103-use-of-api-tokens': useOfApiTokens,
 };
 
 /**

@@ -155,6 +155,8 @@ export const deSecurity: typeof enSecurity = {
     none: 'Sie haben keine API-Token.',
     all: 'Hat alle Ihre Rechte',
     created: (when) => `Erstellt am ${when}`,
+    lastUsed: (when) => `Zuletzt verwendet am ${when}`,
+    unused: 'Noch nie verwendet',
     expires: (when) => `Läuft am ${when} ab`,
     expired: 'Abgelaufen',
     never: 'Läuft nicht ab',

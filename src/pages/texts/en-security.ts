@@ -146,6 +146,8 @@ export const enSecurity = {
     none: 'You have no API tokens.',
     all: 'Has all of your rights',
     created: (when: string) => `Created ${when}`,
+    lastUsed: (when: string) => `Last used ${when}`,
+    unused: 'Never used',
     expires: (when: string) => `Expires ${when}`,
     expired: 'Expired',
     never: 'Does not expire',

@@ -86,7 +86,7 @@ function tokenCard(
   t: Texts,
   token: ApiToken,
 ): Html {
-  const { id, name, scopes, createdAt, expiresAt } = token;
+  const { id, name, scopes, createdAt, expiresAt, lastUsedAt } = token;
   const date = (time: string): string => formatTime(request, Date.parse(time), 'date');
   const expired = expiresAt !== null && Date.parse(expiresAt) <= platform.clock.now();
   return card({
@@ -94,7 +94,8 @@ function tokenCard(
     lines: [
       scopes === null ? t.tokens.all : scopes.join(', '),
       `${t.tokens.created(date(createdAt))}. ` +
-        `${expiresAt === null ? t.tokens.never : expired ? t.tokens.expired : t.tokens.expires(date(expiresAt))}.`,
+        `${expiresAt === null ? t.tokens.never : expired ? t.tokens.expired : t.tokens.expires(date(expiresAt))}. ` +
+        `${lastUsedAt === null ? t.tokens.unused : t.tokens.lastUsed(date(lastUsedAt))}.`,
     ],
     actions: form(
       pathOf(platform, PATHS.revokeToken),

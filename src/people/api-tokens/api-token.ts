@@ -13,4 +13,5 @@ export const toApiToken = (row: Omit<ApiTokenRow, 'token_hash' | 'user_id'>): Ap
   scopes: storedScopes(row.scopes),
   expiresAt: row.expires_at === null ? null : isoTime(row.expires_at),
   createdAt: isoTime(row.created_at),
+  lastUsedAt: row.last_used_at === null ? null : isoTime(row.last_used_at),
 });

@@ -17,6 +17,7 @@ describe('POST /api-tokens', () => {
         scopes: null,
         expiresAt: null,
         createdAt: '2030-01-15T10:10:00.000Z',
+        lastUsedAt: null,
         token: expect.stringMatching(/^lgk_[A-Za-z0-9_-]{49}$/),
       });
       expect((await t.call('GET', '/auth/session', { as: r.body.token })).body.user.id).toBe(alice.id);
@@ -118,6 +119,31 @@ describe('GET /api-tokens', () => {
     const first = await t.call('GET', '/api-tokens?limit=1', { as: alice });
     const next = /^<(.*)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
     expect((await t.call('GET', next, { as: alice })).body).toEqual([shown]);
+  });
+
+  it('200: shows when each token was last used, to within a minute, on every instance', async () => {
+    const t = await createTestService();
+    const alice = await t.user();
+    const { id, token } = (await make(t, alice)).body;
+    const next = await createTestService({ sameDatabaseAs: t });
+    const use = async (at: TestService) => {
+      expect((await at.call('GET', '/agents', { as: token })).status).toBe(200);
+      await at.legate.platform.background.idle();
+    };
+    const lastUsed = async () => {
+      const { body } = await t.call('GET', '/api-tokens', { as: alice });
+      return body.find((listed: { id: string }) => listed.id === id).lastUsedAt;
+    };
+    expect(await lastUsed()).toBeNull();
+    await use(t);
+    const first = new Date(t.clock.now()).toISOString();
+    expect(await lastUsed()).toBe(first);
+    t.clock.advance(59_999);
+    await use(next);
+    expect(await lastUsed()).toBe(first);
+    t.clock.advance(10 * 60_000);
+    await use(next);
+    expect(await lastUsed()).toBe(new Date(t.clock.now()).toISOString());
   });
 
   it.each(['limit=0', 'cursor=!', 'userId=x'])('400: %s', async (query) => {

@@ -46,6 +46,7 @@ export async function createApiToken(
       scopes: input.scopes ? JSON.stringify(input.scopes) : null,
       created_at: now,
       expires_at: expiresAt,
+      last_used_at: null,
     };
     await db.insertInto('api_tokens').values(row).execute();
     const made = toApiToken(row);

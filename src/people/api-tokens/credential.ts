@@ -1,5 +1,15 @@
+import type { Principal } from '../../access/principal.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { asId } from '../../kernel/ids.ts';
 import type { Credential } from '../../platform.ts';
 import { storedScopes } from './api-token.ts';
+import { recordUse } from './record-use.ts';
+
+/** Minimum time between two recorded uses of a token. */
+const RECORD_EVERY_MS = MINUTE_MS;
+
+/** When the token of a principal was last used, as far as recorded. */
+const lastUses = new WeakMap<Principal, number>();
 
 /**
  * An API token: the rights of the user who created it, narrowed to its scopes (contract, section 4). Invalid from the
@@ -16,6 +26,7 @@ export const apiToken: Credential = {
         'api_tokens.user_id',
         'api_tokens.scopes',
         'api_tokens.expires_at',
+        'api_tokens.last_used_at',
         'users.role',
         'users.tenant_id',
         'users.suspended_at',
@@ -26,7 +37,7 @@ export const apiToken: Credential = {
     if (row.expires_at !== null && row.expires_at <= now) return 'api-token-expired';
     if (row.suspended_at !== null) return 'owner-suspended';
     const scopes = storedScopes(row.scopes);
-    return {
+    const principal: Principal = {
       kind: 'user',
       userId: row.user_id,
       role: row.role,
@@ -36,5 +47,14 @@ export const apiToken: Credential = {
       scopes: scopes === null ? undefined : new Set(scopes),
       expiresAt: row.expires_at,
     };
+    lastUses.set(principal, row.last_used_at ?? Number.NEGATIVE_INFINITY);
+    return principal;
+  },
+  used: (platform, principal, now) => {
+    const last = lastUses.get(principal);
+    // Not awaited: the call does not depend on this write.
+    if (principal.kind === 'user' && last !== undefined && now - last >= RECORD_EVERY_MS)
+      recordUse(platform, asId('apiToken', principal.credentialId ?? ''), now);
+    return undefined;
   },
 };

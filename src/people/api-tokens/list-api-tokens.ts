@@ -14,7 +14,7 @@ export async function listApiTokens(
 ): Promise<ApiToken[]> {
   let query = database.read
     .selectFrom('api_tokens')
-    .select(['id', 'name', 'scopes', 'created_at', 'expires_at'])
+    .select(['id', 'name', 'scopes', 'created_at', 'expires_at', 'last_used_at'])
     .where('user_id', '=', userId);
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   return (await query.orderBy('id').limit(page.limit).execute()).map(toApiToken);
