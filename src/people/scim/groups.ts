@@ -235,6 +235,8 @@ function changeGroup(
     const input = toInput(current);
     await assertNameFree(db, scope, input.displayName, id);
     const members = await membersOf(db, scope, input);
+    const held = await memberIds(db, id);
+    const { removed, added } = await writeMembers(change, id, held, members);
     const after: ScimGroupRow = {
       ...before,
       display_name: input.displayName,
@@ -242,9 +244,13 @@ function changeGroup(
       external_id: input.externalId || null,
       updated_at: now,
     };
+    const isSame =
+      after.display_name === before.display_name &&
+      after.external_id === before.external_id &&
+      removed.length + added.length === 0;
+    // A request that changes nothing does not move lastModified (RFC 7644, section 3.5.2.1).
+    if (isSame) return current;
     await db.updateTable('scim_groups').set(after).where('id', '=', id).execute();
-    const held = await memberIds(db, id);
-    const { removed, added } = await writeMembers(change, id, held, members);
     // Writes only the members who were removed or added, because a group may have thousands.
     change.emit({
       type: 'group.updated',

@@ -74,16 +74,10 @@ const visible = (db: Db, { tenantId }: ScimScope) => {
   return tenantId === null ? query : query.where('users.tenant_id', '=', tenantId);
 };
 
-const selected = (db: Db, scope: ScimScope) =>
-  visible(db, scope)
-    .selectAll('users')
-    .select([
-      'scim_users.user_name',
-      'scim_users.external_id',
-      'scim_users.given_name',
-      'scim_users.family_name',
-      'scim_users.formatted_name',
-    ]);
+/** Columns of `scim_users`, none of which `users` has. */
+const SCIM_COLUMNS = ['user_name', 'external_id', 'given_name', 'family_name', 'formatted_name'] as const;
+
+const selected = (db: Db, scope: ScimScope) => visible(db, scope).selectAll('users').select(SCIM_COLUMNS);
 type Row = Awaited<ReturnType<ReturnType<typeof selected>['executeTakeFirstOrThrow']>>;
 
 /** Returns those of the given ids that are within the scope. */
@@ -118,10 +112,17 @@ async function toResources(site: Site, db: Db, { tenantId }: ScimScope, rows: re
       .filter(({ user_id }) => user_id === row.id)
       .map(({ id, display_name }) => ({ value: id, display: display_name, type: 'direct' }));
     const times = { created: isoTime(row.created_at), lastModified: isoTime(row.updated_at) };
-    const document = toDocument({ ...row, formatted_name: row.formatted_name ?? row.name });
+    const document = toDocument(withDefaults(row));
     return withMeta(site, 'User', { ...document, ...(groups.length > 0 ? { groups } : {}) }, times);
   });
 }
+
+/** Adds what is shown of a user whom no directory has given these attributes: the address and the displayName. */
+const withDefaults = (row: Row): Row => ({
+  ...row,
+  user_name: row.user_name ?? row.email,
+  formatted_name: row.formatted_name ?? row.name,
+});
 
 /** Returns the stored attributes of a user, the document to which patches apply. */
 function toDocument(row: Row): Resource {
@@ -302,24 +303,23 @@ function changeUser(
       assertMayReaddress(platform, call.principal, before),
     );
     await writeAttributes(change, id, input);
-    const attributes = ['user_name', 'external_id', 'given_name', 'family_name', 'formatted_name'] as const;
-    const stored = await getRow(db, scope, id);
-    await updateUserIn(
-      platform,
-      change,
-      before,
-      {
-        name: displayNameOf(input),
-        ...(input.active == null ? {} : { status: input.active ? 'active' : 'suspended' }),
-      },
-      {
-        ...after,
-        changed: [
-          ...(after.email === before.email ? [] : ['email']),
-          ...(attributes.some((name) => stored[name] !== row[name]) ? ['scim'] : []),
-        ],
-      },
-    );
+    const [shown, stored] = [withDefaults(row), withDefaults(await getRow(db, scope, id))];
+    const changed = [
+      ...(after.email === before.email ? [] : ['email']),
+      ...(SCIM_COLUMNS.some((column) => stored[column] !== shown[column]) ? ['scim'] : []),
+    ];
+    const name = displayNameOf(input);
+    const wasActive = before.suspended_at === null;
+    const active = input.active ?? wasActive;
+    // A request that changes nothing does not move lastModified (RFC 7644, section 3.5.2.1).
+    if (changed.length > 0 || name !== before.name || active !== wasActive)
+      await updateUserIn(
+        platform,
+        change,
+        before,
+        { name, status: active ? 'active' : 'suspended' },
+        { ...after, changed },
+      );
     return toResource(platform, db, scope, await getRow(db, scope, id));
   });
 }
