@@ -28,6 +28,7 @@ export const EVENT_TYPES = {
     'A tool of an MCP server is new or its definition has changed, or a person approved or blocked it.',
   'grant.created': 'A person or an agent granted a client access.',
   'grant.revoked': 'A grant ended.',
+  'grant.token_revoked': 'A client revoked an access token; its grant continues.',
   'delegation.revoked': 'A delegation was revoked, or ended because its sources ended.',
   'budget.created': 'A budget was created.',
   'budget.updated': 'A budget was changed.',

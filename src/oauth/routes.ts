@@ -233,8 +233,8 @@ const revoke = atEveryPath((path, mount) =>
     mount,
     summary: 'Revoke a token',
     description:
-      'RFC 7009. Revoking a refresh token ends its whole grant. An authenticated client always gets 200 with an ' +
-      'empty object, also for an unknown token.',
+      'RFC 7009. Revoking a refresh token ends its whole grant, and an access token only itself and the tokens ' +
+      'exchanged for it. An authenticated client always gets 200 with an empty object, also for an unknown token.',
     access: 'public',
     rateLimit: 'revocation',
     checksItself: ['client', 'none'],

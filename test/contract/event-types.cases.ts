@@ -37,6 +37,7 @@ export const FIELDS: Partial<Record<EventType, readonly [before: Json, after: Js
   'delegation.revoked': [{ status: 'active' }, { status: 'revoked' }],
   'grant.created': [undefined, grant],
   'grant.revoked': [grant, undefined],
+  'grant.token_revoked': [{ scope: text, resource: text, expiresAt: time }, undefined],
   'session.ended': [{ createdAt: time, expiresAt: time }, undefined],
 };
 
@@ -155,6 +156,7 @@ export const PAYLOADS: Record<EventType, Json> = {
     resource: text,
   },
   'grant.revoked': { grantId: id('grt'), clientId: text, agentId, reason: 'revoked' },
+  'grant.token_revoked': { grantId: id('grt'), clientId: text, agentId },
   'user.updated': { userId: text, changed: ['name'] },
   'webhook.created': { webhookId: id('whk') },
   'webhook.updated': { webhookId: id('whk'), changed: ['types'] },

@@ -4,7 +4,7 @@ import { SYSTEM } from '../../src/access/actor.ts';
 import { EVENT_TYPES, type EventType } from '../../src/ledger/index.ts';
 import { addPasskey, newSession } from '../support/authenticator.ts';
 import { answerDevice, deviceClient, startDevice } from '../support/device.ts';
-import { register, signUp, tokens } from '../support/oauth.ts';
+import { form, register, signUp, tokens } from '../support/oauth.ts';
 import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from '../support/service.ts';
 import { openStream, type Stream } from '../support/stream.ts';
 import { FIELDS, PAYLOADS, text, time, WITHOUT_FIELDS } from './event-types.cases.ts';
@@ -121,7 +121,8 @@ async function everything(someone: Person): Promise<void> {
   await ok('POST', '/budgets', someone, { agentId: main.id, metric: 'cost', limit: 1, window: 'day' });
   await ok('POST', '/costs', someone, { agentId: main.id, amount: 1.5, tokens: 7, auditId });
   const client = await register(t);
-  await tokens(t, someone, client);
+  const { access_token } = await tokens(t, someone, client);
+  await form(t, '/oauth/revoke', { token: access_token, client_id: client.client_id });
   const [grant] = await ok('GET', '/oauth/grants', someone);
   await ok('DELETE', `/oauth/grants/${grant.id}`, someone);
   const { device } = await startDevice(t, {}, await deviceClient(t, { client_name: 'Test client' }));

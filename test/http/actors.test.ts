@@ -217,8 +217,8 @@ const PREPARED: Readonly<Record<string, () => Promise<Act>>> = {
   'POST /api/legate/oauth/revoke': async () => {
     const p = await someone();
     const client = await register(p.t, { token_endpoint_auth_method: 'none' });
-    const { refresh_token } = await tokens(p.t, asPerson(p), client);
-    return () => form(p.t, '/oauth/revoke', { token: refresh_token, client_id: client.client_id });
+    const { access_token } = await tokens(p.t, asPerson(p), client);
+    return () => form(p.t, '/oauth/revoke', { token: access_token, client_id: client.client_id });
   },
 };
 

@@ -1,10 +1,11 @@
 import type { Actor } from '../../access/actor.ts';
-import { SECOND_MS } from '../../kernel/clock.ts';
+import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import { secretHash } from '../../kernel/secrets.ts';
+import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { endGrants } from '../consent/grants.ts';
-import { grantOfJti, readAccessToken } from './access-token.ts';
+import { type Claims, grantOfJti, readAccessToken } from './access-token.ts';
 
 /**
  * Token revocation (RFC 7009). Revoking a refresh token ends its grant; revoking an access token ends that token and
@@ -32,24 +33,46 @@ export async function revokeToken(
       return;
     }
     const claims = readAccessToken(platform, token, now);
-    if (claims?.client_id !== clientId) return;
-    await db
-      .insertInto('oauth_revoked_tokens')
-      .values({ jti: claims.jti, expires_at: claims.exp * SECOND_MS })
-      .onConflict((oc) => oc.column('jti').doNothing())
-      .execute();
-    const exchanged = await db
-      .selectFrom('oauth_grants')
-      .select('id')
-      .where('parent_id', '=', grantOfJti(claims.jti))
-      .where('parent_jti', '=', claims.jti)
-      .execute();
-    await endGrants(
-      change,
-      'id',
-      exchanged.map(({ id }) => id),
-      'parent-ended',
-    );
-    change.invalidate();
+    if (claims?.client_id === clientId) await revokeAccessToken(change, claims);
   });
+}
+
+/** Emits `grant.token_revoked`, unless the token was revoked before or its grant has ended. */
+async function revokeAccessToken(change: Change, claims: Claims): Promise<void> {
+  const { db } = change;
+  const grantId = grantOfJti(claims.jti);
+  const live = await db
+    .selectFrom('oauth_grants')
+    .select('id')
+    .where('id', '=', grantId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (!live) return;
+  const first = await db
+    .insertInto('oauth_revoked_tokens')
+    .values({ jti: claims.jti, expires_at: claims.exp * SECOND_MS })
+    .onConflict((oc) => oc.column('jti').doNothing())
+    .returning('jti')
+    .executeTakeFirst();
+  if (!first) return;
+  change.invalidate();
+  change.emit({
+    type: 'grant.token_revoked',
+    agentId: claims.sub,
+    userId: claims.user_id,
+    data: { grantId, clientId: claims.client_id, agentId: claims.sub },
+    before: { scope: claims.scope, resource: claims.aud, expiresAt: isoTime(claims.exp * SECOND_MS) },
+  });
+  const exchanged = await db
+    .selectFrom('oauth_grants')
+    .select('id')
+    .where('parent_id', '=', grantId)
+    .where('parent_jti', '=', claims.jti)
+    .execute();
+  await endGrants(
+    change,
+    'id',
+    exchanged.map(({ id }) => id),
+    'parent-ended',
+  );
 }
