@@ -834,7 +834,7 @@ export interface DecisionTrace {
   readonly omitted: number;
   /** The budget or MCP server whose limit refused the call, although an entry allows it. */
   readonly refusedBy?: string | undefined;
-  /** For a refusal: the entry that came closest, and what it lacks. */
+  /** For a call that no entry allows: the entry that came closest, and what it lacks. */
   readonly nearest?: {
     readonly index: number;
     readonly resource: string;

@@ -94,4 +94,43 @@ describe('GET /audit/:id/explain', () => {
     expect((await explain(owner, '%00')).status).toBe(404);
     expect((await t.call('GET', `/audit/${asked.auditId}/explain`)).status).toBe(401);
   });
+
+  it('names no nearest entry for a call that a budget or the rate of a server refused', async () => {
+    const t = await createTestService();
+    const [owner, admin] = [await t.user(), await t.admin()];
+    const endpoint = 'https://mcp.example/';
+    const server = await t.call('POST', '/mcp/servers', {
+      as: admin,
+      body: { name: 'gh', endpoint, rateLimit: { rpm: 1 } },
+    });
+    const agent = await t.agent(owner, {
+      permissions: [
+        { resource: 'mcp:*', actions: ['read'] },
+        { resource: 'db:*', actions: ['read'] },
+      ],
+    });
+    const budget = await t.call('POST', '/budgets', {
+      as: owner,
+      body: { agentId: agent.id, metric: 'calls', limit: 2, window: 'day', onExceed: 'deny' },
+    });
+    const ask = async (resource: string) =>
+      (await t.authorize(agent, { action: 'read', resource, explain: true })).body;
+    await ask('mcp:gh:x');
+    const byServer = await ask('mcp:gh:x');
+    await ask('db:x');
+    const byBudget = await ask('db:x');
+    for (const [asked, refusedBy, reason] of [
+      [byServer, server.body.id, 'RATE_LIMITED'],
+      [byBudget, budget.body.id, 'BUDGET_EXCEEDED'],
+    ]) {
+      expect(asked).toMatchObject({ allowed: false, reason, trace: { refusedBy } });
+      const explained = await t.call('GET', `/audit/${asked.auditId}/explain`, { as: owner });
+      expect(explained.body.evaluated.reason).toBe(reason);
+      expect(explained.body.trace).not.toHaveProperty('nearest');
+      expect(explained.body.trace).toEqual(asked.trace);
+      expect((await t.call('GET', `/audit/${asked.auditId}/explain`, { as: await t.user() })).status).toBe(404);
+    }
+    const other = await ask('x:y');
+    expect((await t.call('GET', `/audit/${other.auditId}/explain`, { as: owner })).body.trace).toEqual(other.trace);
+  });
 });

@@ -47,7 +47,7 @@ export interface Trace {
   readonly omitted: number;
   /** The budget or MCP server whose limit refused the call, although an entry allowed it. */
   readonly refusedBy?: string;
-  /** For a refusal: the entry that came closest, and what it lacks. */
+  /** For a call that no entry allowed: the entry that came closest, and what it lacks. */
   readonly nearest?: Nearest;
 }
 
@@ -118,6 +118,8 @@ class Tracing {
     const status = agentStatus(this.#agent, this.#ask.now);
     const isUsable = mayAct(this.#agent, this.#ask.now);
     let nearest: (Nearest & { readonly score: number }) | undefined;
+    // A budget or a server refuses only calls that an entry allows.
+    const lacksNothing = decision.allowed || decision.by !== undefined;
     let satisfied = false;
     const entries: TracedEntry[] = [];
     const reaching = new Set(matching(this.#agent, this.#ask.resource));
@@ -132,7 +134,7 @@ class Tracing {
         return isUsable ? this.#try(entry, CHAIN_START, satisfied) : 'agent-not-active';
       })();
       if (outcome === 'allowed') satisfied = true;
-      const score = decision.allowed ? 0 : closeness(permission, this.#ask, outcome);
+      const score = lacksNothing ? 0 : closeness(permission, this.#ask, outcome);
       if (score > (nearest?.score ?? 0)) {
         const lacks =
           outcome === 'resource-not-matched' ? 'resource' : outcome === 'action-not-matched' ? 'action' : outcome;

@@ -60,7 +60,7 @@ export const DecisionTrace = z
         lacks: z.enum(['resource', 'action', ...ENTRY_OUTCOMES]),
       })
       .optional()
-      .meta({ description: 'For a refusal: the entry that came closest, and what it lacks.' }),
+      .meta({ description: 'For a call that no entry allows: the entry that came closest, and what it lacks.' }),
   })
   .meta({ id: 'DecisionTrace' });
 
