@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import { revisionOf } from '../../src/mcp/guard/json-rpc.ts';
+import { mirroredHeaders } from '../../src/mcp/guard/mirrored-headers.ts';
 import { expressMcp, type LocalOptions, protectMcp } from '../../src/mcp/guard/protect.ts';
 import { createTestService, type Json, type TestAgent, type TestService, type TestUser } from './service.ts';
 
@@ -115,3 +117,7 @@ export const modern = (method: string, params: Json = {}, capabilities: Json = {
       'io.modelcontextprotocol/clientCapabilities': capabilities,
     },
   });
+
+/** Returns the headers with which a client sends a message of MCP 2026-07-28; none for earlier revisions. */
+export const mcpHeaders = (message: Json): Record<string, string> =>
+  revisionOf(message) === undefined ? {} : mirroredHeaders(message);

@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitationCompleteNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { modern } from '../../../test/support/guarded.ts';
+import { mcpHeaders, modern } from '../../../test/support/guarded.ts';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import {
   createTestService,
@@ -54,7 +54,7 @@ const newAgent = (): Promise<TestAgent> =>
     })),
   });
 const send = async (body: Json, { server = 'bank', as = agent } = {}): Promise<Json> =>
-  (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body;
+  (await t.call('POST', `/gateway/${server}/mcp`, { as, body, headers: mcpHeaders(body) })).body;
 const pay = (more: Json = {}, capabilities: Json = ABLE): Json =>
   modern('tools/call', { ...PAY, ...more }, capabilities);
 const idIn = (url: unknown): string => String(url).split('/').at(-1) as string;

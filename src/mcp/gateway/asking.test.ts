@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { modern } from '../../../test/support/guarded.ts';
+import { mcpHeaders, modern } from '../../../test/support/guarded.ts';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import {
   createTestService,
@@ -95,7 +95,7 @@ const textOf = (result: unknown): Json => JSON.parse((result as Json).content[0]
 const call = (name: string, args: Json = {}): Json => ({ name, arguments: args });
 const rawClient = (as: TestAgent, server = 'asker'): RawClient => new RawClient(t, as, server);
 const send = async (as: TestAgent, body: Json, server = 'asker'): Promise<Json> =>
-  (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body;
+  (await t.call('POST', `/gateway/${server}/mcp`, { as, body, headers: mcpHeaders(body) })).body;
 
 describe('a server that sends requests during a call', () => {
   it('2025-11-25: reaches the client on the response to its call', async () => {

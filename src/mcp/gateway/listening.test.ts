@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import * as v2 from '@modelcontextprotocol/client';
 import * as modernServer from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { modern } from '../../../test/support/guarded.ts';
+import { mcpHeaders, modern } from '../../../test/support/guarded.ts';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import { createTestService, type Json, type TestAgent, type TestService } from '../../../test/support/service.ts';
 import type { Stream } from '../../../test/support/stream.ts';
@@ -281,14 +281,8 @@ it.each<[string, Json, number?]>([
   // 100 is the maximum number of decisions in one request.
   ['too many URIs', { notifications: { resourceSubscriptions: Array(101).fill('file:///a') } }, -32600],
 ])('refuses %s', async (_what, params, code = -32602) => {
-  const r = await t.call('POST', '/gateway/old/mcp', {
-    as: agent,
-    body: modern('subscriptions/listen', params),
-    headers: {
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'subscriptions/listen',
-    },
-  });
+  const body = modern('subscriptions/listen', params);
+  const headers = { accept: 'application/json, text/event-stream', ...mcpHeaders(body) };
+  const r = await t.call('POST', '/gateway/old/mcp', { as: agent, body, headers });
   expect(r.body.error.code).toBe(code);
 });

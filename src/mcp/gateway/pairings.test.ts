@@ -12,7 +12,7 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import * as modernServer from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { modern, rpc } from '../../../test/support/guarded.ts';
+import { mcpHeaders, modern, rpc } from '../../../test/support/guarded.ts';
 import { createTestService, type Json, type TestAgent, type TestService } from '../../../test/support/service.ts';
 
 type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<unknown>;
@@ -225,7 +225,7 @@ describe('a server of 2026-07-28', () => {
   const pay = (more: Json = {}, capabilities: Json = CAPABILITIES): Json =>
     modern('tools/call', { name: 'pay', arguments: { to: 'ächme' }, ...more }, capabilities);
   const send = async (body: Json): Promise<Json> =>
-    (await t.call('POST', '/gateway/modern/mcp', { as: agent, body })).body;
+    (await t.call('POST', '/gateway/modern/mcp', { as: agent, body, headers: mcpHeaders(body) })).body;
 
   it('receives annotated arguments as headers, and only what the client declared', async () => {
     received.length = 0;
@@ -267,7 +267,7 @@ it('responses for 100 clients of two persons that all use the id 1 are never mix
     const call = (more: Json = {}): Json =>
       modern('tools/call', { name: 'pay', arguments: { to }, ...more }, CAPABILITIES);
     const send = async (body: Json): Promise<Json> =>
-      (await t.call('POST', '/gateway/crossing/mcp', { as, body })).body.result;
+      (await t.call('POST', '/gateway/crossing/mcp', { as, body, headers: mcpHeaders(body) })).body.result;
     const { inputRequests, requestState } = await send(call());
     const asked = inputRequests['input-1'].params.message;
     const inputResponses = { 'input-1': { action: 'accept', content: { of: to } } };

@@ -12,19 +12,11 @@ import { Ending } from './ending.ts';
 import { EventStream } from './event-stream.ts';
 import { filterOf, honoured, Listener } from './listening.ts';
 import type { PermittedLists } from './lists/permitted-lists.ts';
-import {
-  failureAnswer,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  NO_SESSION,
-  NOTIFICATIONS,
-  REVISIONS,
-  STOPPING,
-  UNSUPPORTED_REVISION,
-} from './messages.ts';
+import { failureAnswer, INVALID_PARAMS, INVALID_REQUEST, NO_SESSION, NOTIFICATIONS, STOPPING } from './messages.ts';
 import { ApprovedTools } from './pins/approved-tools.ts';
 import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
+import { assertForm } from './request-form.ts';
 import { type Context, Requests } from './requests.ts';
 import { answerText } from './result-text.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -118,8 +110,9 @@ export class Relay {
       origin: { ip: ip ?? undefined, userAgent: userAgent ?? undefined },
       body: () => {
         const parse = (bytes: Uint8Array): { parsed: unknown } | null => {
-          if (bytes.length === 0) return null;
+          if (method !== 'POST' && bytes.length === 0) return null;
           body = parseBody(bytes);
+          if (method === 'POST') assertForm(header, body);
           return { parsed: body };
         };
         const bytes = this.#bytesOf(request);
@@ -235,16 +228,6 @@ export class Relay {
     session: Session | undefined,
   ): Promise<ClientAnswer> {
     const messages = messagesOf(body);
-    if (messages.length === 0)
-      return rpcError(400, { code: INVALID_REQUEST, message: 'The body is not a JSON-RPC message.' });
-    const revisions = [request.header('mcp-protocol-version'), ...messages.map(revisionOf)];
-    const requested = revisions.find((one) => typeof one === 'string' && !REVISIONS.includes(one));
-    if (requested !== undefined) {
-      const data = { supported: REVISIONS, requested };
-      const [first] = messages;
-      const error = { code: UNSUPPORTED_REVISION, message: 'This protocol revision is not supported.', data };
-      return rpcError(400, error, first && idOf(first));
-    }
     const isModern = messages.some((message) => revisionOf(message) !== undefined);
     const [only] = messages;
     const id = only && idOf(only);

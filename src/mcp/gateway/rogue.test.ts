@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { modern } from '../../../test/support/guarded.ts';
+import { mcpHeaders, modern } from '../../../test/support/guarded.ts';
 import {
   createTestService,
   type Json,
@@ -122,7 +122,8 @@ describe('a rogue server', () => {
   it('that sends a forbidden request is refused, and the request reaches no client', async () => {
     const able = { sampling: {}, roots: {}, elicitation: { form: {}, url: {} } };
     const body = modern('tools/call', { name: 'asks', arguments: {} }, able);
-    const { result } = (await t.call('POST', '/gateway/rogue/mcp', { as: agent, body })).body;
+    const { result } = (await t.call('POST', '/gateway/rogue/mcp', { as: agent, body, headers: mcpHeaders(body) }))
+      .body;
     expect(result).toMatchObject({ ...text('asked'), resultType: 'complete' });
     await expect.poll(() => answers.length).toBe(4);
     expect(answers.map(({ error }) => error.code)).toEqual(Array(4).fill(-32601));

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modern } from '../../../test/support/guarded.ts';
+import { mcpHeaders, modern } from '../../../test/support/guarded.ts';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import {
   createTestService,
@@ -141,9 +141,17 @@ const outcomes = async (agent: TestAgent): Promise<Json[]> => {
 const open = (agent: TestAgent, server: string): Promise<RawClient> => new RawClient(t, agent, server).open();
 const create = async (client: RawClient, args: Json = {}, tool = 'slow'): Promise<Json> =>
   (await (await client.call(tool, args, { task: {} })).next()).result.task;
-const send = async (as: TestAgent, method: string, params: Json, declared: Json = EXTENSION): Promise<Json> => {
+const send = async (
+  as: TestAgent,
+  method: string,
+  params: Json,
+  declared: Json = EXTENSION,
+  server = 'modern',
+): Promise<Json> => {
   const body = modern(method, params, declared);
-  const { status, body: answer } = await t.call('POST', '/gateway/modern/mcp', { as, body });
+  const { status, body: answer } = await t.call('POST', `/gateway/${server}/mcp`, {
+    ...{ as, body, headers: mcpHeaders(body) },
+  });
   return { status, ...answer };
 };
 const NOT_FOUND = {
@@ -320,7 +328,7 @@ it('do not exist between two revisions: they are not announced, and a call is an
   received = [];
   expect((await (await client.call('slow', {}, { task: {} })).next()).result).toMatchObject({ plain: true });
   const at = async (method: string, params: Json): Promise<Json> =>
-    (await t.call('POST', '/gateway/shared/mcp', { as: agent, body: modern(method, params, EXTENSION) })).body.result;
+    (await send(agent, method, params, EXTENSION, 'shared')).result;
   expect((await at('server/discover', {})).capabilities).toEqual({ tools: { listChanged: true } });
   expect(await at('tools/call', { name: 'slow', task: {} })).toMatchObject({ plain: true });
   // The gateway may still ask about tasks of other tests.

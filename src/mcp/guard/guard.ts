@@ -12,16 +12,8 @@ import type { Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
 import { type GuardOptions, type McpAuth, type ProtectMcpOptions, withServer } from './guard-options.ts';
 import { VerifierUnavailable } from './issuer-metadata.ts';
-import {
-  errorAnswer,
-  hasUrlElicitation,
-  isObject,
-  messagesOf,
-  paramsOf,
-  parseBody,
-  UnreadableBody,
-} from './json-rpc.ts';
-import { differingHeader } from './mirrored-headers.ts';
+import { errorAnswer, hasUrlElicitation, isObject, messagesOf, paramsOf, parseBody, RefusedBody } from './json-rpc.ts';
+import { differingHeader, HEADER_MISMATCH } from './mirrored-headers.ts';
 import { readings, simplest } from './paths.ts';
 import { REFUSED, UNREADABLE_LIST } from './refusals.ts';
 import { missingScopes } from './scope-check.ts';
@@ -66,21 +58,23 @@ export interface GuardedRequest {
   readonly prepare?: (auth: McpAuth) => Promise<void> | undefined;
   /** Called for each call before it is decided. */
   readonly continues?: Continue;
-  /** Returns the body, parsed or as bytes, or null. Throws {@link UnreadableBody}, {@link BodyTooLarge}. */
+  /** Returns the body, parsed or as bytes, or null. Throws {@link RefusedBody}. */
   readonly body: () => GuardedBody | Promise<GuardedBody>;
 }
-
-/** The body is larger than `maxBodyBytes`. */
-export class BodyTooLarge extends Error {}
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const ASK_AGAIN_MS = 5000;
 /** Error codes of JSON-RPC 2.0, section 5.1, and of MCP. */
-const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const NO_SESSION = -32001;
-const HEADER_MISMATCH = -32020;
 const INVALID_PARAMS = -32602;
+
+/** The body is larger than `maxBodyBytes`. */
+export class BodyTooLarge extends RefusedBody {
+  constructor() {
+    super(413, { code: INVALID_REQUEST, message: 'The body is too large.' });
+  }
+}
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
@@ -230,9 +224,15 @@ export class Guard {
 
   async #judgeBody(auth: McpAuth, request: GuardedRequest, isRemembered: boolean): Promise<Verdict> {
     const { header } = request;
-    const reading = request.body();
-    const found = reading instanceof Promise ? await reading : reading;
-    const body = found === null ? null : 'bytes' in found ? parseBody(found.bytes) : found.parsed;
+    let body: unknown;
+    try {
+      const reading = request.body();
+      const found = reading instanceof Promise ? await reading : reading;
+      body = found === null ? null : 'bytes' in found ? parseBody(found.bytes) : found.parsed;
+    } catch (error) {
+      if (isRemembered && !(await this.#verify(auth.token)).valid) return { answer: this.#invalidToken() };
+      throw error;
+    }
     const differing = differingHeader(header, body);
     if (differing !== undefined)
       return this.#answered(
@@ -302,10 +302,7 @@ export class Guard {
   }
 
   #failure(error: unknown): GuardAnswer {
-    if (error instanceof BodyTooLarge)
-      return this.#json(413, errorAnswer(null, { code: INVALID_REQUEST, message: 'The body is too large.' }));
-    if (error instanceof UnreadableBody)
-      return this.#json(400, errorAnswer(null, { code: PARSE_ERROR, message: 'The body is not JSON.' }));
+    if (error instanceof RefusedBody) return this.#json(error.status, errorAnswer(error.body, error.error));
     const { status, code } = error as { status?: unknown; code?: unknown };
     // A 401 of the service elsewhere refuses this guard, not the caller.
     if (status === 401 && !(error instanceof VerifierUnavailable)) return this.#invalidToken();

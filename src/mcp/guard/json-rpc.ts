@@ -1,8 +1,29 @@
 export type MessageId = string | number;
 export type Message = Record<string, unknown>;
 
+/** A request is refused because of its body, before anything is decided. */
+export class RefusedBody extends Error {
+  readonly status: number;
+  readonly error: RpcError;
+  /** The message that is answered, if there is one. */
+  readonly body: unknown;
+
+  constructor(status: number, error: RpcError, { body, cause }: { body?: unknown; cause?: unknown } = {}) {
+    super(error.message, { cause });
+    this.status = status;
+    this.error = error;
+    this.body = body;
+  }
+}
+
+const PARSE_ERROR = -32700;
+
 /** The body is not valid JSON, so it cannot be decided. */
-export class UnreadableBody extends Error {}
+export class UnreadableBody extends RefusedBody {
+  constructor(cause: unknown) {
+    super(400, { code: PARSE_ERROR, message: 'The body is not JSON.' }, { cause });
+  }
+}
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -11,7 +32,7 @@ export function parseBody(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch (error) {
-    throw new UnreadableBody('the body is not JSON', { cause: error });
+    throw new UnreadableBody(error);
   }
 }
 
@@ -36,10 +57,10 @@ export const messagesOf = (body: unknown): Message[] => {
 export const hasMethod = (body: unknown, methods: ReadonlySet<string>): boolean =>
   messagesOf(body).some(({ method }) => typeof method === 'string' && methods.has(method));
 
-const META_VERSION = 'io.modelcontextprotocol/protocolVersion';
-const META_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+export const META_VERSION = 'io.modelcontextprotocol/protocolVersion';
+export const META_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 
-const metaOf = (message: Message): Message => {
+export const metaOf = (message: Message): Message => {
   const meta = paramsOf(message)['_meta'];
   return isObject(meta) ? meta : {};
 };

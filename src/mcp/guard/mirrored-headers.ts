@@ -1,5 +1,8 @@
 import { isObject, type Message, paramsOf, revisionOf } from './json-rpc.ts';
 
+/** Error code of MCP 2026-07-28: headers and body of a request do not agree. */
+export const HEADER_MISMATCH = -32020;
+
 /** The parameter that `Mcp-Name` repeats, by method (MCP 2026-07-28, Streamable HTTP). */
 const NAMED_BY: ReadonlyMap<unknown, string> = new Map([
   ['tools/call', 'name'],
@@ -40,6 +43,15 @@ export function differingHeader(header: (name: string) => string | null, body: u
   const revision = revisionOf(message);
   const stated = header('mcp-protocol-version');
   return revision !== undefined && stated !== null && stated !== revision ? 'MCP-Protocol-Version' : undefined;
+}
+
+/** Returns the first header that a request of 2026-07-28 lacks, or undefined if it has all. */
+export function missingHeader(header: (name: string) => string | null, message: Message): string | undefined {
+  if (header('mcp-protocol-version') === null) return 'MCP-Protocol-Version';
+  if (header('mcp-method') === null) return 'Mcp-Method';
+  const member = NAMED_BY.get(message['method']);
+  const isNamed = member !== undefined && typeof paramsOf(message)[member] === 'string';
+  return isNamed && header('mcp-name') === null ? 'Mcp-Name' : undefined;
 }
 
 /** Returns a value as the text of a header. */
