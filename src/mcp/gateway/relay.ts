@@ -16,7 +16,7 @@ import { failureAnswer, INVALID_PARAMS, INVALID_REQUEST, NO_SESSION, NOTIFICATIO
 import { ApprovedTools } from './pins/approved-tools.ts';
 import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
-import { assertForm } from './request-form.ts';
+import { assertForm, assertJson } from './request-form.ts';
 import { type Context, Requests } from './requests.ts';
 import { answerText } from './result-text.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -109,6 +109,7 @@ export class Relay {
       header,
       origin: { ip: ip ?? undefined, userAgent: userAgent ?? undefined },
       body: () => {
+        if (method === 'POST') assertJson(header);
         const parse = (bytes: Uint8Array): { parsed: unknown } | null => {
           if (method !== 'POST' && bytes.length === 0) return null;
           body = parseBody(bytes);

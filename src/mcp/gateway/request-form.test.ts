@@ -53,7 +53,7 @@ interface Answer {
 }
 
 const COMMON = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
-const throughGateway = async (headers: Record<string, string>, raw: string): Promise<Answer> => {
+const throughGateway = async (headers: Record<string, string>, raw: string | Uint8Array): Promise<Answer> => {
   const { status, body } = await t.call('POST', '/gateway/notes/mcp', { as: agent, headers, raw });
   return { status, code: body?.error?.code, id: body?.id };
 };
@@ -138,6 +138,23 @@ describe('a request to the gateway', () => {
       if (status === 400) expect(await decisions()).toBe(before);
     },
   );
+
+  it.each([
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['application/vnd.api+json', 415],
+    ['application/jsonx', 415],
+    ['', 415],
+    ['application/json; charset=utf-8', 200],
+    ['APPLICATION/JSON', 200],
+    ['application/json;', 200],
+  ])('with the content type %j is answered with %i, as by the official SDK for servers', async (type, status) => {
+    // Bytes have no content type of their own.
+    const raw = new TextEncoder().encode(JSON.stringify(PING));
+    const headers = { accept: COMMON.accept, ...(type !== '' && { 'content-type': type }) };
+    expect((await throughGateway(headers, raw)).status).toBe(status);
+    expect((await atSdk(headers, raw)).status).toBe(status);
+  });
 });
 
 describe('the gateway', () => {
@@ -157,6 +174,7 @@ describe('the gateway', () => {
   });
 
   it('asks for a token before it looks at the form', async () => {
-    expect((await t.call('POST', '/gateway/notes/mcp', { headers: COMMON, raw: '{' })).status).toBe(401);
+    for (const headers of [COMMON, { 'content-type': 'text/plain' }])
+      expect((await t.call('POST', '/gateway/notes/mcp', { headers, raw: '{' })).status).toBe(401);
   });
 });

@@ -1,3 +1,4 @@
+import { isJson } from '../../http/media-type.ts';
 import {
   isObject,
   META_CAPABILITIES,
@@ -12,6 +13,7 @@ import { INVALID_PARAMS, INVALID_REQUEST, MODERN_REVISION, REVISIONS, UNSUPPORTE
 
 type Header = (name: string) => string | null;
 
+const NOT_JSON: RpcError = { code: INVALID_REQUEST, message: 'The content type must be application/json.' };
 const NO_MESSAGE: RpcError = { code: INVALID_REQUEST, message: 'The body is not a JSON-RPC message.' };
 const NO_BATCHES: RpcError = {
   code: INVALID_REQUEST,
@@ -21,6 +23,11 @@ const INITIALIZE_IS_OLDER: RpcError = {
   code: HEADER_MISMATCH,
   message: `MCP-Protocol-Version is ${MODERN_REVISION}, but \`initialize\` belongs to earlier revisions.`,
 };
+
+/** Throws {@link RefusedBody} with 415 if the body has another media type than JSON, or none. */
+export function assertJson(header: Header): void {
+  if (!isJson(header('content-type'))) throw new RefusedBody(415, NOT_JSON);
+}
 
 /**
  * Throws {@link RefusedBody} with 400 if a body is not a message of JSON-RPC, or a batch of messages, or is not a

@@ -49,6 +49,7 @@ export const gatewayRoutes = [
       },
       202: null,
       ...refusals,
+      415: Refusal,
     },
     handle: (call, platform) => answer(call, platform),
   }),
