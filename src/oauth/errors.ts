@@ -1,4 +1,4 @@
-import { defineErrors, type LegateError } from '../kernel/errors.ts';
+import { defineErrors, type Issue, type LegateError } from '../kernel/errors.ts';
 
 /**
  * Errors of the OAuth endpoints (RFC 6749, sections 4.1.2.1 and 5.2; RFC 7591, section 3.2.2; RFC 8707, section 2). The
@@ -51,11 +51,18 @@ const OAUTH_CODES: Readonly<Record<string, string>> = {
   AUDIT_UNAVAILABLE: 'temporarily_unavailable',
 };
 
+/** Parameters that name the target of a token. A malformed or repeated one is `invalid_target` (RFC 8707, section 2). */
+const TARGETS: readonly (string | undefined)[] = ['resource', 'audience'];
+
+const isAboutTarget = ({ code, details }: LegateError): boolean =>
+  code === 'VALIDATION_FAILED' && TARGETS.includes((details?.['issues'] as readonly Issue[] | undefined)?.[0]?.path);
+
 /** Returns the `error` code of RFC 6749 that corresponds to an error. */
-export const oauthErrorCode = (error: LegateError): string =>
-  error.code.startsWith('OAUTH_')
-    ? error.code.slice(6).toLowerCase()
-    : (OAUTH_CODES[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request'));
+export const oauthErrorCode = (error: LegateError): string => {
+  if (error.code.startsWith('OAUTH_')) return error.code.slice(6).toLowerCase();
+  if (isAboutTarget(error)) return 'invalid_target';
+  return OAUTH_CODES[error.code] ?? (error.status >= 500 ? 'server_error' : 'invalid_request');
+};
 
 /**
  * Returns an OAuth error body (RFC 6749, section 5.2). Characters that a description must not contain become spaces.

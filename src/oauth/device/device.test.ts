@@ -105,7 +105,7 @@ describe('the token endpoint', () => {
     expect((await answerDevice(t, person, late.device.user_code)).status).toBe(400);
   });
 
-  it('refuses the code of another client, another resource and an unknown code in the same words', async () => {
+  it('refuses the code of another client and an unknown code in the same words, and keeps the code', async () => {
     const { client, device } = await startDevice(t);
     const other = await deviceClient(t);
     await answerDevice(t, person, device.user_code);
@@ -115,9 +115,28 @@ describe('the token endpoint', () => {
       await pollDevice(t, client, `${device.device_code}x`),
     ];
     for (const r of wrong) expect([r.status, r.body]).toEqual([400, wrong[0]?.body]);
+    expect(wrong[0]?.body.error).toBe('invalid_grant');
     const { device_code: _, ...without } = fields;
     expect((await form(t, '/oauth/token', without)).body.error).toBe('invalid_request');
     expect((await pollDevice(t, client, device.device_code)).status).toBe(200);
+  });
+
+  it('[RFC 8707 2.2] another resource is invalid_target, before and after the answer, and keeps the code', async () => {
+    const endpoint = 'https://devices.example/mcp';
+    await t.call('POST', '/mcp/servers', { as: await t.admin(), body: { name: 'devices', endpoint } });
+    const { client, device } = await startDevice(t);
+    const other = await deviceClient(t);
+    const fields = { grant_type: DEVICE_CODE, device_code: device.device_code, client_id: client.client_id };
+    const at = async (more: Record<string, string>) => {
+      const r = await form(t, '/oauth/token', { ...fields, ...more });
+      return [r.status, r.body.error];
+    };
+    expect(await at({ resource: endpoint })).toEqual([400, 'invalid_target']);
+    await answerDevice(t, person, device.user_code);
+    expect(await at({ resource: endpoint })).toEqual([400, 'invalid_target']);
+    expect(await at({ resource: endpoint, client_id: other.client_id })).toEqual([400, 'invalid_grant']);
+    expect(await at({ resource: 'http://localhost:3000' })).toEqual([200, undefined]);
+    expect(await at({ resource: endpoint })).toEqual([400, 'invalid_grant']);
   });
 
   it('returns no tokens after the agent was revoked, the client deleted or the password reset', async () => {

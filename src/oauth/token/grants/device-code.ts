@@ -52,7 +52,11 @@ async function exchangeOne(
   if (!row) return refused('device-code-unknown');
   if (row.client_id !== client.id) return refused('device-code-of-another-client');
   if (row.status === 'used') return refused('device-code-used');
-  if (target && target.resource !== row.resource) return refused('device-code-resource');
+  if (target && target.resource !== row.resource)
+    return OAuthErrors.OAUTH_INVALID_TARGET({
+      reason: 'device-code-resource',
+      message: 'The device code was issued for another resource.',
+    });
   if (now >= row.expires_at) return OAuthErrors.OAUTH_EXPIRED_TOKEN();
   if (row.status === 'denied') return ClientErrors.DEVICE_ACCESS_DENIED();
   if (row.status === 'pending') return keepWaiting(change, row);

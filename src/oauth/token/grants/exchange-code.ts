@@ -16,9 +16,9 @@ import { firstTokens, insertGrant, type TokenResponse } from '../issue-tokens.ts
 import { type CodeRequest, missingParameter } from '../token-request.ts';
 
 /**
- * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A request with a missing parameter does not use the code.
- * Otherwise one atomic statement marks the code as used before its parameters are checked, so a code allows one
- * attempt. A second use ends the grant that the first one created (contract 12.5).
+ * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A request with a missing parameter or for another resource
+ * does not use the code. Otherwise one atomic statement marks the code as used before its other parameters are checked,
+ * so a code allows one attempt. A second use ends the grant that the first one created (contract 12.5).
  */
 export async function exchangeCode(
   platform: Platform,
@@ -44,12 +44,13 @@ async function exchangeOne(
   const hash = secretHash(request.code);
   if (request.redirect_uri === undefined && (await needsRedirectUri(platform.database, db, client, hash)))
     return missingParameter('redirect_uri');
-  const code = await consumeCode(platform.database, db, now, hash, client.id);
-  if (!code) return refused(await handleUnusableCode(change, client, hash));
+  const code = target
+    ? await consumeCodeFor(platform.database, db, now, hash, client.id, target.resource)
+    : await consumeCode(platform.database, db, now, hash, client.id);
+  if (!code) return handleUnusableCode(change, client, hash);
   if (now >= code.expires_at) return refused('code-expired');
   if (!matchesStatedRedirectUri(client, code.redirect_uri, request.redirect_uri)) return refused('code-redirect-uri');
   if (!matchesChallenge(request.code_verifier, code.challenge)) return refused('code-verifier');
-  if (target && target.resource !== code.resource) return refused('code-resource');
   if (!(await mayAgentAct(platform.database, db, code.agent_id, now))) return inactiveAgent();
   return issue(platform, change, client, code);
 }
@@ -68,35 +69,51 @@ const findRedirectUri = prepared((db, hash: SecretHash, clientId: Id<'client'>) 
     .compile(),
 );
 
-const consumeCode = prepared<[number, SecretHash, Id<'client'>], OAuthCodeRow>((db, now, hash, clientId) =>
+const markUsed = (db: Db, now: number, hash: SecretHash, clientId: Id<'client'>) =>
   db
     .updateTable('oauth_codes')
     .set({ used_at: now })
     .where('code_hash', '=', hash)
     .where('client_id', '=', clientId)
     .where('used_at', 'is', null)
-    .returningAll()
-    .compile(),
+    .returningAll();
+
+const consumeCode = prepared<[number, SecretHash, Id<'client'>], OAuthCodeRow>((db, now, hash, clientId) =>
+  markUsed(db, now, hash, clientId).compile(),
+);
+
+const consumeCodeFor = prepared<[number, SecretHash, Id<'client'>, string], OAuthCodeRow>(
+  (db, now, hash, clientId, resource) => markUsed(db, now, hash, clientId).where('resource', '=', resource).compile(),
 );
 
 const linkGrant = prepared((db, grantId: Id<'grant'>, hash: SecretHash) =>
   db.updateTable('oauth_codes').set({ grant_id: grantId }).where('code_hash', '=', hash).compile(),
 );
 
-/** Returns why a code cannot be used. A second use by its client ends the grant (RFC 9700, section 4.5). */
-async function handleUnusableCode(change: Change, client: Client, hash: SecretHash): Promise<RefusalReason> {
+/**
+ * Returns why a code cannot be used. A second use by its client ends the grant (RFC 9700, section 4.5). A code for
+ * another resource stays usable (RFC 8707, section 2.2).
+ */
+async function handleUnusableCode(change: Change, client: Client, hash: SecretHash): Promise<LegateError> {
   const code = await change.db
     .selectFrom('oauth_codes')
-    .select(['client_id', 'grant_id'])
+    .select(['client_id', 'grant_id', 'used_at', 'expires_at'])
     .where('code_hash', '=', hash)
     .executeTakeFirst();
-  if (!code) return 'code-unknown';
-  if (code.client_id !== client.id) return 'code-of-another-client';
+  if (!code) return refused('code-unknown');
+  if (code.client_id !== client.id) return refused('code-of-another-client');
+  if (code.used_at === null) return change.now >= code.expires_at ? refused('code-expired') : wrongResource();
   // The service revokes the grant by itself to protect the person, so it is the actor.
   change.actAs({ ...change.actor, ...SYSTEM });
   if (code.grant_id) await endGrants(change, 'id', [code.grant_id], 'code-reused');
-  return 'code-reused';
+  return refused('code-reused');
 }
+
+const wrongResource = () =>
+  OAuthErrors.OAUTH_INVALID_TARGET({
+    reason: 'code-resource',
+    message: 'The code was issued for another resource.',
+  });
 
 async function issue(
   platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,

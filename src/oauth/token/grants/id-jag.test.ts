@@ -152,7 +152,7 @@ describe('an ID-JAG', () => {
     expect(await at({})).toBe(t.legate.platform.audience);
     expect(await at({ resource: 'https://unknown.example' })).toBe('invalid_grant');
     expect(await at({ resource: 7 })).toBe('invalid_grant');
-    expect(await at({ resource: ENDPOINT }, { resource: t.legate.platform.audience })).toBe('invalid_grant');
+    expect(await at({ resource: ENDPOINT }, { resource: t.legate.platform.audience })).toBe('invalid_target');
     expect(await at({}, { resource: 'https://unknown.example' })).toBe('invalid_target');
   });
 

@@ -131,8 +131,13 @@ async function targetOf(
     : targets.length === 1
       ? targets[0]
       : undefined;
-  if (!chosen) throw refused('assertion-resource');
-  return chosen;
+  if (chosen) return chosen;
+  throw asked
+    ? OAuthErrors.OAUTH_INVALID_TARGET({
+        reason: 'assertion-resource',
+        message: 'The assertion is for another resource.',
+      })
+    : refused('assertion-resource');
 }
 
 /** Returns the requested scopes that the assertion contains. Throws OAUTH_INVALID_SCOPE if there are none. */
