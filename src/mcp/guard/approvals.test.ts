@@ -70,18 +70,26 @@ describe.each(['web', 'express', 'express with a parser'] as const)('a call that
     expect(scene.reached[0].params).toMatchObject(own);
   });
 
-  it('tells the model that the person denied, or where to approve if the user declined', async () => {
+  it('tells the model that the person denied, or where to approve if the user declined, and the record', async () => {
     const scene = await guarded(face, PERMISSIONS, ok);
+    const lastRecord = async (): Promise<string> =>
+      (await scene.t.call('GET', `/audit?agentId=${scene.agents.mine.id}&limit=1`, { as: scene.owner })).body[0].id;
     const first = (await ask(scene, call())).result;
     const declined = { approval: { action: 'decline' } };
     expect(await ask(scene, call({ requestState: first.requestState, inputResponses: declined }))).toMatchObject({
-      result: { isError: true, content: [{ text: expect.stringContaining('/account/approvals/apr_') }] },
+      result: {
+        isError: true,
+        content: [{ text: expect.stringContaining('/account/approvals/apr_') }],
+        _meta: { reason: 'APPROVAL_REQUIRED', auditId: await lastRecord() },
+      },
     });
     const second = (await ask(scene, call())).result;
+    const auditId = await lastRecord();
     const id = second.inputRequests.approval.params.url.split('/').at(-1);
+    const waiting = await ask(scene, call({ requestState: second.requestState, inputResponses: accepted }));
     await scene.t.call('POST', `/approvals/${id}/deny`, { as: scene.owner });
-    expect(await ask(scene, call({ requestState: second.requestState, inputResponses: accepted }))).toMatchObject({
-      result: { isError: true, _meta: { reason: 'APPROVAL_DENIED', approvalId: id } },
+    expect(await ask(scene, call({ requestState: waiting.result.requestState }))).toMatchObject({
+      result: { isError: true, _meta: { reason: 'APPROVAL_DENIED', approvalId: id, auditId } },
     });
     expect(scene.reached).toEqual([]);
   });

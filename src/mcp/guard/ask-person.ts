@@ -65,21 +65,21 @@ export class AskPerson {
       delete params[name];
       if (waiting.held?.[name] !== undefined) params[name] = waiting.held[name];
     }
-    const { approvalId, round } = waiting;
+    const { approvalId, auditId, round } = waiting;
+    const refused = (reason: string, url?: string): string =>
+      refusalAnswer(body, ask, { allowed: false, reason, ...(auditId !== undefined && { auditId }), approvalId }, url);
     const declined = action === 'decline' || action === 'cancel';
     const status = declined ? 'pending' : await this.#settled(approvalId);
-    if (status === 'denied')
-      return refusalAnswer(body, ask, { allowed: false, reason: 'APPROVAL_DENIED', approvalId }, undefined);
+    if (status === 'denied') return refused('APPROVAL_DENIED');
     if (status !== 'pending') return { round };
     if (!declined && round < MAX_ROUNDS) return this.#inputRequired(auth, body, ask, { ...waiting, round: round + 1 });
-    const url = decisions.approvalUrl(approvalId);
-    return refusalAnswer(body, ask, { allowed: false, reason: 'APPROVAL_REQUIRED', approvalId }, url);
+    return refused('APPROVAL_REQUIRED', decisions.approvalUrl(approvalId));
   }
 
   /** Returns the answer to a call that a person has to approve. */
   answer(auth: McpAuth, body: unknown, ask: Ask, decision: Decision, session: string | null, round: number): string {
     const { decisions, sessions } = this.#parts;
-    const { approvalId } = decision;
+    const { approvalId, auditId } = decision;
     const url = approvalId === undefined ? undefined : decisions.approvalUrl(approvalId);
     const plain = (): string => refusalAnswer(body, ask, decision, url);
     if (approvalId === undefined || url === undefined || Array.isArray(body) || ask.id === undefined) return plain();
@@ -89,7 +89,7 @@ export class AskPerson {
       const { requestState, inputResponses } = paramsOf(ask.message);
       const held =
         requestState === undefined && inputResponses === undefined ? {} : { held: { requestState, inputResponses } };
-      return this.#inputRequired(auth, body, ask, { approvalId, round: 1, ...held }, url);
+      return this.#inputRequired(auth, body, ask, { approvalId, auditId, round: 1, ...held }, url);
     }
     const opened = sessions.get(session);
     if (!opened?.urlElicitation) return plain();

@@ -11,6 +11,8 @@ const MAX_USED = 20_000;
 /** State between a call that waits for a person and its repetition. */
 export interface Waiting {
   readonly approvalId: string;
+  /** The decision that the call needs an approval. */
+  readonly auditId?: string | undefined;
   /** Number of repetitions of the call. */
   readonly round: number;
   /** The client's own values for the server at the first attempt. */
