@@ -127,4 +127,26 @@ describe('POST /webhooks/:id/recover', () => {
     await deliverAll(t);
     expect((await deliveries(t, owner, id)).map((d: Json) => d.status)).toEqual(['delivered']);
   });
+
+  it('does not send a failed test message again, which has no retries', async () => {
+    const t = await shared();
+    const owner = await t.user();
+    const id = await endpoint(t, owner);
+    const since = new Date(t.clock.now()).toISOString();
+    answer = { status: 500, body: '' };
+    expect((await t.call('POST', `/webhooks/${id}/test`, { as: owner })).body.status).toBe('dropped');
+    await t.agent(owner);
+    await deliverAll(t);
+    answer = { status: 200, body: '' };
+    received.length = 0;
+    const r = await t.call('POST', `/webhooks/${id}/recover`, { as: owner, body: { since } });
+    expect(r.body).toEqual({ recovered: 1, more: false });
+    await deliverAll(t);
+    const after = await deliveries(t, owner, id);
+    expect(after.map((d: Json) => [d.type, d.status])).toEqual([
+      ['agent.created', 'delivered'],
+      ['webhook.test', 'dropped'],
+    ]);
+    expect(received).toEqual([after[0].eventId]);
+  });
 });

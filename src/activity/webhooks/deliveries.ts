@@ -17,6 +17,8 @@ export async function getDelivery(db: Db, visibility: Visibility, id: Id<'delive
   return { ...toDelivery(row), payload: row.body, log: await findAttempts(db, row.id) };
 }
 
+/** The type of a test message. It is not a type of events. */
+export const TEST_TYPE = 'webhook.test';
 const MAX_TESTS_AT_ONCE = 5;
 
 /** Test messages in progress in this process, by owner. */
@@ -52,13 +54,13 @@ async function sendTest(
 ): Promise<Delivery> {
   const now = platform.clock.now();
   const eventId = newId('event', now);
-  const test = { type: 'webhook.test', data: { webhookId: id } };
+  const test = { type: TEST_TYPE, data: { webhookId: id } };
   const body =
     format === null
       ? JSON.stringify({ id: eventId, ...test, timestamp: isoTime(now) })
       : chatBody(platform, format, { ...test, timestamp: now, agentName: '' });
   // Leased from the beginning, so that no other process sends it.
-  const row = { ...newDelivery(now, id, eventId, 'webhook.test', body), lease_until: leaseUntil(now) };
+  const row = { ...newDelivery(now, id, eventId, TEST_TYPE, body), lease_until: leaseUntil(now) };
   await platform.ledger.maintain((db) => insertDeliveries(db, [row]));
   return toDelivery(await dispatcherOf(platform).attempt(row, true));
 }

@@ -2,6 +2,7 @@ import type { Changer } from '../../access/caller.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
+import { TEST_TYPE } from './deliveries.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import type { Recover } from './schema.ts';
 import { findWebhook } from './store.ts';
@@ -11,7 +12,8 @@ const MAX_RECOVERED = 1000;
 
 /**
  * Immediately redelivers the failed deliveries that were created in a time range: dropped ones, and those that wait for
- * another attempt. Oldest first, at most 1,000; `more` says whether some are left. Throws 404 WEBHOOK_NOT_FOUND.
+ * another attempt. Test messages are not sent again. Oldest first, at most 1,000; `more` says whether some are left.
+ * Throws 404 WEBHOOK_NOT_FOUND.
  */
 export async function recoverWebhook(
   platform: Pick<Platform, 'ledger' | 'stateOf'>,
@@ -27,6 +29,7 @@ export async function recoverWebhook(
       .selectFrom('webhook_deliveries')
       .select('id')
       .where('webhook_id', '=', id)
+      .where('type', '<>', TEST_TYPE)
       .where((eb) =>
         eb.or([
           eb('status', '=', 'dropped'),
