@@ -10,7 +10,12 @@ import { CHAT_FORMATS, CHAT_TYPES } from './chat.ts';
 
 const TypeName = z.enum(Object.keys(EVENT_TYPES) as [string, ...string[]]);
 const Url = text(2048);
-const Types = z.array(TypeName).min(1).max(50).nullable();
+const Types = z
+  .array(TypeName)
+  .min(1)
+  .max(50)
+  .transform((types) => [...new Set(types)])
+  .nullable();
 
 const Filters = z
   .strictObject(RowFilters)

@@ -37,6 +37,22 @@ describe('secrets', () => {
   });
 });
 
+describe('types', () => {
+  it('are stored once each, in the given order', async () => {
+    const url = base + newPath();
+    const twice = ['cost.recorded', 'audit', 'cost.recorded', 'audit'];
+    const created = await t.call('POST', '/webhooks', { as: owner, body: { url, types: twice } });
+    expect([created.status, created.body.types]).toEqual([201, ['cost.recorded', 'audit']]);
+    const path = `/webhooks/${created.body.id}`;
+    const patch = (types: unknown, as = owner) => t.call('PATCH', path, { as, body: { types } });
+    expect((await patch(['agent.created', 'agent.created'])).body.types).toEqual(['agent.created']);
+    expect((await patch(twice, stranger)).status).toBe(404);
+    for (const bad of [[], ['audit', 'unknown'], Array(51).fill('audit'), 'audit'])
+      expect((await patch(bad)).status).toBe(400);
+    expect((await t.call('GET', path, { as: owner })).body.types).toEqual(['agent.created']);
+  });
+});
+
 describe('filters', () => {
   it('deliver only matching events; PATCH changes or removes them; 400 names the problem', async () => {
     const agent = await t.agent(owner, { permissions: [{ resource: 'db:*', actions: ['read'] }] });
