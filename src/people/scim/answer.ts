@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { pathOf, type Site } from '../../pages/index.ts';
-import { attributeName } from './filter.ts';
+import { type Projection, project } from './projection.ts';
 import { type ListQuery, SCIM_JSON } from './schema.ts';
 
 /** A resource without `meta`, which is computed from the rest. */
@@ -43,7 +43,7 @@ const namesVersion = (header: string, resource: Resource): boolean =>
 export function resourceAnswer(
   request: Request,
   resource: Resource,
-  query: Pick<ListQuery, 'attributes' | 'excludedAttributes'>,
+  query: Projection,
   status = 200,
 ): { status: number; body?: unknown; headers: Record<string, string> } {
   const { location, version } = metaOf(resource);
@@ -73,21 +73,3 @@ export const listAnswer = (resources: readonly Resource[], total: number, query:
     Resources: resources.map((resource) => project(resource, query)),
   },
 });
-
-const ALWAYS: ReadonlySet<string> = new Set(['schemas', 'id']);
-
-/** Applies `attributes` and `excludedAttributes` (RFC 7644, section 3.9) to whole attributes. */
-function project(
-  resource: Resource,
-  { attributes, excludedAttributes }: Pick<ListQuery, 'attributes' | 'excludedAttributes'>,
-) {
-  const namesIn = (list: string): Set<string> =>
-    new Set(list.split(',').map((name) => attributeName(name.trim()).split('.')[0] as string));
-  const wanted = attributes ? namesIn(attributes) : undefined;
-  const unwanted = excludedAttributes && !wanted ? namesIn(excludedAttributes) : undefined;
-  return Object.fromEntries(
-    Object.entries(resource).filter(
-      ([name]) => ALWAYS.has(name) || ((wanted?.has(name.toLowerCase()) ?? true) && !unwanted?.has(name.toLowerCase())),
-    ),
-  );
-}

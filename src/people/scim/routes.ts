@@ -70,11 +70,12 @@ export const scimRoutes = [
     path: `${SCIM_PATH}/Users`,
     summary: 'Create a SCIM user',
     description: 'Creates an account without a password. `active: false` creates it suspended.',
+    query: GetQuery,
     body: ScimUserInput,
     responses: { 201: ScimResource },
     errors: CREATE,
     handle: async (call, platform) =>
-      resourceAnswer(call.request, await createScimUser(platform, call as ScimCall, call.body), {}, 201),
+      resourceAnswer(call.request, await createScimUser(platform, call as ScimCall, call.body), call.query, 201),
   }),
   defineRoute({
     ...SCIM,
@@ -95,12 +96,13 @@ export const scimRoutes = [
     summary: 'Replace a SCIM user',
     description: 'Absent attributes are cleared, except `active`. `active: false` suspends the user.',
     params: idParams('user'),
+    query: GetQuery,
     body: ScimUserInput,
     responses: { 200: ScimResource },
     errors: WRITE,
     handle: async (call, platform) => {
       const user = await replaceScimUser(platform, call as ScimCall, call.params.id, call.body);
-      return resourceAnswer(call.request, user, {});
+      return resourceAnswer(call.request, user, call.query);
     },
   }),
   defineRoute({
@@ -110,12 +112,13 @@ export const scimRoutes = [
     summary: 'Patch a SCIM user',
     description: 'RFC 7644, section 3.5.2: add, remove and replace, with paths and filters. All operations or none.',
     params: idParams('user'),
+    query: GetQuery,
     body: PatchRequest,
     responses: { 200: ScimResource },
     errors: PATCH,
     handle: async (call, platform) => {
       const user = await patchScimUser(platform, call as ScimCall, call.params.id, call.body);
-      return resourceAnswer(call.request, user, {});
+      return resourceAnswer(call.request, user, call.query);
     },
   }),
   defineRoute({
@@ -151,12 +154,13 @@ export const scimRoutes = [
     path: `${SCIM_PATH}/Groups`,
     summary: 'Create a SCIM group',
     description: 'The option users.scimGroups gives the members of a group a role or a tenant, by its displayName.',
+    query: GetQuery,
     body: ScimGroupInput,
     bodyLimit: GROUP_LIMIT,
     responses: { 201: ScimResource },
     errors: [...CREATE, UserErrors.LAST_ADMIN],
     handle: async (call, platform) =>
-      resourceAnswer(call.request, await createScimGroup(platform, call as ScimCall, call.body), {}, 201),
+      resourceAnswer(call.request, await createScimGroup(platform, call as ScimCall, call.body), call.query, 201),
   }),
   defineRoute({
     ...SCIM,
@@ -176,13 +180,14 @@ export const scimRoutes = [
     path: `${SCIM_PATH}/Groups/:id`,
     summary: 'Replace a SCIM group',
     params: idParams('scimGroup'),
+    query: GetQuery,
     body: ScimGroupInput,
     bodyLimit: GROUP_LIMIT,
     responses: { 200: ScimResource },
     errors: WRITE,
     handle: async (call, platform) => {
       const group = await replaceScimGroup(platform, call as ScimCall, call.params.id, call.body);
-      return resourceAnswer(call.request, group, {});
+      return resourceAnswer(call.request, group, call.query);
     },
   }),
   defineRoute({
@@ -192,13 +197,14 @@ export const scimRoutes = [
     summary: 'Patch a SCIM group',
     description: 'RFC 7644, section 3.5.2: add, remove and replace, with paths and filters. All operations or none.',
     params: idParams('scimGroup'),
+    query: GetQuery,
     body: PatchRequest,
     bodyLimit: GROUP_LIMIT,
     responses: { 200: ScimResource },
     errors: PATCH,
     handle: async (call, platform) => {
       const group = await patchScimGroup(platform, call as ScimCall, call.params.id, call.body);
-      return resourceAnswer(call.request, group, {});
+      return resourceAnswer(call.request, group, call.query);
     },
   }),
   defineRoute({
