@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { asId } from '../../src/kernel/ids.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
+import { inputSchema } from '../support/mutants.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 import { matrix } from './matrix.cases.ts';
 import { AGENT_KEYS, budget, client, mcpServer, newIssuer, newScene, webhook } from './matrix.scene.ts';
@@ -106,6 +107,29 @@ describe('versions of resources', () => {
     if (!name.endsWith('second-factor'))
       expect((await send(admin, before)).status).toBe(after.status === 404 ? 404 : 412);
   });
+
+  it.each(versioned.filter((name) => name.startsWith('PATCH ')))(
+    '%s with no field, or with the same values, changes nothing',
+    async (name) => {
+      const t = await shared();
+      const admin = await t.admin();
+      const { path } = (await matrix[name]?.target(await newScene(t))) ?? { path: '' };
+      const mounted = distinctRoutes(t.legate.platform.config).find((m) => `${m.route.method} ${m.path}` === name);
+      const fields = Object.keys(inputSchema(mounted?.route.body as never).properties ?? {});
+      const before = await t.call('GET', path, { as: admin });
+      const same = Object.fromEntries(fields.filter((f) => f in before.body).map((f) => [f, before.body[f]]));
+      expect(Object.keys(same).length).toBeGreaterThan(0);
+      const known = (await t.call('GET', '/changes', { as: admin })).body[0].id;
+      t.clock.advance(1000);
+      for (const body of [{}, same, { ...same, reason: 'none' }]) {
+        expect((await t.call('PATCH', path, { as: await t.user(), body })).status).not.toBe(200);
+        const r = await t.call('PATCH', path, { as: admin, body });
+        expect([r.status, r.body]).toEqual([200, before.body]);
+        expect(r.headers.get('etag')).toBe(before.headers.get('etag'));
+      }
+      expect((await t.call('GET', '/changes', { as: admin })).body[0].id).toBe(known);
+    },
+  );
 
   it.each([
     ['agents', async (s: Awaited<ReturnType<typeof newScene>>) => s.agent.id, (i: number) => ({ name: `name ${i}` })],

@@ -255,7 +255,7 @@ export class TestService {
     const id = newId('tenant', now);
     await this.legate.platform.database.write
       .insertInto('tenants')
-      .values({ id, name: id, slug: id, created_at: now })
+      .values({ id, name: id, slug: id.replace('_', '-'), created_at: now })
       .execute();
     return id;
   }

@@ -83,7 +83,8 @@ async function spentSince(
 
 /**
  * Changes a budget. A new window starts like that of a new budget. A new limit can be exceeded, and reported, once
- * more. Throws 403 FORBIDDEN for a budget of the calling agent, and 404 BUDGET_NOT_FOUND.
+ * more. If no value differs, it emits no event and keeps `updatedAt`. Throws 403 FORBIDDEN for a budget of the calling
+ * agent, and 404 BUDGET_NOT_FOUND.
  */
 export async function updateBudget(
   { ledger }: Pick<Platform, 'ledger'>,
@@ -98,6 +99,9 @@ export async function updateBudget(
     caller.assertUnchanged?.(toBudget(row, now));
     const limit = input.limit ?? row.limit_value;
     const window = input.window ?? row.window_kind;
+    const onExceed = input.onExceed ?? row.on_exceed;
+    if (limit === row.limit_value && window === row.window_kind && onExceed === row.on_exceed)
+      return toBudget(row, now);
     const usage = usageAt(row, now);
     const start = windowStart(window, now);
     const begun =
@@ -108,7 +112,7 @@ export async function updateBudget(
       exceeded: limit === row.limit_value ? begun.exceeded : 0,
       limit_value: limit,
       window_kind: window,
-      on_exceed: input.onExceed ?? row.on_exceed,
+      on_exceed: onExceed,
       updated_at: now,
       policy_epoch: change.epoch,
     };

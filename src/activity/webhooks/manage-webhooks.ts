@@ -105,7 +105,10 @@ async function beginHere(db: Db): Promise<void> {
 /** An agent is limited to what its owner owns (contract 4), even if the owner is an admin. */
 const byAgent = ({ principal }: By): number => Number(principal.kind === 'agent');
 
-/** Throws 404 WEBHOOK_NOT_FOUND, 422 WEBHOOK_TYPES_UNSUPPORTED. */
+/**
+ * Changes the given fields. `enabled: true` and a URL also end a pause after failures. If no value differs, it emits no
+ * event and keeps `updatedAt`. Throws 404 WEBHOOK_NOT_FOUND, 422 WEBHOOK_TYPES_UNSUPPORTED.
+ */
 export async function updateWebhook(
   platform: Pick<Platform, 'config' | 'ledger' | 'mayUseOwnResource' | 'stateOf'>,
   caller: By,
@@ -120,19 +123,25 @@ export async function updateWebhook(
     caller.assertUnchanged?.(toWebhook(before));
     assertTypesFit(before.format, input.types);
     if (input.enabled === true && before.enabled === 0) await beginHere(db);
+    const enabled = input.enabled === undefined ? before.enabled : Number(input.enabled);
+    // An agent that repeats the URL of a person has not set it.
+    const keepsUrl = input.url === undefined || (input.url === before.url && byAgent(caller) === 1);
     const set = {
       url: input.url ?? before.url,
-      by_agent: input.url === undefined ? before.by_agent : byAgent(caller),
+      by_agent: keepsUrl ? before.by_agent : byAgent(caller),
       types: input.types === undefined ? before.types : input.types === null ? null : JSON.stringify(input.types),
       filters: input.filters === undefined ? before.filters : input.filters && JSON.stringify(input.filters),
-      enabled: input.enabled === undefined ? before.enabled : Number(input.enabled),
-      disabled_reason: input.enabled === undefined ? before.disabled_reason : input.enabled ? null : 'disabled',
-      failures: input.enabled || input.url !== undefined ? 0 : before.failures,
-      paused_until: input.enabled || input.url !== undefined ? 0 : before.paused_until,
-      updated_at: now,
+      enabled,
+      disabled_reason: enabled === before.enabled ? before.disabled_reason : input.enabled ? null : 'disabled',
     };
-    await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
-    const after = { ...before, ...set };
+    const isSame = (Object.keys(set) as (keyof typeof set)[]).every((column) => set[column] === before[column]);
+    const written = {
+      ...set,
+      ...(input.enabled || input.url !== undefined ? { failures: 0, paused_until: 0 } : {}),
+      updated_at: isSame ? before.updated_at : now,
+    };
+    await db.updateTable('webhooks').set(written).where('id', '=', id).execute();
+    const after = { ...before, ...written };
     const [was, is] = [toWebhook(before), toWebhook(after)];
     const changed = (['url', 'types', 'filters', 'enabled'] as const).filter(
       (f) => JSON.stringify(was[f]) !== JSON.stringify(is[f]),

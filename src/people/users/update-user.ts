@@ -12,8 +12,8 @@ import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
 
 /**
  * Changes role, tenant, name or status, for administrators. A role takes effect with the next request. When an
- * administrator loses the role or is suspended, their open invitations end. 404 USER_NOT_FOUND, 409 LAST_ADMIN,
- * 422 TENANT_UNKNOWN.
+ * administrator loses the role or is suspended, their open invitations end. If no value differs, it emits no event and
+ * keeps `updatedAt`. 404 USER_NOT_FOUND, 409 LAST_ADMIN, 422 TENANT_UNKNOWN.
  */
 export async function updateUser(
   platform: Pick<Platform, 'config' | 'ledger'>,
@@ -59,8 +59,7 @@ export async function updateUserIn(
     await revokeInvitesBy(change, id);
   }
   if (before.suspended_at === null && after.suspended_at !== null) await endAccess(platform, change, id);
-  await writeUser(change, before, after, changed);
-  return toUser(after);
+  return toUser(await writeUser(change, before, after, changed));
 }
 
 const isActiveAdmin = ({ role, suspended_at }: UserRow): boolean => role === 'admin' && suspended_at === null;
@@ -73,19 +72,27 @@ async function endAccess(platform: Pick<Platform, 'config'>, change: Change, use
 }
 
 /**
- * Writes role, tenant, name and status of a user. The user's agents take over tenant and suspension in the same change;
- * other areas react to the emitted `user.updated`.
+ * Writes role, tenant, name and status of a user, unless nothing has changed. The user's agents take over tenant and
+ * suspension in the same change; other areas react to the emitted `user.updated`. Returns the user as stored.
  */
 export async function writeUser(
   change: Change,
   before: UserRow,
   after: UserRow,
   alsoChanged: readonly string[] = [],
-): Promise<void> {
+): Promise<UserRow> {
   const { db, now } = change;
   const { id } = before;
   const movesTenant = after.tenant_id !== before.tenant_id;
   const changesStatus = (after.suspended_at === null) !== (before.suspended_at === null);
+  const changed = [
+    ...(after.name === before.name ? [] : ['name']),
+    ...(after.role === before.role ? [] : ['role']),
+    ...(movesTenant ? ['tenantId'] : []),
+    ...(changesStatus ? ['status'] : []),
+    ...alsoChanged,
+  ];
+  if (changed.length === 0) return before;
   if (movesTenant || changesStatus || after.role !== before.role) change.invalidate();
   if (movesTenant)
     await db
@@ -110,15 +117,7 @@ export async function writeUser(
     })
     .where('id', '=', id)
     .execute();
-  const changed = [
-    ...(after.name === before.name ? [] : ['name']),
-    ...(after.role === before.role ? [] : ['role']),
-    ...(movesTenant ? ['tenantId'] : []),
-    ...(changesStatus ? ['status'] : []),
-    ...alsoChanged,
-  ];
-  if (changed.length > 0) {
-    const fields = changedFields(toUser(before), toUser(after));
-    change.emit({ type: 'user.updated', userId: id, data: { userId: id, changed }, ...fields });
-  }
+  const fields = changedFields(toUser(before), toUser(after));
+  change.emit({ type: 'user.updated', userId: id, data: { userId: id, changed }, ...fields });
+  return after;
 }
