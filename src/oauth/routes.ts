@@ -221,7 +221,8 @@ const TokenParameters = z.object({
 });
 
 const handleRevoke = async (call: Call<undefined, undefined, z.output<typeof TokenParameters>>, platform: Platform) => {
-  const holder = await authenticateHolder(platform, readClientCredentials(call.header('authorization'), call.body));
+  const credentials = readClientCredentials(call.header('authorization'), call.body, 'revoke');
+  const holder = await authenticateHolder(platform, credentials);
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });
   await revokeToken(platform, holder.id, call.body.token, call.actor);
   return { status: 200, body: {} };
@@ -265,7 +266,7 @@ const handleIntrospect = async (
     if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
   } else {
     if (header === null && !provesIdentity(header, call.body)) throw CommonErrors.UNAUTHORIZED();
-    holder = await authenticateHolder(platform, readClientCredentials(header, call.body));
+    holder = await authenticateHolder(platform, readClientCredentials(header, call.body, 'introspect'));
     if (!holder.confidential) throw invalidClient({ id: holder.id, byBasic: false }, 'client-public');
   }
   if (!call.body.token) throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'token is missing.' });

@@ -8,6 +8,7 @@ import type { Platform } from '../../platform.ts';
 import type { AgentKeysRow, AgentRow, Db } from '../../storage/index.ts';
 import { findAgentKeys } from '../agent-keys/store.ts';
 import { OAuthErrors } from '../errors.ts';
+import type { ClientEndpoint } from '../metadata/metadata.ts';
 import type { Client } from './client.ts';
 import { CLIENT_ASSERTION_TYPE, checkClientAssertion } from './client-assertion.ts';
 import type { ClientKeys } from './client-keys.ts';
@@ -21,6 +22,8 @@ export interface ClientCredentials {
   /** A JWT that the client signed (RFC 7523, section 2.2). */
   readonly assertion: string | undefined;
   readonly byBasic: boolean;
+  /** The endpoint that is called. An assertion may be for it. */
+  readonly endpoint: ClientEndpoint;
 }
 
 /** The parameters of a body that authenticate a client. */
@@ -36,7 +39,11 @@ export interface ClientParameters {
  *
  * @param header Authorization of the request
  */
-export function readClientCredentials(header: string | null, body: ClientParameters): ClientCredentials {
+export function readClientCredentials(
+  header: string | null,
+  body: ClientParameters,
+  endpoint: ClientEndpoint,
+): ClientCredentials {
   const basic = header !== null && /^basic /i.test(header);
   const { client_assertion, client_assertion_type, client_secret } = body;
   if ([basic, client_secret !== undefined, client_assertion !== undefined].filter(Boolean).length > 1)
@@ -44,11 +51,11 @@ export function readClientCredentials(header: string | null, body: ClientParamet
       reason: 'client-authenticated-twice',
       message: 'Use only one of the Authorization header, client_secret and client_assertion.',
     });
-  if (client_assertion !== undefined || client_assertion_type !== undefined) return readAssertion(body);
+  if (client_assertion !== undefined || client_assertion_type !== undefined) return readAssertion(body, endpoint);
   if (!basic) {
     if (body.client_id === undefined)
       throw OAuthErrors.OAUTH_INVALID_CLIENT({ reason: 'client-id-missing', message: 'client_id is missing.' });
-    return { id: body.client_id, secret: client_secret, assertion: undefined, byBasic: false };
+    return { id: body.client_id, secret: client_secret, assertion: undefined, byBasic: false, endpoint };
   }
   const [id, secret] = readBasic(header.slice(6)) ?? [];
   if (id === undefined || secret === undefined)
@@ -58,11 +65,14 @@ export function readClientCredentials(header: string | null, body: ClientParamet
       reason: 'client-id-mismatch',
       message: 'client_id and the Authorization header are for different clients.',
     });
-  return { id, secret: secret === '' ? undefined : secret, assertion: undefined, byBasic: true };
+  return { id, secret: secret === '' ? undefined : secret, assertion: undefined, byBasic: true, endpoint };
 }
 
 /** The assertion names the client, so `client_id` may be left out (RFC 7521, section 4.2). */
-function readAssertion({ client_id, client_assertion, client_assertion_type }: ClientParameters): ClientCredentials {
+function readAssertion(
+  { client_id, client_assertion, client_assertion_type }: ClientParameters,
+  endpoint: ClientEndpoint,
+): ClientCredentials {
   if (client_assertion === undefined || client_assertion_type !== CLIENT_ASSERTION_TYPE)
     throw OAuthErrors.OAUTH_INVALID_REQUEST({
       reason: 'client-assertion-type',
@@ -70,7 +80,7 @@ function readAssertion({ client_id, client_assertion, client_assertion_type }: C
     });
   const id = client_id ?? readUnverified(client_assertion)?.issuer;
   if (id === undefined) throw invalidClient({ id, byBasic: false }, 'assertion-malformed');
-  return { id, secret: undefined, assertion: client_assertion, byBasic: false };
+  return { id, secret: undefined, assertion: client_assertion, byBasic: false, endpoint };
 }
 
 /** Accepts id and secret plain or form-encoded (RFC 6749, section 2.3.1): issued ones are the same in both forms. */
@@ -122,7 +132,7 @@ export async function authenticateClient(
   if (!client) throw invalidClient(by, 'client-unknown');
   if (by.assertion !== undefined) {
     const reason = client.keys
-      ? await checkClientAssertion(platform, id, by.assertion, client.keys)
+      ? await checkClientAssertion(platform, id, by.assertion, client.keys, by.endpoint)
       : 'client-assertion-unexpected';
     if (reason) throw invalidClient(by, reason);
     return { client, confidential: true };
@@ -152,7 +162,8 @@ export async function proveAgent(
   if (by.assertion === undefined) return undefined;
   const row = isId('agent', by.id) ? await findAgentKeys(platform.database.read, by.id) : undefined;
   if (!row) throw invalidClient(by, 'client-assertion-unexpected');
-  const reason = await checkClientAssertion(platform, by.id, by.assertion, JSON.parse(row.keys) as ClientKeys);
+  const keys = JSON.parse(row.keys) as ClientKeys;
+  const reason = await checkClientAssertion(platform, by.id, by.assertion, keys, by.endpoint);
   if (reason) throw invalidClient(by, reason);
   return row;
 }

@@ -12,7 +12,7 @@ import {
   verifyAssertion,
 } from '../../people/federation/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import { assertionAudiences } from '../metadata/metadata.ts';
+import { assertionAudiences, type ClientEndpoint } from '../metadata/metadata.ts';
 import { CLIENT_ALGORITHMS, type ClientKeys } from './client-keys.ts';
 import { createHostLimit } from './host-limit.ts';
 
@@ -42,12 +42,15 @@ const TYPES: readonly (string | undefined)[] = [undefined, 'jwt', 'client-authen
  * Checks an assertion that authenticates a client or agent (RFC 7523, sections 2.2 and 3; OpenID Connect Core 1.0,
  * section 9): issuer and subject are its id, every audience is this service, and it is used once, across all instances.
  * Returns the reason if it is refused.
+ *
+ * @param endpoint the endpoint that is called
  */
 export async function checkClientAssertion(
   platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'log' | 'stateOf'>,
   id: string,
   assertion: string,
   keys: ClientKeys,
+  endpoint: ClientEndpoint,
 ): Promise<RefusalReason | undefined> {
   const unverified = readUnverified(assertion);
   if (!unverified || !TYPES.includes(unverified.typ)) return 'assertion-malformed';
@@ -64,7 +67,7 @@ export async function checkClientAssertion(
   if (typeof claims === 'string') return claims;
   if (claims.sub !== id) return 'client-id-mismatch';
   const audiences = [claims.aud ?? []].flat();
-  const own = platform.stateOf(assertionAudiences);
+  const own = platform.stateOf(assertionAudiences)[endpoint];
   // An assertion that is also for another server could be replayed by that server.
   if (audiences.length === 0 || audiences.some((audience) => !own.includes(audience))) return 'assertion-audience';
   if (claims.exp > now / SECOND_MS + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS) return 'assertion-lifetime';

@@ -131,6 +131,42 @@ describe('a client with a key', () => {
     expect((await t.legate.mcp.validateToken(refreshed.access_token)).valid).toBe(false);
   });
 
+  it.each([
+    ['revoke', { token: 'x' }, 200],
+    ['introspect', { token: 'x' }, 200],
+    ['device_authorization', {}, 200],
+    ['token', { grant_type: 'refresh_token', refresh_token: 'x' }, 400],
+  ] as const)(
+    '[RFC 7523 3] an assertion at the endpoint %s may be for it, the token endpoint or the issuer',
+    async (name, fields, status) => {
+      const { client_id } = await keyClient({ grant_types: ['refresh_token', DEVICE] });
+      const own = ['/api/legate/oauth/', '/api/legate/mcp/', '/oauth/', '/mcp/'];
+      const at = async (aud: unknown, path = '/oauth/') => {
+        const r = await form(t, `${path}${name}`, { ...fields, ...(await proof(client_id, { aud })) });
+        return [r.status, r.body.error];
+      };
+      const passed = [status, status === 200 ? undefined : 'invalid_grant'];
+      const { baseUrl, issuer } = t.legate.platform;
+      for (const path of own) {
+        expect(await at(`${baseUrl}${path}${name}`, path)).toEqual(passed);
+        expect(await at(`${baseUrl}${path}token`)).toEqual(passed);
+      }
+      expect(await at([issuer, `${baseUrl}/oauth/${name}`])).toEqual(passed);
+      const others = ['revoke', 'introspect', 'device_authorization'].filter((other) => other !== name);
+      for (const aud of [
+        ...others.map((other) => `${baseUrl}/oauth/${other}`),
+        `${baseUrl}/oauth/${name}/`,
+        `${baseUrl}/oauth/${name}?x=1`,
+        `${baseUrl.toUpperCase()}/oauth/${name}`,
+        `${baseUrl}/${name}`,
+        [`${baseUrl}/oauth/${name}`, 'https://other.example'],
+      ].filter((aud) => aud !== `${baseUrl}/token`)) {
+        expect(await at(aud), String(aud)).toEqual([401, 'invalid_client']);
+        expect(lastReason()).toBe('assertion-audience');
+      }
+    },
+  );
+
   it('is refused without an assertion, with a secret, and with more than one way to authenticate', async () => {
     const { client_id } = await keyClient();
     const at = (fields: Record<string, string>, headers = {}) =>
@@ -215,6 +251,8 @@ describe('an agent with a key', () => {
     expect(claimsOf(r.body.access_token)).toMatchObject({ sub: agent.id, client_id: agent.id });
     const fields = { token: r.body.access_token, ...(await proof(agent.id)) };
     expect((await form(t, '/oauth/introspect', fields)).body).toMatchObject({ active: true, sub: agent.id });
+    const called = await proof(agent.id, { aud: metadata.introspection_endpoint });
+    expect((await form(t, '/oauth/introspect', { token: 'x', ...called })).status).toBe(200);
     const plain = await t.agent(owner);
     await t.call('PUT', `/agents/${plain.id}/keys`, { as: owner, body: { jwks: { keys: [jwk] } } });
     expect((await ownToken(await proof(plain.id))).body.error).toBe('unauthorized_client');

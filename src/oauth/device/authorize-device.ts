@@ -52,7 +52,7 @@ export async function authorizeDevice(
   call: DeviceCall,
 ): Promise<z.output<typeof DeviceAuthorization>> {
   const { body, actor, ip, userAgent } = call;
-  const credentials = readClientCredentials(call.header('authorization'), body);
+  const credentials = readClientCredentials(call.header('authorization'), body, 'device_authorization');
   const client = await authenticateFor(platform, credentials, { grant_type: DEVICE_CODE });
   const scopes = requestedScopes(platform, body.scope, client);
   const target = await getTarget(platform, body.resource);

@@ -48,12 +48,27 @@ export const ServerMetadata = z
 const endpoint = ({ baseUrl, config }: Pick<Platform, 'baseUrl' | 'config'>, name: string): string =>
   `${baseUrl}${config.http.basePath.replace(/\/$/, '')}/oauth/${name}`;
 
-/** Audiences of assertions (RFC 7523, section 3): the issuer, and the token endpoint by each of its addresses. */
-export const assertionAudiences = defineState(({ baseUrl, config, issuer }): readonly string[] => {
-  const [base, rest] = [config.http.basePath, config.http.restPath].map((path) => path.replace(/\/$/, ''));
-  const paths = [base, rest].flatMap((mount) => [`${mount}/oauth/token`, `${mount}/mcp/token`]);
-  return [issuer, ...[...paths, `${rest}/token`].map((path) => baseUrl + path)];
-});
+/** An endpoint at which clients authenticate. */
+export type ClientEndpoint = 'token' | 'revoke' | 'introspect' | 'device_authorization';
+
+/**
+ * Audiences of assertions at each endpoint (RFC 7523, section 3): the issuer, the token endpoint, and the endpoint
+ * itself, by each of their addresses.
+ */
+export const assertionAudiences = defineState(
+  ({ baseUrl, config, issuer }): Readonly<Record<ClientEndpoint, readonly string[]>> => {
+    const [base, rest] = [config.http.basePath, config.http.restPath].map((path) => path.replace(/\/$/, ''));
+    const addresses = (name: ClientEndpoint): string[] =>
+      [base, rest].flatMap((mount) => [`${baseUrl}${mount}/oauth/${name}`, `${baseUrl}${mount}/mcp/${name}`]);
+    const everywhere = [issuer, ...addresses('token'), `${baseUrl}${rest}/token`];
+    return {
+      token: everywhere,
+      revoke: [...everywhere, ...addresses('revoke')],
+      introspect: [...everywhere, ...addresses('introspect')],
+      device_authorization: [...everywhere, ...addresses('device_authorization')],
+    };
+  },
+);
 
 /** `issuer` equals the configured one byte for byte, because clients compare it. */
 export function serverMetadata(

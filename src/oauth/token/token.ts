@@ -52,7 +52,7 @@ export async function token(
   const request = readTokenRequest(form);
   let clientId = form.client_id;
   const credentials = (): ClientCredentials => {
-    const read = readClientCredentials(header, form);
+    const read = readClientCredentials(header, form, 'token');
     clientId = read.id;
     return read;
   };

@@ -52,7 +52,7 @@ export async function jwtBearerGrant(
   const target = await getTarget(platform, request.resource);
   const scope = agentScopes(platform, request.scope).join(' ');
   const ttl = Math.min(platform.config.mcp.accessTokenTtl * SECOND_MS, HOUR_MS);
-  const ownAudiences = platform.stateOf(assertionAudiences);
+  const ownAudiences = platform.stateOf(assertionAudiences).token;
   return platform.ledger.changeTogether(from, async (change) => {
     const { db, now } = change;
     // The issuer may have been removed while its keys were fetched.
