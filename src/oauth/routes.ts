@@ -9,8 +9,8 @@ import { defineRoute, type Platform } from '../platform.ts';
 import { authorizePage, CONSENT_PATH, decideOnPage } from './authorize/authorize.ts';
 import {
   authenticateHolder,
+  hasClientCredentials,
   invalidClient,
-  provesIdentity,
   readClientCredentials,
   type TokenHolder,
 } from './clients/authenticate-client.ts';
@@ -265,7 +265,7 @@ const handleIntrospect = async (
   if (bearer) {
     if (!(await isAdmin(call))) throw OAuthErrors.OAUTH_ACCESS_DENIED();
   } else {
-    if (header === null && !provesIdentity(header, call.body)) throw CommonErrors.UNAUTHORIZED();
+    if (header === null && !hasClientCredentials(header, call.body)) throw CommonErrors.UNAUTHORIZED();
     holder = await authenticateHolder(platform, readClientCredentials(header, call.body, 'introspect'));
     if (!holder.confidential) throw invalidClient({ id: holder.id, byBasic: false }, 'client-public');
   }

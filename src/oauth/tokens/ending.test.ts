@@ -269,7 +269,14 @@ describe('POST /oauth/introspect', () => {
       401,
       expect.stringMatching(/^Bearer /),
     ]);
-    expect((await form(t, '/oauth/introspect', { ...fields, client_id: client.client_id })).status).toBe(401);
+    expect(anonymous.body.error).toBe('invalid_token');
+    const confidential = await register(t, { token_endpoint_auth_method: 'client_secret_post' });
+    const agent = await t.agent(await t.user(), { type: 'service' });
+    for (const client_id of [client.client_id, confidential.client_id, open.client_id, agent.id, 'cli_x', '\u0000']) {
+      const r = await form(t, '/oauth/introspect', { ...fields, client_id });
+      expect([r.status, r.body.error], client_id).toEqual([401, 'invalid_client']);
+      expect(r.headers.get('www-authenticate') ?? '').not.toMatch(/bearer/i);
+    }
     expect(
       (await form(t, '/oauth/introspect', { ...fields, client_id: open.client_id, client_secret: 'x' })).status,
     ).toBe(401);
