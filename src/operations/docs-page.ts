@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageVersion } from '../kernel/version.ts';
+import { bannerOf, type Html, html, type Site } from '../pages/index.ts';
 
 /** Allows only files of this service, no inline scripts or styles, and no framing. */
 const SECURITY_HEADERS = {
@@ -14,7 +15,7 @@ const SECURITY_HEADERS = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-const PAGE = `<!doctype html>
+const pageWith = (banner: string | undefined): Html => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -25,7 +26,7 @@ const PAGE = `<!doctype html>
 <link rel="stylesheet" href="docs/theme.css">
 </head>
 <body>
-<div id="docs">
+${banner !== undefined && html`<p class="banner" role="note">${banner}</p>`}<div id="docs">
 <noscript>This page needs JavaScript. <a href="openapi.json">openapi.json</a> has the same content.</noscript>
 </div>
 <script src="docs/swagger-ui-bundle.js"></script>
@@ -65,8 +66,13 @@ applyScheme();
 dark.addEventListener('change', applyScheme);
 `;
 
-/** Raises the contrast of Swagger UI to the 4.5:1 of WCAG 2.2, 1.4.3. */
-const THEME = `html:not(.dark-mode) .swagger-ui {
+/** Raises the contrast of Swagger UI to the 4.5:1 of WCAG 2.2, 1.4.3, and shows the banner. */
+const THEME = `.banner {
+  max-width: 1420px; margin: 1rem auto 0; padding: .5rem .75rem; border: 1px solid #8a4b00; border-radius: .25rem;
+  font: 1rem/1.5 sans-serif; color: #5b3200; background: #fff4e5;
+}
+html.dark-mode .banner { border-color: #f0b35a; color: #f6d9ae; background: #3a2a12; }
+html:not(.dark-mode) .swagger-ui {
   .info .title small { background: #5b6273; }
   .info .title small.version-stamp { background: #4a6900; }
   a.link, .info a, .info .url, .info .title ~ .link { color: #1f5fae; }
@@ -94,8 +100,8 @@ html.dark-mode .swagger-ui {
 export const DOCS_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'start.js', 'theme.css'] as const;
 export type DocsFile = (typeof DOCS_FILES)[number];
 
-export const docsPage = (): Response =>
-  new Response(PAGE, {
+export const docsPage = (site: Site): Response =>
+  new Response(pageWith(bannerOf(site, 'en')).toString(), {
     headers: { ...SECURITY_HEADERS, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' },
   });
 

@@ -187,6 +187,12 @@ describe('GET /docs', () => {
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
 
+  it('has the banner of the service', async () => {
+    const t = await createTestService({ config: { service: { banner: 'Only a <test>' } } });
+    expect((await t.call('GET', '/docs')).text).toContain('<p class="banner" role="note">Only a &lt;test&gt;</p>');
+    expect((await (await createTestService()).call('GET', '/docs')).text).not.toContain('banner');
+  });
+
   it('every link of the page works', async () => {
     const t = await createTestService();
     const { text } = await t.call('GET', '/docs');

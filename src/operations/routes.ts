@@ -78,7 +78,7 @@ export const systemRoutes = [
     description: 'The page loads no files from other hosts.',
     access: 'public',
     responses: { 200: { mediaTypes: ['text/html'] } },
-    handle: () => docsPage(),
+    handle: (_, platform) => docsPage(platform),
   }),
   defineRoute({
     method: 'GET',

@@ -134,7 +134,7 @@ export async function createTestService(options: TestOptions = {}): Promise<Test
       http,
       dataDir: place.dir,
       databaseUrl: place.url,
-      service: { name: place.name },
+      service: { ...config?.service, name: place.name },
     },
     { env: {}, log: silent, ...rest, clock },
   );
