@@ -8,6 +8,7 @@ import { IdempotencyErrors } from './idempotency/errors.ts';
 import { takesIdempotencyKey } from './idempotency/request-key.ts';
 import { textOfAnswer } from './openapi-answer-texts.ts';
 import type { Components, Json } from './openapi-components.ts';
+import { mayHaveNoFields } from './request-input.ts';
 
 /** Body of every error (contract 3). */
 export const ErrorBody = z
@@ -102,6 +103,7 @@ export function errors(route: Route<Platform>): Json {
   // Another value is an address that does not exist, which is a page for a browser.
   const hasPattern = PATTERN_IN_PATH.test(route.path);
   if (hasPattern) all.push(CommonErrors.NOT_FOUND);
+  if (mayHaveNoFields(route)) all.push(CommonErrors.PAYLOAD_TOO_LARGE, CommonErrors.VALIDATION_FAILED);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE);
   all.push(CommonErrors.INTERNAL_ERROR, CommonErrors.STORAGE_UNAVAILABLE);
   const byStatus = new Map<number, Map<string, ErrorFactory>>();

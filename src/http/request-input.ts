@@ -7,15 +7,15 @@ import type { Platform } from '../platform.ts';
 import { hasMediaType, isForm, isJson } from './media-type.ts';
 import type { Source } from './sources/source.ts';
 
-/** The query of a route whose only parameter is `preview`. */
-const NO_OTHERS = z.strictObject({});
+/** The query of a route whose only parameter is `preview`, and the body of a request that takes none. */
+const NOTHING = z.strictObject({});
 
 /**
  * Parses the query with the schema of the route. Throws 400 for an unknown parameter, unless the route accepts none at
  * all: then the query is ignored.
  */
 export function readQuery(route: Route<Platform>, source: Source<unknown>): unknown {
-  const schema = route.query ?? (route.preview ? NO_OTHERS : undefined);
+  const schema = route.query ?? (route.preview ? NOTHING : undefined);
   if (!schema) return undefined;
   const fields = fieldsOf(source.url.searchParams, schema instanceof z.ZodObject ? schema.shape : {});
   if (route.preview) delete fields['preview'];
@@ -56,7 +56,8 @@ export function decodeBody(bytes: Uint8Array): string {
 }
 
 /**
- * Reads the body and parses it with the schema of the route. Returns a promise only if the body has not yet arrived.
+ * Reads the body and parses it with the schema of the route. Returns a promise only if the body has not yet arrived. A
+ * DELETE of our own API takes no body: throws 400 for the fields of one, which would have no effect.
  * @param onJson receives the parsed JSON before the schema is applied
  */
 export function readBody(
@@ -66,7 +67,7 @@ export function readBody(
   onJson?: (json: unknown) => void,
 ): unknown {
   const { body: schema } = route;
-  if (!schema) return undefined;
+  if (!schema) return mayHaveNoFields(route) && source.hasBody ? readNothing(config, source) : undefined;
   const type = source.header('content-type');
   if (route.bodyOptional && !source.hasBody) return parseWith(schema, {});
   const form = route.form !== undefined && route.form !== false && isForm(type);
@@ -81,6 +82,18 @@ export function readBody(
   const parse = (bytes: Uint8Array): unknown =>
     isKnown ? parseBody(route, form, bytes, onJson) : bytes.length === 0 ? parseWith(schema, {}) : refuse();
   const bytes = source.body(route.bodyLimit ?? config.http.bodyLimit);
+  return bytes instanceof Promise ? bytes.then(parse) : parse(bytes);
+}
+
+/** Whether the route belongs to our own API and takes no body. GET requests have none. */
+export const mayHaveNoFields = ({ method, body, errorBody }: Route<Platform>): boolean =>
+  method !== 'GET' && body === undefined && errorBody === undefined;
+
+function readNothing({ http }: Platform['config'], source: Source<unknown>): undefined | Promise<undefined> {
+  const parse = (bytes: Uint8Array): undefined => {
+    if (bytes.length > 0) parseWith(NOTHING, parseJson(decodeBody(bytes)));
+  };
+  const bytes = source.body(http.bodyLimit);
   return bytes instanceof Promise ? bytes.then(parse) : parse(bytes);
 }
 

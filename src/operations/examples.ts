@@ -58,6 +58,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   'POST /totp/disable': { password: PASSWORD },
   'POST /passkeys/register/options': { reason: 'a new laptop' },
   'POST /passkeys/sign-in/options': {},
+  'POST /events/ticket': {},
   'POST /passkeys/register/verify': {
     ...PUBLIC_KEY_CREDENTIAL,
     name: 'Laptop',

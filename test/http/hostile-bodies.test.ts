@@ -1,9 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { inputSchema, mutants } from '../support/mutants.ts';
 import type { Answered } from '../support/service.ts';
-import { bodyOf, expectRefused, type HostileWorld, hostileScene, JSON_TYPE, parsed, send } from './hostile.scene.ts';
+import {
+  bodyOf,
+  endpoints,
+  expectRefused,
+  type HostileWorld,
+  hostileScene,
+  JSON_TYPE,
+  parsed,
+  send,
+} from './hostile.scene.ts';
 
-const { refused } = hostileScene();
+const { refused, shared } = hostileScene();
 
 describe('a body that does not match its schema', () => {
   it.each(parsed)('%s', async (endpoint, { route }) => {
@@ -15,6 +24,49 @@ describe('a body that does not match its schema', () => {
         expectRefused(what, await send(w, { raw, headers: JSON_TYPE }), [tooLarge ? 413 : 400], names);
       }
     });
+  });
+});
+
+/** Requests of our own API that take no body. */
+const withoutBody = endpoints.filter(
+  ([, { route }]) => route.method !== 'GET' && route.body === undefined && route.errorBody === undefined,
+);
+
+describe('a body of a request that takes none', () => {
+  it('is possible with DELETE only', () => {
+    expect(withoutBody.length).toBeGreaterThan(20);
+    expect(withoutBody.filter(([, { route }]) => route.method !== 'DELETE')).toEqual([]);
+  });
+
+  it.each(withoutBody)('%s', async (endpoint) => {
+    await refused(endpoint, async (w) => {
+      for (const [field, value] of [
+        ['reason', 'because'],
+        ['preview', true],
+        ['__proto__', 1],
+      ] as const)
+        expectRefused(
+          field,
+          await send(w, { raw: JSON.stringify({ [field]: value }), headers: JSON_TYPE }),
+          [400],
+          field,
+        );
+      for (const raw of ['[]', 'null', '{', 'reason=because'])
+        expectRefused(raw, await send(w, { raw, headers: JSON_TYPE }), [400], '');
+      expectRefused('of no type', await send(w, { raw: '{"reason":"because"}' }), [400], 'reason');
+    });
+  });
+
+  it.each(['', '{}', ' { } '])('is empty: %j', async (raw) => {
+    const t = await shared();
+    const owner = await t.user();
+    const { id } = await t.agent(owner);
+    for (const [path, method, status] of [
+      ['/events/ticket', 'POST', 200],
+      [`/agents/${id}`, 'DELETE', 204],
+    ] as const)
+      expect((await t.call(method, path, { as: owner, raw, headers: JSON_TYPE })).status).toBe(status);
+    expect((await t.call('POST', '/events/ticket', { as: owner })).status).toBe(200);
   });
 });
 

@@ -85,6 +85,7 @@ const hostileSignIn = {
 export const bodies: Readonly<Record<string, Sample>> = {
   'POST /authorize': question,
   'POST /authorize/batch': (s) => ({ requests: [question(s)] }),
+  'POST /events/ticket': () => ({}),
   'POST /tenants': () => ({ name: 'Acme', slug: 'acme' }),
   'POST /sign-up': () => ({
     email: 'new@example.com',

@@ -38,6 +38,8 @@ export const eventRoutes = [
       'requested the ticket, and after an hour if the application signed the user in.',
     access: mayFollow,
     effect: 'none',
+    body: z.strictObject({}),
+    bodyOptional: true,
     responses: { 200: Ticket },
     secrets: ['ticket'],
     handle: async (call, platform) => ({ status: 200, body: await createTicket(platform, call) }),
