@@ -65,9 +65,10 @@ export const oauthErrorCode = (error: LegateError): string => {
 };
 
 /**
- * Returns an OAuth error body (RFC 6749, section 5.2). Characters that a description must not contain become spaces.
+ * Returns an OAuth error body (RFC 6749, section 5.2). A description must not contain double quotes, which become single
+ * ones, and some other characters, which become spaces.
  */
 export const oauthErrorBody = (error: LegateError): { error: string; error_description: string } => ({
   error: oauthErrorCode(error),
-  error_description: error.message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, ' '),
+  error_description: error.message.replaceAll('"', "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, ' '),
 });

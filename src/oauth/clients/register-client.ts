@@ -87,7 +87,7 @@ type Keys = { [Name in keyof typeof StoredKeys.shape]: z.output<typeof StoredKey
 
 function invalidMetadata(error: z.ZodError): LegateError {
   const [issue] = toIssues(error);
-  const message = `${issue?.path ?? ''}: ${issue?.message ?? 'is not valid'}`;
+  const message = `${issue?.path || 'The client metadata'} ${issue?.message ?? 'is not valid'}.`;
   return issue?.path.startsWith('redirect_uris')
     ? OAuthErrors.OAUTH_INVALID_REDIRECT_URI({ message })
     : OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message });
@@ -101,7 +101,7 @@ function parseKeys(metadata: ClientMetadata): Keys {
   if (!result.success) throw invalidMetadata(result.error);
   const { jwks, jwks_uri, token_endpoint_auth_signing_alg } = result.data;
   if ((jwks === undefined) === (jwks_uri === undefined))
-    throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'private_key_jwt requires either jwks or jwks_uri' });
+    throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'private_key_jwt requires either jwks or jwks_uri.' });
   return { jwks, jwks_uri, token_endpoint_auth_signing_alg };
 }
 
@@ -115,17 +115,16 @@ export function parseClientMetadata(
   const metadata: ParsedMetadata = { ...result.data, ...parseKeys(result.data) };
   const grants = grantTypesOf(metadata);
   if (grants.includes('authorization_code') && metadata.redirect_uris.length === 0)
-    throw OAuthErrors.OAUTH_INVALID_REDIRECT_URI({ message: 'redirect_uris: at least one is required' });
+    throw OAuthErrors.OAUTH_INVALID_REDIRECT_URI({ message: 'redirect_uris must not be empty.' });
   metadata.redirect_uris.forEach((uri, i) => {
     const problem = redirectUriProblem(uri);
-    if (problem) throw OAuthErrors.OAUTH_INVALID_REDIRECT_URI({ message: `redirect_uris.${i}: ${problem}` });
+    if (problem) throw OAuthErrors.OAUTH_INVALID_REDIRECT_URI({ message: `redirect_uris.${i} ${problem}.` });
   });
   if (metadata.response_types?.some((type) => type !== 'code'))
-    throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'response_types: only code is supported' });
+    throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: 'response_types may contain only code.' });
   if (grants.length === 0 && !metadata.resources?.length)
     throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({
-      message:
-        'grant_types: at least one of authorization_code, refresh_token and the grants of devices and JWTs is required',
+      message: 'grant_types must contain authorization_code, refresh_token or a grant of devices or JWTs.',
     });
   return metadata;
 }
@@ -146,7 +145,7 @@ async function resolveResources(
   for (const [i, resource] of resources.entries()) {
     const target = await findTarget(platform, resource);
     if (!target)
-      throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: `resources.${i}: is not a registered MCP server` });
+      throw OAuthErrors.OAUTH_INVALID_CLIENT_METADATA({ message: `resources.${i} is not a registered MCP server.` });
     registered.push(target.resource);
   }
   return registered;

@@ -220,6 +220,48 @@ describe('POST /oauth/register', () => {
     expect(left).toEqual(expect.arrayContaining([used.client_id, made.client_id]));
     expect(left).not.toContain(unused.client_id);
   });
+
+  it.each<[string, unknown, string]>([
+    ['a list', [], 'The client metadata must be an object.'],
+    ['null', null, 'The client metadata must be an object.'],
+    ['a text', '"x"', 'The client metadata must be an object.'],
+    [
+      'an unknown method',
+      { token_endpoint_auth_method: 'client_secret_jwt' },
+      "token_endpoint_auth_method must be one of 'none', 'client_secret_basic', 'client_secret_post', " +
+        "'private_key_jwt'.",
+    ],
+    ['a number as name', { client_name: 7 }, 'client_name must be a string.'],
+    ['an application type', { application_type: 'x' }, "application_type must be one of 'web', 'native'."],
+    ['no redirect URI', { redirect_uris: [] }, 'redirect_uris must not be empty.'],
+    [
+      'a relative redirect URI',
+      { redirect_uris: ['https://a.example/', 'x'] },
+      'redirect_uris.1 must be an absolute URI.',
+    ],
+    ['another response type', { response_types: ['token'] }, 'response_types may contain only code.'],
+    [
+      'other grant types',
+      { grant_types: ['password'] },
+      'grant_types must contain authorization_code, refresh_token or a grant of devices or JWTs.',
+    ],
+    [
+      'a method without keys',
+      { token_endpoint_auth_method: 'private_key_jwt' },
+      'private_key_jwt requires either jwks or jwks_uri.',
+    ],
+    [
+      'keys without a key',
+      { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } },
+      'jwks.keys must not be empty.',
+    ],
+  ])('[RFC 7591 3.2.2] the description of an error for %s is a sentence', async (_what, metadata, sentence) => {
+    const isObject = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
+    const body = isObject ? { redirect_uris: ['https://app.example/callback'], ...metadata } : metadata;
+    const r = await t.call('POST', '/oauth/register', { body });
+    expect([r.status, r.body.error_description]).toEqual([400, sentence]);
+    expect(r.body.error).toMatch(/^invalid_(client_metadata|redirect_uri)$/);
+  });
 });
 
 describe('self-registered clients', () => {
