@@ -221,11 +221,8 @@ describe('a server that sends requests during a call', () => {
     const asked = await client.call('ask', ELICIT);
     const { id } = await asked.next();
     await client.post({ method: 'notifications/cancelled', params: { requestId: 1 } });
-    const withdrawn = [await asked.next(), await asked.next()];
-    expect(withdrawn).toContainEqual(
-      expect.objectContaining({ method: 'notifications/cancelled', params: { requestId: id } }),
-    );
-    expect(withdrawn).toContainEqual(expect.objectContaining({ id: 1, result: expect.anything() }));
+    const withdrawn = { method: 'notifications/cancelled', params: { requestId: id } };
+    expect(await asked.next()).toMatchObject(withdrawn);
     expect(textOf((await (await client.call('state')).next()).result)).toMatchObject({ cancelled: 1 });
   });
 });

@@ -12,7 +12,7 @@ import {
   paramsPassedOn,
   URL_ELICITATION_REQUIRED,
 } from './messages.ts';
-import { type Answer, OutcomeUnknown, type Party } from './peer.ts';
+import { type Answer, OutcomeUnknown, type Party, RequestCancelled } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -115,18 +115,21 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
     if (isCall) record({ ...call, definition, answer });
     return { answer };
   } catch (error) {
-    const outcome = cancelling.isEnded ? 'cancelled' : OUTCOMES[failureOf(error)];
-    if (isCall) record({ ...call, definition, outcome });
-    return { failure: failureAnswer(method, error, auditId) };
+    const failure = cancelling.isEnded ? new RequestCancelled() : error;
+    if (isCall) record({ ...call, definition, outcome: OUTCOMES[failureOf(failure)] });
+    return { failure: failureAnswer(method, failure, auditId) };
   }
 }
 
 /** Ends a call whose client did not supply the input. */
-export function unanswered({ server, record }: Parts, { auth, method, params, decided }: Forwarding): Forwarded {
+export function unanswered({ server, record }: Parts, forwarding: Forwarding): Forwarded {
+  const { auth, method, params, decided, cancelling } = forwarding;
   const auditId = decided?.decision.auditId;
   const call = { auth, auditId, server: server.name, tool: String(params['name']), begun: performance.now() };
-  if (method === 'tools/call') record({ ...call, definition: undefined, outcome: 'protocol_error' });
-  const error = new InputRequired('The server asked for input, and the client did not supply it.');
+  const error = cancelling.isEnded
+    ? new RequestCancelled()
+    : new InputRequired('The server asked for input, and the client did not supply it.');
+  if (method === 'tools/call') record({ ...call, definition: undefined, outcome: OUTCOMES[failureOf(error)] });
   return { failure: failureAnswer(method, error, auditId) };
 }
 

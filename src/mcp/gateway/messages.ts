@@ -1,5 +1,5 @@
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
-import { CallTimedOut, NotConnected, OutcomeUnknown } from './peer.ts';
+import { CallTimedOut, NotConnected, OutcomeUnknown, RequestCancelled } from './peer.ts';
 
 export const MODERN_REVISION = '2026-07-28';
 export const INITIALIZE_REVISIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
@@ -19,6 +19,7 @@ export const URL_ELICITATION_REQUIRED = -32042;
 const FAILED = {
   NOT_CONNECTED: 1401,
   INPUT_REQUIRED: 1422,
+  CANCELLED: 1499,
   SERVER_UNAVAILABLE: 1503,
   TIMEOUT: 1504,
   OUTCOME_UNKNOWN: 1505,
@@ -30,6 +31,7 @@ export const STOPPING: RpcError = { code: FAILED.SERVER_UNAVAILABLE, message: 'T
 export const OUTCOMES = {
   NOT_CONNECTED: 'unavailable',
   INPUT_REQUIRED: 'protocol_error',
+  CANCELLED: 'cancelled',
   SERVER_UNAVAILABLE: 'unavailable',
   TIMEOUT: 'timeout',
   OUTCOME_UNKNOWN: 'unknown',
@@ -45,6 +47,7 @@ export const NOTIFICATIONS: ReadonlySet<string> = new Set([
 ]);
 
 const TEXTS: Readonly<Record<Exclude<FailureReason, 'NOT_CONNECTED' | 'INPUT_REQUIRED'>, string>> = {
+  CANCELLED: 'The client cancelled the request. It may have been carried out.',
   SERVER_UNAVAILABLE: 'The server cannot be reached at the moment, so nothing was done. Try again later.',
   TIMEOUT: 'The server did not answer in time. The call may have been carried out.',
   OUTCOME_UNKNOWN: 'The connection to the server broke during the call. The call may have been carried out.',
@@ -119,13 +122,14 @@ export class InputRequired extends Error {}
 export const failureOf = (error: unknown): FailureReason => {
   if (error instanceof NotConnected) return 'NOT_CONNECTED';
   if (error instanceof InputRequired) return 'INPUT_REQUIRED';
+  if (error instanceof RequestCancelled) return 'CANCELLED';
   if (error instanceof CallTimedOut) return 'TIMEOUT';
   return error instanceof OutcomeUnknown ? 'OUTCOME_UNKNOWN' : 'SERVER_UNAVAILABLE';
 };
 
 /**
- * Returns the failure of a tool call as a result, because the model reads results; the failure of any other request as
- * an error.
+ * Returns the failure of a tool call as a result, because the model reads results; the failure of any other request,
+ * and of one that the client no longer waits for, as an error.
  */
 export function failureAnswer(
   method: string,
@@ -135,7 +139,7 @@ export function failureAnswer(
   const reason = failureOf(error);
   const text = reason === 'NOT_CONNECTED' || reason === 'INPUT_REQUIRED' ? (error as Error).message : TEXTS[reason];
   const facts = { reason, ...(auditId !== undefined && { auditId }) };
-  return method === 'tools/call'
+  return method === 'tools/call' && reason !== 'CANCELLED'
     ? { result: { content: [{ type: 'text', text: `${text} (${reason})` }], isError: true, _meta: facts } }
     : { error: { code: FAILED[reason], message: text, data: facts } };
 }

@@ -12,6 +12,8 @@ export class NotConnected extends ServerUnavailable {}
 export class SessionEnded extends ServerUnavailable {}
 /** The connection broke while the request was running. */
 export class OutcomeUnknown extends Error {}
+/** The client cancelled the request while it was running. */
+export class RequestCancelled extends OutcomeUnknown {}
 export class CallTimedOut extends Error {}
 
 export interface ChannelEvents {
@@ -169,7 +171,7 @@ export class Peer {
         settle(error);
         this.notify('notifications/cancelled', { requestId: id, reason });
       };
-      const cancel = (): void => giveUp(new OutcomeUnknown('it was cancelled'), 'cancelled');
+      const cancel = (): void => giveUp(new RequestCancelled('it was cancelled'), 'cancelled');
       const startClock = (): NodeJS.Timeout =>
         setTimeout(() => giveUp(new CallTimedOut('it did not answer in time'), 'timeout'), timeoutMs);
       let timer = startClock();

@@ -244,6 +244,12 @@ export class Relay {
       begin = resolve;
       fail = reject;
     });
+    const opened = (): EventStream | undefined => {
+      if (!accepts || closed.isEnded) return undefined;
+      stream ??= this.#stream(passed, () => closed.end());
+      begin(stream);
+      return stream;
+    };
     const context: Context = {
       auth,
       passed,
@@ -251,12 +257,11 @@ export class Relay {
       key: session?.key ?? this.#keyOf(auth, null),
       isModern,
       closed,
+      stream: () => opened() !== undefined,
       send: (message) => {
-        if (!accepts || closed.isEnded) return false;
-        stream ??= this.#stream(passed, () => closed.end());
-        stream.send(message);
-        begin(stream);
-        return true;
+        const open = opened();
+        open?.send(message);
+        return open !== undefined;
       },
       headers,
     };

@@ -62,10 +62,21 @@ export interface Context {
   readonly isModern: boolean;
   /** Fires when the client closes the response. */
   readonly closed: Ending;
+  /** Begins the response as a stream. Returns false if the client does not accept one. */
+  readonly stream: () => boolean;
   /** Sends a message before the answers. Returns false if the client does not accept a stream. */
   readonly send: (message: Message) => boolean;
   /** Headers that are added to the answer. */
   readonly headers: Record<string, string>;
+}
+
+/** A request of a client. */
+interface Asked {
+  readonly method: string;
+  readonly id: string | number;
+  readonly message: Message;
+  /** Fires when the client cancels the request, in revisions before 2026-07-28. */
+  readonly cancelling: Ending;
 }
 
 /** The continuation of a call whose server asked a client of 2026-07-28 for input. */
@@ -118,15 +129,20 @@ export class Requests {
       return [];
     }
     const begun = performance.now();
+    const cancelling = new Ending();
+    const asked: Asked = { method, id, message, cancelling };
+    session?.running.set(id, cancelling);
     let reply: Reply;
     try {
-      reply = await (isPassedOnAnyway(method)
-        ? this.#relay(context, method, id, message)
-        : this.#reply(context, method, id, message));
+      reply = await (isPassedOnAnyway(method) ? this.#relay(context, asked) : this.#reply(context, asked));
     } catch (error) {
       // Only the outcome of a tool call is recorded.
       reply = failureAnswer(method, error, undefined);
+    } finally {
+      if (session?.running.get(id) === cancelling) session.running.delete(id);
     }
+    // A cancelled request is not answered, but an HTTP request is. A stream ends without an answer.
+    if (cancelling.isEnded && context.stream()) return [];
     const answer: Message = { jsonrpc: '2.0', id, ...reply };
     const { rules } = context.passed;
     rules?.note?.(answer);
@@ -144,7 +160,8 @@ export class Requests {
       this.#parts.upstreams.notify(session.key, method);
   }
 
-  async #reply(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
+  async #reply(context: Context, asked: Asked): Promise<Reply> {
+    const { method, message } = asked;
     const { isModern, key, session } = context;
     const { upstreams, tools, server } = this.#parts;
     const params = paramsOf(message);
@@ -153,10 +170,10 @@ export class Requests {
       const permitted = tools.permitted(key, await upstreams.tools(key));
       return { result: resultForClient(method, { tools: permitted }, await this.#serverInfo(context)) };
     }
-    const relay = (): Promise<Reply> => this.#relay(context, method, id, message);
+    const relay = (): Promise<Reply> => this.#relay(context, asked);
     if (!isModern && method === 'ping') return { result: {} };
     if (!isPassedOn(method, isModern, (await upstreams.info(key)).revision)) return notFound(method);
-    if (method.startsWith('tasks/')) return this.#task(context, method, id, message);
+    if (method.startsWith('tasks/')) return this.#task(context, asked);
     switch (method) {
       case 'logging/setLevel':
         // One of several people on a shared connection must not set its level.
@@ -221,29 +238,18 @@ export class Requests {
     return upstreams.unsubscribe(key, sessions.unheard(key, uris));
   }
 
-  async #task(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
+  async #task(context: Context, asked: Asked): Promise<Reply> {
     const { session, closed, key } = context;
-    const {
-      auth,
-      params,
-      revision,
-      capabilities,
-      mayMakeTask: declares,
-    } = this.#forwarding(context, method, id, message);
-    const cancelling = new Ending();
-    session?.running.set(id, cancelling);
-    try {
-      const reply = await answerTaskRequest(this.#parts, {
-        ...{ auth, method, params, capabilities, declares },
-        form: tasksBetween(await this.#parts.upstreams.info(key), revision),
-        signal: session ? cancelling : closed,
-        party: this.#partyOf(context),
-      });
-      if ('error' in reply) return reply;
-      return { result: resultForClient(method, reply.result, await this.#serverInfo(context)) };
-    } finally {
-      session?.running.delete(id);
-    }
+    const { method, cancelling } = asked;
+    const { auth, params, revision, capabilities, mayMakeTask: declares } = this.#forwarding(context, asked);
+    const reply = await answerTaskRequest(this.#parts, {
+      ...{ auth, method, params, capabilities, declares },
+      form: tasksBetween(await this.#parts.upstreams.info(key), revision),
+      signal: session ? cancelling : closed,
+      party: this.#partyOf(context),
+    });
+    if ('error' in reply) return reply;
+    return { result: resultForClient(method, reply.result, await this.#serverInfo(context)) };
   }
 
   /** Requests to the client are sent on the response, or on the stream of its session. */
@@ -257,55 +263,45 @@ export class Requests {
   }
 
   /** Forwards a request to the server. */
-  async #relay(context: Context, method: string, id: string | number, message: Message): Promise<Reply> {
+  async #relay(context: Context, asked: Asked): Promise<Reply> {
     const forwarded = context.isModern
-      ? await this.#relayInTurns(context, method, id, message)
-      : await this.#relayInSession(context, method, id, message);
+      ? await this.#relayInTurns(context, asked)
+      : await this.#relayInSession(context, asked);
     if ('result' in forwarded || 'error' in forwarded) return forwarded;
     if ('failure' in forwarded) return forwarded.failure;
     if ('input' in forwarded) {
       const { requests, repeat } = forwarded.input;
-      return this.#inputRequired(context, message, id, requests, repeat && { repeat });
+      return this.#inputRequired(context, asked, requests, repeat && { repeat });
     }
     const { answer } = forwarded;
     if ('error' in answer) return { error: context.session?.errorFor(answer.error) ?? answer.error };
     const serverInfo = context.isModern ? await this.#serverInfo(context) : undefined;
-    return { result: resultForClient(method, answer.result, serverInfo) };
+    return { result: resultForClient(asked.method, answer.result, serverInfo) };
   }
 
-  async #relayInSession(context: Context, method: string, id: string | number, message: Message): Promise<Forwarded> {
-    const { session } = context;
-    const cancelling = new Ending();
-    session?.running.set(id, cancelling);
+  async #relayInSession(context: Context, asked: Asked): Promise<Forwarded> {
+    const { message, cancelling } = asked;
     const party = this.#partyOf(context);
     const request = {
-      ...this.#forwarding(context, method, id, message),
+      ...this.#forwarding(context, asked),
       cancelling,
       progress: this.#progressTo(context, message),
       party,
     };
-    try {
-      let forwarded = await forward(this.#parts, request);
-      for (let round = 0; 'input' in forwarded; round++) {
-        const { requests, repeat } = forwarded.input;
-        const inputResponses = round < MAX_ROUNDS ? await inputOf(requests, party.ask, cancelling) : undefined;
-        if (!inputResponses) return unanswered(this.#parts, request);
-        forwarded = await forward(this.#parts, { ...request, repetition: repeat && { ...repeat, inputResponses } });
-      }
-      return forwarded;
-    } finally {
-      session?.running.delete(id);
+    let forwarded = await forward(this.#parts, request);
+    for (let round = 0; 'input' in forwarded; round++) {
+      const { requests, repeat } = forwarded.input;
+      const inputResponses = round < MAX_ROUNDS ? await inputOf(requests, party.ask, cancelling) : undefined;
+      if (!inputResponses) return unanswered(this.#parts, request);
+      forwarded = await forward(this.#parts, { ...request, repetition: repeat && { ...repeat, inputResponses } });
     }
+    return forwarded;
   }
 
   /** The answer asks the client for input, and the client repeats its request with it. */
-  async #relayInTurns(
-    context: Context,
-    method: string,
-    id: string | number,
-    message: Message,
-  ): Promise<Forwarded | Reply> {
+  async #relayInTurns(context: Context, asked: Asked): Promise<Forwarded | Reply> {
     const { auth, closed } = context;
+    const { method, message } = asked;
     const continued = this.#continued.get(message);
     let call: CallInTurns<Forwarded>;
     if (continued?.parked !== undefined) {
@@ -315,7 +311,7 @@ export class Requests {
       call.progress = this.#progressTo(context, message) ?? (() => {});
       call.answer(paramsOf(message)['inputResponses']);
     } else {
-      const forwarding = this.#forwarding(context, method, id, message);
+      const forwarding = this.#forwarding(context, asked);
       const { repeat } = continued ?? {};
       const repetition = repeat && { ...repeat, inputResponses: paramsOf(message)['inputResponses'] };
       const started = new CallInTurns<Forwarded>(MAY_ASK.has(method) ? forwarding.capabilities : {});
@@ -337,15 +333,10 @@ export class Requests {
     const parked = this.#parked.park(call, callerOf(auth));
     if (parked === undefined)
       return failureAnswer(method, new OutcomeUnknown('too many calls wait for input'), undefined);
-    return this.#inputRequired(context, message, id, turn.inputRequests, { parked });
+    return this.#inputRequired(context, asked, turn.inputRequests, { parked });
   }
 
-  #forwarding(
-    { auth, key, passed, session, isModern }: Context,
-    method: string,
-    id: string | number,
-    message: Message,
-  ) {
+  #forwarding({ auth, key, passed, session, isModern }: Context, { method, id, message }: Asked) {
     const declared = isModern ? declaredCapabilities(message) : (session?.capabilities ?? {});
     return {
       auth,
@@ -369,8 +360,7 @@ export class Requests {
 
   async #inputRequired(
     context: Context,
-    message: Message,
-    id: string | number,
+    { message, id }: Asked,
     inputRequests: Message,
     how: Omit<Continued, 'auditId'> = {},
   ): Promise<Reply> {
