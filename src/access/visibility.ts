@@ -45,7 +45,7 @@ export async function visibilityOf(
   switch (principal.kind) {
     case 'user':
       if (principal.scopes !== undefined && !(who.scope && principal.scopes.has(who.scope)))
-        throw CommonErrors.FORBIDDEN({ details: { scope: who.scope ?? null } });
+        throw lacksScope(who.scope);
       return visibilityOfUser(principal, effect);
     case 'agent': {
       if (await platform.mayUseOwnResource(db, principal.agentId, who.resource, who.action))
@@ -54,11 +54,14 @@ export async function visibilityOf(
       throw CommonErrors.FORBIDDEN();
     }
     case 'accessToken':
-      if (!who.scope || !principal.scopes.has(who.scope))
-        throw CommonErrors.FORBIDDEN({ details: { scope: who.scope ?? null } });
+      if (!who.scope || !principal.scopes.has(who.scope)) throw lacksScope(who.scope);
       return { kind: 'owner', userId: principal.userId };
   }
 }
+
+/** Names the scope that is missing. Some routes are not opened by any. */
+const lacksScope = (scope: string | undefined): Error =>
+  CommonErrors.FORBIDDEN(scope === undefined ? {} : { details: { scope } });
 
 function visibilityOfUser({ role, userId }: UserPrincipal, effect: Effect): Visibility {
   if (role === 'auditor' && effect === 'any')

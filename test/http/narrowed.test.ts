@@ -140,6 +140,22 @@ describe.each(CREDENTIALS)('%s', (name) => {
   });
 });
 
+it.each(['an API token with scopes', 'an access token'] as const)(
+  'to %s, 403 names the scope that is missing, and no details where no scope helps',
+  async (name) => {
+    const { token } = tokens.get(name) as { token: string };
+    const refusal = async (method: string, path: string, body?: object): Promise<Json> => {
+      const r = await t.call(method, path, { as: token, ...(body ? { body } : {}) });
+      expect([r.status, r.body.error.code]).toEqual([403, 'FORBIDDEN']);
+      return r.body.error.details;
+    };
+    expect(await refusal('GET', '/audit')).toEqual({ scope: 'audit:read' });
+    for (const path of ['/costs', '/costs/summary', '/budgets', '/webhooks', '/approvals', '/oauth/grants', '/users'])
+      expect([path, await refusal('GET', path)]).toEqual([path, undefined]);
+    expect(await refusal('POST', '/webhooks', { url: 'https://app.example/in' })).toBeUndefined();
+  },
+);
+
 describe('agents that a narrowed credential registers', () => {
   it('record it, and end with its grant, as do those that they registered; those of an API token remain', async () => {
     const scopes = 'agents:read agents:write';
