@@ -34,7 +34,7 @@ async function unchanged(path: string, type: string, operations: readonly Json[]
 }
 
 describe('PUT and PATCH', () => {
-  it('[RFC 7644 3.5.2.1] a request that changes nothing of a user moves neither lastModified nor version', async () => {
+  it('[RFC 7644 3.5.2.1] what changes nothing of a user moves neither lastModified nor version', async () => {
     const user = await created({ displayName: 'Ada L', externalId: 'e1', name: { givenName: 'Ada' } });
     const { userName } = user;
     await unchanged(`/Users/${user.id}`, 'user.updated', [
@@ -47,7 +47,7 @@ describe('PUT and PATCH', () => {
     ]);
   });
 
-  it('a request that changes nothing of a user who has signed up does not either', async () => {
+  it('what changes nothing of a user who has signed up does not either', async () => {
     const { id, email } = await t.user();
     await t.call('PATCH', `/users/${id}`, { as: await t.admin(), body: { name: 'Grace' } });
     await unchanged(`/Users/${id}`, 'user.updated', [
@@ -59,7 +59,7 @@ describe('PUT and PATCH', () => {
     expect([body.name.formatted, body.displayName]).toEqual(['Grace', expect.stringContaining('Changed')]);
   });
 
-  it('[RFC 7644 3.5.2.1] one that changes nothing of a group moves neither lastModified nor version', async () => {
+  it('[RFC 7644 3.5.2.1] what changes nothing of a group moves neither lastModified nor version', async () => {
     const [one, two] = [await created(), await created({ displayName: 'Two' })];
     const displayName = mark('Unchanged');
     const members = [{ value: one.id }, { value: two.id }];

@@ -308,18 +308,17 @@ function changeUser(
       ...(after.email === before.email ? [] : ['email']),
       ...(SCIM_COLUMNS.some((column) => stored[column] !== shown[column]) ? ['scim'] : []),
     ];
-    const name = displayNameOf(input);
-    const wasActive = before.suspended_at === null;
-    const active = input.active ?? wasActive;
-    // A request that changes nothing does not move lastModified (RFC 7644, section 3.5.2.1).
-    if (changed.length > 0 || name !== before.name || active !== wasActive)
-      await updateUserIn(
-        platform,
-        change,
-        before,
-        { name, status: active ? 'active' : 'suspended' },
-        { ...after, changed },
-      );
+    // If nothing changed, this does not move lastModified (RFC 7644, section 3.5.2.1).
+    await updateUserIn(
+      platform,
+      change,
+      before,
+      {
+        name: displayNameOf(input),
+        ...(input.active == null ? {} : { status: input.active ? 'active' : 'suspended' }),
+      },
+      { ...after, changed },
+    );
     return toResource(platform, db, scope, await getRow(db, scope, id));
   });
 }
