@@ -15,9 +15,14 @@ export interface Times {
 
 export const SCIM_PATH = '/scim/v2';
 
+type ResourceType = 'User' | 'Group';
+
+export const locationOf = (site: Site, resourceType: ResourceType, id: string): string =>
+  new URL(pathOf(site, `${SCIM_PATH}/${resourceType}s/${id}`), site.baseUrl).href;
+
 /** Adds `meta` (RFC 7643, section 3.1) with a version that changes whenever the resource does. */
-export function withMeta(site: Site, resourceType: 'User' | 'Group', resource: Resource, times: Times): Resource {
-  const location = new URL(pathOf(site, `${SCIM_PATH}/${resourceType}s/${resource.id}`), site.baseUrl).href;
+export function withMeta(site: Site, resourceType: ResourceType, resource: Resource, times: Times): Resource {
+  const location = locationOf(site, resourceType, resource.id);
   const hash = createHash('sha256')
     .update(JSON.stringify([resource, times.lastModified]))
     .digest('base64url');

@@ -9,7 +9,7 @@ const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 const someone = { displayName: 'Ada L', name: { givenName: 'Ada', familyName: 'Lovelace' } };
 
 describe('the requested attributes', () => {
-  it('[RFC 7644 3.9] attributes and excludedAttributes name sub-attributes, with the URN of the schema, in any case', async () => {
+  it('[RFC 7644 3.9] attributes and excludedAttributes name sub-attributes, in any case, with a URN', async () => {
     const user = await created(someone);
     const { id, schemas } = user;
     const [email] = user.emails;

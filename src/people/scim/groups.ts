@@ -1,4 +1,3 @@
-import { type SqlBool, sql } from 'kysely';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { asId, type Id, isId, newId } from '../../kernel/ids.ts';
@@ -9,8 +8,10 @@ import type { Db, ScimGroupRow } from '../../storage/index.ts';
 import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
 import { ScimErrors } from './errors.ts';
 import { parseFilter } from './filter.ts';
-import { type Columns, filterExpression } from './filter-sql.ts';
+import { groupColumns } from './filter-columns.ts';
+import { filterExpression } from './filter-sql.ts';
 import { applyGroups, isMapped } from './group-mapping.ts';
+import { memberships } from './memberships.ts';
 import { applyPatch, OF_VALUES, type Patchable, type PatchRequest } from './patch.ts';
 import { GROUP_SCHEMA, type ListQuery, ScimGroupInput } from './schema.ts';
 import { type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
@@ -25,22 +26,6 @@ const PATCHABLE: Patchable = {
   isKnown: () => false,
 };
 
-const columnsIn = (db: Db): Columns => {
-  const has = (id: string) =>
-    sql<SqlBool>`exists ${db
-      .selectFrom('scim_group_members')
-      .select('user_id')
-      .where(sql<SqlBool>`${sql.ref('scim_group_members.group_id')} = ${sql.ref('scim_groups.id')}`)
-      .where('user_id', '=', asId('user', id))}`;
-  return {
-    id: { kind: 'exact', ref: sql.ref('scim_groups.id') },
-    displayname: { kind: 'text', ref: sql.ref('scim_groups.display_name') },
-    externalid: { kind: 'exact', ref: sql.ref('scim_groups.external_id') },
-    members: { kind: 'member', has },
-    'members.value': { kind: 'member', has },
-  };
-};
-
 const visible = (db: Db, { tenantId }: ScimScope) =>
   db.selectFrom('scim_groups').where('scim_groups.tenant_key', '=', tenantId ?? '');
 
@@ -52,16 +37,12 @@ async function getRow(db: Db, scope: ScimScope, id: Id<'scimGroup'>): Promise<Sc
   return row;
 }
 
-/** Members who have moved to another tenant are not shown. */
-function membersIn(db: Db, { tenantId }: ScimScope, groupIds: readonly Id<'scimGroup'>[]) {
-  const query = db
-    .selectFrom('scim_group_members')
-    .innerJoin('users', 'users.id', 'scim_group_members.user_id')
+const membersIn = (db: Db, scope: ScimScope, groupIds: readonly Id<'scimGroup'>[]) =>
+  memberships(db, scope)
     .select(['scim_group_members.group_id', 'users.id', 'users.name'])
     .where('scim_group_members.group_id', 'in', groupIds)
-    .orderBy('users.id');
-  return (tenantId === null ? query : query.where('users.tenant_id', '=', tenantId)).execute();
-}
+    .orderBy('users.id')
+    .execute();
 
 async function toResources(site: Site, db: Db, scope: ScimScope, rows: readonly ScimGroupRow[]): Promise<Resource[]> {
   const ids = rows.map(({ id }) => id);
@@ -98,7 +79,10 @@ export async function listScimGroups(
 ) {
   const scope = scopeOf(call.principal);
   const db = platform.database.read;
-  const where = query.filter === undefined ? undefined : filterExpression(parseFilter(query.filter), columnsIn(db));
+  const where =
+    query.filter === undefined
+      ? undefined
+      : filterExpression(parseFilter(query.filter), groupColumns(platform, db, scope));
   const { startIndex, count } = pageOf(query);
   let counted = visible(db, scope).select((eb) => eb.fn.countAll<number | string>().as('total'));
   let page = visible(db, scope).selectAll('scim_groups');

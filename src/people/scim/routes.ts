@@ -39,8 +39,8 @@ const CREATE = [SCIM_INVALID_SYNTAX, SCIM_INVALID_VALUE, SCIM_UNIQUENESS];
 const WRITE = [...VERSIONED, ...CREATE, UserErrors.LAST_ADMIN];
 const PATCH = [...WRITE, SCIM_INVALID_PATH, SCIM_INVALID_FILTER, SCIM_NO_TARGET, SCIM_MUTABILITY];
 const LIST_DESCRIPTION =
-  'RFC 7644, section 3.4.2: `filter` with eq, ne, co, sw, and, or, not and parentheses; pages by `startIndex` and ' +
-  '`count`. An administrator of a tenant sees that tenant only.';
+  'RFC 7644, section 3.4.2: `filter` with eq, ne, co, sw, and, or, not and parentheses, of every attribute except ' +
+  '`meta.version`; pages by `startIndex` and `count`. An administrator of a tenant sees that tenant only.';
 const found = (rows: readonly object[]) => listAnswer(rows as Resource[], rows.length, { startIndex: 1 });
 const one = (rows: readonly { readonly id: string }[], id: string) => {
   const body = rows.find((row) => row.id === id);

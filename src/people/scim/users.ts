@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { isoTime } from '../../kernel/clock.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
@@ -15,27 +14,12 @@ import { updateUserIn } from '../users/update-user.ts';
 import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
 import { ScimErrors } from './errors.ts';
 import { parseFilter } from './filter.ts';
-import { type Columns, filterExpression } from './filter-sql.ts';
+import { userColumns } from './filter-columns.ts';
+import { filterExpression } from './filter-sql.ts';
+import { membershipsInGroups } from './memberships.ts';
 import { applyPatch, OF_VALUES, type Patchable, type PatchRequest } from './patch.ts';
 import { ENTERPRISE_SCHEMA, type ListQuery, ScimUserInput, USER_SCHEMA } from './schema.ts';
 import { assertMayChange, assertMayReaddress, type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
-
-const COLUMNS: Columns = {
-  id: { kind: 'exact', ref: sql.ref('users.id') },
-  externalid: { kind: 'exact', ref: sql.ref('scim_users.external_id') },
-  username: { kind: 'text', ref: sql`coalesce(${sql.ref('scim_users.user_name')}, ${sql.ref('users.email')})` },
-  displayname: { kind: 'text', ref: sql.ref('users.name') },
-  'name.formatted': {
-    kind: 'text',
-    ref: sql`coalesce(${sql.ref('scim_users.formatted_name')}, ${sql.ref('users.name')})`,
-  },
-  'name.givenname': { kind: 'text', ref: sql.ref('scim_users.given_name') },
-  'name.familyname': { kind: 'text', ref: sql.ref('scim_users.family_name') },
-  emails: { kind: 'text', ref: sql.ref('users.email') },
-  'emails.value': { kind: 'text', ref: sql.ref('users.email') },
-  'emails.type': { kind: 'text', ref: sql`case when ${sql.ref('users.email')} is null then null else 'work' end` },
-  active: { kind: 'flag', ref: sql`case when ${sql.ref('users.suspended_at')} is null then 1 else 0 end` },
-};
 
 /** Attributes of RFC 7643, sections 4.1 and 4.3, that are accepted and not stored. */
 const IGNORED: ReadonlySet<string> = new Set(
@@ -94,21 +78,18 @@ async function getRow(db: Db, scope: ScimScope, id: Id<'user'>): Promise<Row> {
 }
 
 /** Converts rows, with the groups that are within the scope. */
-async function toResources(site: Site, db: Db, { tenantId }: ScimScope, rows: readonly Row[]): Promise<Resource[]> {
+async function toResources(site: Site, db: Db, scope: ScimScope, rows: readonly Row[]): Promise<Resource[]> {
   const ids = rows.map(({ id }) => id);
-  const memberships =
+  const held =
     ids.length === 0
       ? []
-      : await db
-          .selectFrom('scim_group_members')
-          .innerJoin('scim_groups', 'scim_groups.id', 'scim_group_members.group_id')
+      : await membershipsInGroups(db, scope)
           .select(['scim_group_members.user_id', 'scim_groups.id', 'scim_groups.display_name'])
           .where('scim_group_members.user_id', 'in', ids)
-          .where('scim_groups.tenant_key', '=', tenantId ?? '')
           .orderBy('scim_groups.id')
           .execute();
   return rows.map((row) => {
-    const groups = memberships
+    const groups = held
       .filter(({ user_id }) => user_id === row.id)
       .map(({ id, display_name }) => ({ value: id, display: display_name, type: 'direct' }));
     const times = { created: isoTime(row.created_at), lastModified: isoTime(row.updated_at) };
@@ -153,7 +134,10 @@ export async function listScimUsers(
 ) {
   const scope = scopeOf(call.principal);
   const db = platform.database.read;
-  const where = query.filter === undefined ? undefined : filterExpression(parseFilter(query.filter), COLUMNS);
+  const where =
+    query.filter === undefined
+      ? undefined
+      : filterExpression(parseFilter(query.filter), userColumns(platform, db, scope));
   const { startIndex, count } = pageOf(query);
   let counted = visible(db, scope).select((eb) => eb.fn.countAll<number | string>().as('total'));
   let page = selected(db, scope);
