@@ -1,4 +1,6 @@
+import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import type { Id } from '../../kernel/ids.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { ApprovalRow } from '../../storage/index.ts';
@@ -16,9 +18,39 @@ export async function recordResolution(
   resolution: Resolution,
 ): Promise<ApprovalRow> {
   const resolved = { ...row, ...resolution };
+  await change.db.updateTable('approvals').set(resolution).where('id', '=', row.id).execute();
+  record(redactedKeys, change, row, resolved);
+  return resolved;
+}
+
+/** Expires the approvals that wait for a person, because these agents can no longer use them. */
+export async function expireApprovalsOf(
+  { redactedKeys }: Pick<Platform, 'redactedKeys'>,
+  change: Change,
+  agentIds: readonly Id<'agent'>[],
+): Promise<void> {
+  for (const some of chunk(agentIds)) {
+    const expired = await change.db
+      .updateTable('approvals')
+      .set({ status: 'expired' })
+      .where('agent_id', 'in', some)
+      .where('status', '=', 'pending')
+      .where('expires_at', '>', change.now)
+      .returningAll()
+      .execute();
+    for (const row of expired.sort((a, b) => (a.id < b.id ? -1 : 1)))
+      record(redactedKeys, change, { ...row, status: 'pending' }, { ...row, status: 'expired' });
+  }
+}
+
+function record(
+  redactedKeys: ReadonlySet<string>,
+  change: Change,
+  row: ApprovalRow,
+  resolved: ApprovalRow & Pick<Resolution, 'status'>,
+): void {
   const { id, agent_id: agentId, user_id: userId, action, resource, status } = resolved;
-  await change.db.updateTable('approvals').set(resolution).where('id', '=', id).execute();
-  change.record(approvalStep(resolved, resolution.status, change.now, redactedKeys, change.actor));
+  change.record(approvalStep(resolved, status, change.now, redactedKeys, change.actor));
   change.emit({
     type: 'approval.resolved',
     agentId,
@@ -26,7 +58,6 @@ export async function recordResolution(
     data: { approvalId: id, agentId, action, resource, status },
     ...changedFields(fieldsOf(row), fieldsOf(resolved)),
   });
-  return resolved;
 }
 
 const fieldsOf = ({ status, expires_at, resolved_at, resolved_by, note }: ApprovalRow) => ({
