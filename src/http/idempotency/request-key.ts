@@ -12,8 +12,8 @@ export const MAX_KEY_CHARS = 255;
 
 /**
  * Returns whether a route supports the header: every POST of this API does, except endpoints of protocols that
- * authenticate their callers themselves (OAuth, MCP), and forms of pages. SCIM has its own error format, but the
- * callers of this API.
+ * authenticate their callers themselves (OAuth, MCP), and forms of pages. SCIM takes it too: it has its own error
+ * format, but the pipeline authenticates its callers.
  */
 export const takesIdempotencyKey = ({ method, access, errorBody, page, form, responses }: Route<Platform>): boolean =>
   method === 'POST' &&
