@@ -16,7 +16,7 @@ export interface Actor {
   readonly ip?: string;
   /** For an access token, and for a client that acts for itself: the OAuth client. */
   readonly clientId?: string;
-  /** For an access token: the grant that it was issued for. */
+  /** For an access token: the grant that it was issued for. For a consent: the grant that its code leads to. */
   readonly grantId?: string;
   /** The owner of an API token, the person an access token acts for, the user that the application acts for. */
   readonly userId?: string;

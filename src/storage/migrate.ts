@@ -10,6 +10,7 @@ import { keptDecisions } from './migrations/0100-kept-decisions.ts';
 import { trustByPrefix } from './migrations/0101-trust-by-prefix.ts';
 import { leases } from './migrations/0102-leases.ts';
 import { useOfApiTokens } from './migrations/0103-use-of-api-tokens.ts';
+import { grantsOfDeviceRequests } from './migrations/0104-grants-of-device-requests.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -27,6 +28,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0101-trust-by-prefix': trustByPrefix,
   '0102-leases': leases,
   '0103-use-of-api-tokens': useOfApiTokens,
+  '0104-grants-of-device-requests': grantsOfDeviceRequests,
 };
 
 /**

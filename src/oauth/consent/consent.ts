@@ -1,6 +1,6 @@
 import type { Actor } from '../../access/actor.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
-import type { Id } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, type SecretHash, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import { isEnterpriseManaged } from '../../people/federation/index.ts';
@@ -52,7 +52,8 @@ export async function assertMayConsent(platform: Pick<Platform, 'stateOf'>, db: 
 export const MANAGED = 'The identity provider of your organization decides which applications may act for you.';
 
 /**
- * Binds person and client to an agent and issues a code (contract 12.3). Returns the URL to redirect to. Throws
+ * Binds person and client to an agent and issues a code (contract 12.3). The actor names the grant that the code leads
+ * to (contract 17.1). Returns the URL to redirect to. Throws
  * OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function approve(platform: Platform, request: AuthorizationRequest, approval: Approval): Promise<string> {
@@ -69,6 +70,8 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
       validUntil: change.now + CODE_TTL_MS,
     });
     if (firstLocation !== undefined) return firstLocation;
+    const grantId = newId('grant', change.now);
+    change.actAs({ ...change.actor, grantId });
     const agentId = await bindAgent(platform, change, request, approval);
     const consent = {
       user_id: approval.userId,
@@ -100,6 +103,7 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
       agentId,
       scopes: approval.scopes,
       hash: codeHash,
+      grantId,
     });
     await touchClient(platform.database, change.db, change.now, client.id);
     return location;
@@ -108,12 +112,16 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
 
 const insertRow = preparedInsert('oauth_codes');
 
-/** Stores the code of a consent. */
+/** Stores the code of a consent, with the id of the grant that it leads to. */
 export async function insertCode(
   { database }: Pick<Platform, 'database'>,
   { db, now }: Change,
   { client, statedRedirectUri, challenge, target }: AuthorizationRequest,
-  code: Pick<Approval, 'userId' | 'scopes'> & { readonly agentId: Id<'agent'>; readonly hash: SecretHash },
+  code: Pick<Approval, 'userId' | 'scopes'> & {
+    readonly agentId: Id<'agent'>;
+    readonly hash: SecretHash;
+    readonly grantId: Id<'grant'>;
+  },
 ): Promise<void> {
   await insertRow(database, db, {
     code_hash: code.hash,
@@ -126,7 +134,7 @@ export async function insertCode(
     resource: target.resource,
     expires_at: now + CODE_TTL_MS,
     used_at: null,
-    grant_id: null,
+    grant_id: code.grantId,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Actor } from '../../access/actor.ts';
 import { isActive } from '../../authorization/agents/index.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import type { Id } from '../../kernel/ids.ts';
+import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -76,7 +76,13 @@ export async function approveRemembered(
     }
     const agentId = await findRememberedAgent(database, change.db, userId, request, change.now);
     if (agentId === undefined) return undefined;
-    await insertCode(platform, change, request, { userId, agentId, scopes: request.scopes, hash: secretHash(code) });
+    await insertCode(platform, change, request, {
+      userId,
+      agentId,
+      scopes: request.scopes,
+      hash: secretHash(code),
+      grantId: newId('grant', change.now),
+    });
     await touchClient(database, change.db, change.now, request.client.id);
     return authorizationResponseUrl(platform, request, { code });
   });

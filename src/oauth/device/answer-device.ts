@@ -1,4 +1,5 @@
 import { LegateError } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { OAuthDeviceRequestRow } from '../../storage/index.ts';
 import { approverOf, type Person } from '../authorize/authorize.ts';
@@ -44,7 +45,8 @@ export interface DeviceAnswer {
 }
 
 /**
- * Allows or denies a request, by one atomic statement, and emits `device.answered`. Returns false if it has already
+ * Allows or denies a request, by one atomic statement, and emits `device.answered`. The actor names the grant that the
+ * device code leads to (contract 17.1). Returns false if it has already
  * been answered or has expired. Throws OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422
  * AGENT_LIMIT_EXCEEDED.
  */
@@ -69,11 +71,13 @@ export async function answerDevice(
       .returning('device_code_hash')
       .executeTakeFirst();
     if (!answered) return false;
+    const grantId = newId('grant', change.now);
+    if (allowed) change.actAs({ ...change.actor, grantId });
     const agentId = allowed ? await bindAgent(platform, change, { client, target }, { ...answer, userId }) : undefined;
     if (agentId !== undefined) {
       await change.db
         .updateTable('oauth_device_requests')
-        .set({ agent_id: agentId })
+        .set({ agent_id: agentId, grant_id: grantId })
         .where('device_code_hash', '=', row.device_code_hash)
         .execute();
       await change.db

@@ -25,7 +25,7 @@ type NewGrant = Pick<OAuthGrantRow, 'client_id' | 'user_id' | 'agent_id' | 'kind
   Partial<
     Pick<
       OAuthGrantRow,
-      'actor_id' | 'delegation_id' | 'parent_id' | 'parent_jti' | 'expires_at' | 'trust_id' | 'workload_issuer'
+      'id' | 'actor_id' | 'delegation_id' | 'parent_id' | 'parent_jti' | 'expires_at' | 'trust_id' | 'workload_issuer'
     >
   >;
 

@@ -135,6 +135,7 @@ export interface OAuthCodesTable {
   resource: string;
   expires_at: number;
   used_at: number | null;
+  /** The grant that the code leads to. null: a version that made the id at the exchange issued the code. */
   grant_id: Id<'grant'> | null;
 }
 export type OAuthCodeRow = Selectable<OAuthCodesTable>;
@@ -174,6 +175,8 @@ export interface OAuthDeviceRequestsTable {
   /** The person who decided. */
   user_id: Id<'user'> | null;
   agent_id: Id<'agent'> | null;
+  /** The grant that the device code leads to, once the person has allowed the request. */
+  grant_id: Generated<Id<'grant'> | null>;
   /** Seconds that the device has to wait between two requests. */
   poll_seconds: number;
   polled_at: number | null;

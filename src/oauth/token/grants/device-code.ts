@@ -92,6 +92,7 @@ async function issue(
   if (!(await mayAgentAct(platform.database, db, row.agent_id, now))) return inactiveAgent();
   change.actAs({ ...change.actor, kind: 'user', id: row.user_id });
   const grant = await insertGrant(platform, change, {
+    ...(row.grant_id === null ? {} : { id: row.grant_id }),
     client_id: client.id,
     user_id: row.user_id,
     agent_id: row.agent_id,

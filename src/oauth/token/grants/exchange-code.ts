@@ -124,6 +124,7 @@ async function issue(
   const { db } = change;
   change.actAs({ ...change.actor, kind: 'user', id: code.user_id });
   const grant = await insertGrant(platform, change, {
+    ...(code.grant_id === null ? {} : { id: code.grant_id }),
     client_id: client.id,
     user_id: code.user_id,
     agent_id: code.agent_id,
@@ -131,7 +132,7 @@ async function issue(
     scope: code.scope,
     resource: code.resource,
   });
-  await linkGrant(platform.database, db, grant.id, code.code_hash);
+  if (code.grant_id === null) await linkGrant(platform.database, db, grant.id, code.code_hash);
   return firstTokens(platform, change, client, grant);
 }
 

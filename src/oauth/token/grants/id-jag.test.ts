@@ -125,6 +125,8 @@ describe('an ID-JAG', () => {
     expect(actor).toMatchObject({ id: person.id, enterprise: { issuer: company.address, subject: person.sub } });
     const listed = (await t.call('GET', '/oauth/grants', { as: person })).body;
     expect(listed.map((grant: Json) => grant.kind)).toEqual(['id_jag', 'id_jag', 'id_jag']);
+    const [created] = (await t.call('GET', '/changes?type=agent.created&limit=1', { as: person })).body;
+    expect(created.actor).toMatchObject({ id: person.id, clientId: other.client_id, grantId: listed[0].id });
     const metadata = (await t.call('GET', '/.well-known/oauth-authorization-server')).body;
     expect(metadata.authorization_grant_profiles_supported).toEqual(['urn:ietf:params:oauth:grant-profile:id-jag']);
     expect(metadata.grant_types_supported).toContain(GRANT);

@@ -1,6 +1,7 @@
 import type { Actor } from '../../../access/actor.ts';
 import { HOUR_MS, SECOND_MS } from '../../../kernel/clock.ts';
 import type { LegateError } from '../../../kernel/errors.ts';
+import { newId } from '../../../kernel/ids.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
 import {
   type AssertionClaims,
@@ -61,7 +62,8 @@ export async function idJagGrant(
     if (person.role === 'auditor') throw refused('person-auditor');
     if (!(await useOnce(platform.database, change, assertion, claims))) throw refused('assertion-reused');
     const enterprise = { issuer: claims.iss, subject: claims.sub };
-    change.actAs({ ...change.actor, kind: 'user', id: person.id, enterprise });
+    const grantId = newId('grant', now);
+    change.actAs({ ...change.actor, kind: 'user', id: person.id, grantId, enterprise });
     const usual = await findUsualAgent(platform, person.id, client.id, db);
     const agentId = await bindAgent(
       platform,
@@ -70,6 +72,7 @@ export async function idJagGrant(
       { agent: usual?.id ?? NEW_AGENT, userId: person.id, scopes },
     );
     const grant = await insertGrant(platform, change, {
+      id: grantId,
       client_id: client.id,
       user_id: person.id,
       agent_id: agentId,
