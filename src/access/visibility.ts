@@ -44,8 +44,7 @@ export async function visibilityOf(
   }
   switch (principal.kind) {
     case 'user':
-      if (principal.scopes !== undefined && !(who.scope && principal.scopes.has(who.scope)))
-        throw lacksScope(who.scope);
+      if (principal.scopes !== undefined && !holds(principal.scopes, who.scope)) throw lacksScope(who.scope);
       return visibilityOfUser(principal, effect);
     case 'agent': {
       if (await platform.mayUseOwnResource(db, principal.agentId, who.resource, who.action))
@@ -54,14 +53,21 @@ export async function visibilityOf(
       throw CommonErrors.FORBIDDEN();
     }
     case 'accessToken':
-      if (!who.scope || !principal.scopes.has(who.scope)) throw lacksScope(who.scope);
+      if (!holds(principal.scopes, who.scope)) throw lacksScope(who.scope);
       return { kind: 'owner', userId: principal.userId };
   }
 }
 
-/** Names the scope that is missing. Some routes are not opened by any. */
-const lacksScope = (scope: string | undefined): Error =>
-  CommonErrors.FORBIDDEN(scope === undefined ? {} : { details: { scope } });
+type Needed = string | readonly [string, ...string[]] | undefined;
+
+const holds = (scopes: ReadonlySet<string>, needed: Needed): boolean =>
+  typeof needed === 'string' ? scopes.has(needed) : (needed?.some((scope) => scopes.has(scope)) ?? false);
+
+/** Names a scope that would help. Some routes are not opened by any. */
+const lacksScope = (needed: Needed): Error =>
+  CommonErrors.FORBIDDEN(
+    needed === undefined ? {} : { details: { scope: typeof needed === 'string' ? needed : needed[0] } },
+  );
 
 function visibilityOfUser({ role, userId }: UserPrincipal, effect: Effect): Visibility {
   if (role === 'auditor' && effect === 'any')

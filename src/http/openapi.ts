@@ -222,7 +222,10 @@ function needs(who: Access): string | undefined {
     return 'For people: a session, or an API token that is not narrowed to scopes.';
   if (who === 'admin') return 'For administrators.';
   if (who === 'scim') return 'For administrators. A narrowed API token needs the scope `scim`.';
-  const scope = who.scope ? `A narrowed API token needs the scope \`${who.scope}\`. ` : '';
+  const scopes = who.scope === undefined ? [] : [who.scope].flat();
+  const needs = scopes.length > 1 ? 'one of the scopes' : 'the scope';
+  const scope =
+    scopes.length > 0 ? `A narrowed API token needs ${needs} ${scopes.map((s) => `\`${s}\``).join(', ')}. ` : '';
   const except = who.self ? ', except about itself' : '';
   return `${scope}An agent needs a permission for \`${who.action}\` on \`${who.resource}\`${except}.`;
 }

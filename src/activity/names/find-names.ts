@@ -1,5 +1,8 @@
 import type { Caller } from '../../access/caller.ts';
-import { isNarrowed, type Principal, type Visibility } from '../../access/principal.ts';
+import { type Access, isNarrowed, type OwnResource, type Principal, type Visibility } from '../../access/principal.ts';
+import { visibilityOf } from '../../access/visibility.ts';
+import { whereVisible } from '../../access/where-visible.ts';
+import { CommonErrors, LegateError } from '../../kernel/errors.ts';
 import { asId, type Id, type IdKind, isId, timeOfId } from '../../kernel/ids.ts';
 import { parseDevice } from '../../people/sessions/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -10,6 +13,8 @@ import type { Named } from './schema.ts';
 interface Seeing {
   readonly visibility: Visibility;
   readonly principal: Principal;
+  /** How far the caller sees agents; undefined: not at all. */
+  readonly agents: Visibility | undefined;
 }
 
 type Found = { readonly id: string; readonly name: string | null };
@@ -22,6 +27,11 @@ const agents: Find<'agent'> = (db, ids, { visibility }) => {
   if (visibility.kind === 'agent') query = query.where('id', '=', visibility.agentId);
   return query.execute();
 };
+
+function sees(visibility: Visibility, agentId: Id<'agent'> | null, ownerId: Id<'user'> | null): boolean {
+  if (visibility.kind === 'all') return true;
+  return visibility.kind === 'owner' ? ownerId === visibility.userId : agentId === visibility.agentId;
+}
 
 /** People see their own account. Callers that see everything see every account. */
 const users: Find<'user'> = (db, ids, { visibility }) => {
@@ -39,18 +49,29 @@ const tenants: Find<'tenant'> = (db, ids, { visibility, principal }) => {
   return query.execute();
 };
 
-const delegations: Find<'delegation'> = async (db, ids, { visibility }) => {
+/** Agents whose names a narrowed credential may not see are shown by their ids, as in the delegation itself. */
+const delegations: Find<'delegation'> = async (db, ids, { visibility, principal, agents: seen }) => {
   let query = db
     .selectFrom('delegations')
     .innerJoin('agents as source', 'source.id', 'delegations.from_agent')
     .innerJoin('agents as target', 'target.id', 'delegations.to_agent')
-    .select(['delegations.id', 'source.name as source', 'target.name as target'])
+    .select(['delegations.id', 'from_agent', 'from_owner', 'source.name as from_name'])
+    .select(['to_agent', 'to_owner', 'target.name as to_name'])
     .where('delegations.id', 'in', ids);
-  if (visibility.kind !== 'all')
+  if (visibility.kind === 'owner')
     query = query.where((eb) =>
       eb.or([eb('from_owner', '=', visibility.userId), eb('to_owner', '=', visibility.userId)]),
     );
-  return (await query.execute()).map(({ id, source, target }) => ({ id, name: `${source} → ${target}` }));
+  if (visibility.kind === 'agent')
+    query = query.where((eb) =>
+      eb.or([eb('from_agent', '=', visibility.agentId), eb('to_agent', '=', visibility.agentId)]),
+    );
+  const nameOf = (id: Id<'agent'>, ownerId: Id<'user'>, name: string): string =>
+    isNarrowed(principal) && !(seen && sees(seen, id, ownerId)) ? id : name;
+  return (await query.execute()).map((row) => {
+    const source = nameOf(row.from_agent, row.from_owner, row.from_name);
+    return { id: row.id, name: `${source} → ${nameOf(row.to_agent, row.to_owner, row.to_name)}` };
+  });
 };
 
 const clients: Find<'client'> = (db, ids, { visibility }) => {
@@ -96,9 +117,13 @@ const webhooks: Find<'webhook'> = async (db, ids, { visibility }) => {
 };
 
 const approvals: Find<'approval'> = async (db, ids, { visibility }) => {
-  let query = db.selectFrom('approvals').select(['id', 'action', 'resource']).where('id', 'in', ids);
-  if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
-  return (await query.execute()).map(({ id, action, resource }) => ({ id, name: `${action} ${resource}` }));
+  const rows = await db
+    .selectFrom('approvals')
+    .select(['id', 'action', 'resource'])
+    .where('id', 'in', ids)
+    .where(whereVisible(visibility))
+    .execute();
+  return rows.map(({ id, action, resource }) => ({ id, name: `${action} ${resource}` }));
 };
 
 const budgets: Find<'budget'> = async (db, ids, { visibility }) => {
@@ -108,9 +133,13 @@ const budgets: Find<'budget'> = async (db, ids, { visibility }) => {
 };
 
 const costs: Find<'cost'> = async (db, ids, { visibility }) => {
-  let query = db.selectFrom('costs').select(['id', 'amount', 'currency']).where('id', 'in', ids);
-  if (visibility.kind !== 'all') query = query.where('user_id', '=', visibility.userId);
-  return (await query.execute()).map(({ id, amount, currency }) => ({ id, name: `${amount} ${currency}` }));
+  const rows = await db
+    .selectFrom('costs')
+    .select(['id', 'amount', 'currency'])
+    .where('id', 'in', ids)
+    .where(whereVisible(visibility))
+    .execute();
+  return rows.map(({ id, amount, currency }) => ({ id, name: `${amount} ${currency}` }));
 };
 
 const anomalies: Find<'anomaly'> = (db, ids, { visibility }) => {
@@ -151,7 +180,8 @@ const trust: Find<'trust'> = (db, ids, { visibility }) => {
     .innerJoin('agents', 'agents.id', 'agent_trust.agent_id')
     .select(['agent_trust.id', 'agent_trust.subject as name'])
     .where('agent_trust.id', 'in', ids);
-  if (visibility.kind !== 'all') query = query.where('agents.owner_id', '=', visibility.userId);
+  if (visibility.kind === 'owner') query = query.where('agents.owner_id', '=', visibility.userId);
+  if (visibility.kind === 'agent') query = query.where('agents.id', '=', visibility.agentId);
   return query.execute();
 };
 
@@ -171,7 +201,7 @@ const ledgerRows: Find<'audit' | 'event'> = async (_, ids, { visibility }, { rea
   for (const id of ids)
     for (const rowId of rowIds(id)) {
       const row = await reader.byId(rowId, timeOfId(rowId));
-      if (!row || (visibility.kind !== 'all' && row.user_id !== visibility.userId)) continue;
+      if (!row || !sees(visibility, row.agent_id, row.user_id)) continue;
       found.push({ id, name: row.type === 'audit' ? row.action && `${row.action} ${row.resource}` : row.type });
     }
   return found;
@@ -204,23 +234,62 @@ const FIND: { readonly [K in NamedKind]: Find<K> } = {
   scimGroup: scimGroups,
 };
 
+const read = (resource: OwnResource, self: boolean, scope?: string): Access => ({
+  resource,
+  action: 'read',
+  self,
+  ...(scope === undefined ? {} : { scope }),
+});
+
+/** Who may GET what has such an id. Everything else is for people only. */
+export const READERS: { readonly [K in NamedKind]?: Access } = {
+  agent: read('legate:agents', true, 'agents:read'),
+  trust: read('legate:agents', true, 'agents:read'),
+  delegation: read('legate:delegations', true, 'delegations:read'),
+  audit: read('legate:audit', true, 'audit:read'),
+  anomaly: read('legate:audit', false, 'audit:read'),
+  event: read('legate:events', true, 'events:read'),
+  cost: read('legate:costs', true),
+  approval: read('legate:approvals', true),
+  budget: read('legate:budgets', false),
+  webhook: read('legate:webhooks', false),
+  delivery: read('legate:webhooks', false),
+};
+
+/** Returns how far the caller sees what has such an id; undefined: not at all. */
+function visibilityOfKind(
+  platform: Platform,
+  { principal, visibility }: Pick<Caller, 'visibility' | 'principal'>,
+  kind: NamedKind,
+): Promise<Visibility | undefined> | Visibility {
+  // Only the embedding application has no principal here.
+  if (principal.kind === 'anonymous') return visibility;
+  return visibilityOf(platform, principal, READERS[kind] ?? 'user', 'none').catch((error: unknown) => {
+    if (error instanceof LegateError && error.code === CommonErrors.FORBIDDEN.code) return undefined;
+    throw error;
+  });
+}
+
 /**
- * Returns the names of those of these ids that exist, have a name and are visible to the caller, in the order of `ids`.
- * A narrowed credential, and an agent, sees the names of agents only.
+ * Returns the names of those of these ids that exist, have a name and could be read by the caller with a GET, in the
+ * order of `ids`.
  */
 export async function findNames(
   platform: Platform,
-  seeing: Pick<Caller, 'visibility' | 'principal'>,
+  caller: Pick<Caller, 'visibility' | 'principal'>,
   ids: readonly string[],
 ): Promise<Named[]> {
-  const kinds = isNarrowed(seeing.principal) ? (['agent'] as const) : (Object.keys(FIND) as NamedKind[]);
   const found = new Map<string, Named>();
+  const seen = await visibilityOfKind(platform, caller, 'agent');
   const findOfKind = async <K extends NamedKind>(kind: K): Promise<void> => {
     const some = ids.filter((id): id is Id<K> => isId(kind, id));
     if (some.length === 0) return;
+    const visibility = await visibilityOfKind(platform, caller, kind);
+    if (!visibility) return;
+    const seeing = { visibility, principal: caller.principal, agents: seen };
     for (const { id, name } of await FIND[kind](platform.database.read, some, seeing, platform))
       if (name !== null) found.set(id, { id, kind, name });
   };
-  for (const kind of kinds) await findOfKind(kind);
+  for (const kind of Object.keys(FIND) as NamedKind[]) await findOfKind(kind);
   return ids.flatMap((id) => found.get(id) ?? []);
 }

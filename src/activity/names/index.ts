@@ -11,6 +11,9 @@ import { Named, NamesQuery } from './schema.ts';
 export { findNames } from './find-names.ts';
 export { type Named, NamesQuery } from './schema.ts';
 
+/** Each of them opens something that has a name. */
+const SCOPES = ['agents:read', 'delegations:read', 'audit:read', 'events:read'] as const;
+
 export const names = defineModule({
   name: 'names',
   description: 'Names for ids.',
@@ -22,8 +25,9 @@ export const names = defineModule({
       description:
         'For ids of every kind, in the order of the request. What has no name of its own is named by what it is: a ' +
         'decision by action and resource, an event by its type, a session by its device. What does not exist or is ' +
-        'not visible to the caller is absent. A narrowed credential sees agents only.',
-      access: { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true },
+        'not visible to the caller is absent: an agent, and a token with scopes, gets the names of what it can read with ' +
+        'a GET.',
+      access: { scope: SCOPES, resource: 'legate:agents', action: 'read', self: true },
       query: NamesQuery,
       responses: { 200: z.array(Named) },
       handle: async (call, platform) => ({

@@ -19,8 +19,13 @@ import {
   trust,
   webhook,
 } from '../../../test/http/matrix.scene.ts';
+import { distinctRoutes } from '../../../test/support/endpoints.ts';
+import { ask as askFor, code, exchange, register } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { asId, ID_PREFIXES } from '../../kernel/ids.ts';
+import { createSession } from '../../people/sessions/index.ts';
+import { READERS } from './find-names.ts';
 
 let service: Promise<TestService> | undefined;
 const shared = (): Promise<TestService> =>
@@ -96,10 +101,53 @@ describe('GET /names', () => {
     expect(await ask(s.owner)).toEqual(shown(own));
     expect(await ask(await t.user({ tenantId: tenant }))).toEqual(shown(forAdmins.slice(-1)));
     expect(await ask(await t.user())).toEqual([]);
-    // Narrowed credentials see only agents: the agent itself, or those of the owner.
-    expect(await ask(s.agent)).toEqual(shown(own.slice(0, 1)));
-    expect(await ask(s.other)).toEqual([]);
-    expect(await ask(await t.apiToken(s.owner.id, ['agents:read']))).toEqual(shown(own.slice(0, 1)));
+    const nameOf = (...wanted: string[]) => shown(own.filter(([id]) => wanted.includes(id)));
+    const { id: delegationId } = (await t.call('GET', '/delegations', { as: s.owner })).body[0];
+    const between = (source: string, target: string) => ({
+      id: delegationId,
+      kind: 'delegation',
+      name: `${source} → ${target}`,
+    });
+    const [approvalId, trustId, anomalyId] = ['apr_', 'tru_', 'ano_'].map(
+      (prefix) => ids.find((id) => id.startsWith(prefix)) ?? '',
+    ) as [string, string, string];
+    const eventId = auditId.replace('aud_', 'evt_');
+    // An agent has its own, and does not learn the name of the other party of a delegation.
+    const ofAgent = nameOf(s.agent.id, approvalId, auditId, eventId, cost.id, trustId, delegationId);
+    expect(await ask(s.agent)).toEqual(
+      ofAgent.map((one) => (one.id === delegationId ? between('agent', s.other.id) : one)),
+    );
+    expect(await ask(s.other)).toEqual([...nameOf(created.id), between(s.agent.id, 'agent')]);
+    expect(await ask(await t.agent(await t.user()))).toEqual([]);
+    const gateway = await t.agent(s.owner, { permissions: [{ resource: 'legate:audit', actions: ['read'] }] });
+    expect(await ask(gateway)).toEqual(nameOf(auditId, anomalyId));
+    // A token with scopes has what they open.
+    const app = await register(t);
+    const device = { ip: null, userAgent: null };
+    const { token } = await t.legate.platform.ledger.change(SYSTEM, (change) =>
+      createSession(t.legate.platform, change, s.owner.id, device, 'test'),
+    );
+    for (const [scopes, wanted] of [
+      [['agents:read'], nameOf(s.agent.id, trustId)],
+      [['audit:read'], nameOf(auditId, anomalyId)],
+      [['events:read'], nameOf(eventId, created.id)],
+      [['delegations:read'], [between(s.agent.id, s.other.id)]],
+      [
+        ['agents:read', 'audit:read', 'delegations:read', 'events:read'],
+        nameOf(s.agent.id, trustId, auditId, anomalyId, eventId, created.id, delegationId),
+      ],
+    ] as const) {
+      expect(await ask(await t.apiToken(s.owner.id, [...scopes]))).toEqual(wanted);
+      const stranger = await t.user();
+      expect(await ask(await t.apiToken(stranger.id, [...scopes]))).toEqual([]);
+      const asked = askFor(app, { scope: scopes.join(' ') });
+      const { access_token } = (await exchange(t, asked, await code(t, { ...s.owner, token }, asked))).body;
+      expect(await ask(access_token)).toEqual(wanted);
+    }
+    const other = await t.call('GET', `/names?ids=${ids.join(',')}`, {
+      as: await t.apiToken(s.owner.id, ['authorize']),
+    });
+    expect([other.status, other.body.error.details]).toEqual([403, { scope: 'agents:read' }]);
   });
 
   it('omits ids that are unknown, invalid or without a name, and refuses too many ids', async () => {
@@ -114,5 +162,28 @@ describe('GET /names', () => {
         query.slice(0, 20),
         400,
       ]);
+  });
+
+  it('shows each kind to those who can GET it', async () => {
+    const t = await shared();
+    const paths = {
+      agent: '/agents/:id',
+      trust: '/agents/:id/trust',
+      delegation: '/delegations/:id',
+      audit: '/audit/:id',
+      anomaly: '/anomalies/:id',
+      event: '/events',
+      cost: '/costs',
+      approval: '/approvals/:id',
+      budget: '/budgets/:id',
+      webhook: '/webhooks/:id',
+      delivery: '/webhooks/deliveries/:id',
+    };
+    const routes = distinctRoutes(t.legate.platform.config).filter(({ route }) => route.method === 'GET');
+    const declared = Object.entries(paths).map(([kind, path]) => [
+      kind,
+      routes.find((one) => one.path === path)?.route.access,
+    ]);
+    expect(Object.fromEntries(declared)).toEqual(READERS);
   });
 });
