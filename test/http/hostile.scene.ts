@@ -101,9 +101,10 @@ const DERIVED: readonly string[] = [
 
 /** Returns everything that is stored. */
 export async function stored({ t }: HostileWorld): Promise<unknown> {
-  // The outcome of deliveries is recorded at any time.
+  // The outcome of deliveries and the use of tokens are recorded at any time.
+  const volatile = new Set(['failures', 'paused_until', 'last_used_at']);
   const plain = (key: string, v: unknown): unknown =>
-    key === 'failures' || key === 'paused_until' ? undefined : typeof v === 'bigint' ? String(v) : v;
+    volatile.has(key) ? undefined : typeof v === 'bigint' ? String(v) : v;
   const all: Record<string, unknown> = {};
   for (const table of TABLE_NAMES.filter((name) => !DERIVED.includes(name))) {
     const rows = await t.legate.platform.database.read.selectFrom(table).selectAll().execute();
