@@ -4,7 +4,7 @@ import type { Principal } from '../access/principal.ts';
 import { AgentErrors } from '../authorization/agents/index.ts';
 import { CommonErrors, LegateError } from '../kernel/errors.ts';
 import { secretsEqual } from '../kernel/secrets.ts';
-import type { Call } from '../platform/route.ts';
+import type { Call, Route } from '../platform/route.ts';
 import { defineRoute, type Platform } from '../platform.ts';
 import { authorizePage, CONSENT_PATH, decideOnPage } from './authorize/authorize.ts';
 import {
@@ -34,6 +34,14 @@ const AnyFields = z.record(z.string(), z.string());
 const atEveryPath = <T>(make: (path: string, mount: 'base' | 'rest') => T): ((name: string) => T[]) => {
   return (name) =>
     (['base', 'rest'] as const).flatMap((mount) => [make(`/oauth/${name}`, mount), make(`/mcp/${name}`, mount)]);
+};
+
+/** Serves a route below /oauth, at the REST mount, at the other paths too. */
+const alsoAtOtherPaths = (route: Route<Platform>): Route<Platform>[] => {
+  const [, name] = /^\/oauth\/(.+)$/.exec(route.path) ?? [];
+  if (name === undefined) return [route];
+  const all = atEveryPath((path, mount) => ({ ...route, path, mount }))(name);
+  return [route, ...all.filter(({ path, mount }) => path !== route.path || mount !== 'rest')];
 };
 
 const handleAuthorize = (call: Call<undefined, undefined, undefined>, platform: Platform): Promise<Response> =>
@@ -369,5 +377,5 @@ export const oauthRoutes = [
   ...revoke('revoke'),
   ...introspection('introspect'),
   ...jwks('jwks'),
-  ...managementRoutes,
+  ...managementRoutes.flatMap(alsoAtOtherPaths),
 ];
