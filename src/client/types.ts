@@ -149,6 +149,8 @@ export interface ApiToken {
   /** null: the token does not expire. */
   readonly expiresAt: string | null;
   readonly createdAt: string;
+  /** To within a minute. null: not used yet. */
+  readonly lastUsedAt: string | null;
 }
 
 export interface ApiTokenWithSecret {
@@ -159,6 +161,8 @@ export interface ApiTokenWithSecret {
   /** null: the token does not expire. */
   readonly expiresAt: string | null;
   readonly createdAt: string;
+  /** To within a minute. null: not used yet. */
+  readonly lastUsedAt: string | null;
   /** The token value. Shown once; only its hash is stored. */
   readonly token: string;
 }
