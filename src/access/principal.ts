@@ -87,6 +87,12 @@ export const isNarrowed = (principal: Principal): boolean =>
 
 export const ANONYMOUS: Principal = { kind: 'anonymous' };
 
+/** Returns the user to whom everything belongs that the principal creates; undefined for an anonymous one. */
+export function ownerIdOf(principal: Principal): Id<'user'> | undefined {
+  if (principal.kind === 'anonymous') return undefined;
+  return principal.kind === 'agent' ? principal.ownerId : principal.userId;
+}
+
 /**
  * How far a principal sees on a route: everything, what one user owns, or one agent. Every query of a store takes a
  * visibility, so that invisible rows look as if they did not exist.

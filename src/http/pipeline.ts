@@ -1,4 +1,4 @@
-import { ANONYMOUS, type Principal, type Visibility } from '../access/principal.ts';
+import { ANONYMOUS, ownerIdOf, type Principal, type Visibility } from '../access/principal.ts';
 import { visibilityOf } from '../access/visibility.ts';
 import type { AddressRange } from '../kernel/address-range.ts';
 import { entityTagOf } from '../kernel/entity-tag.ts';
@@ -201,6 +201,7 @@ export class Pipeline {
       route,
       scope: scopeOf(call.principal, call.ip, pathname, key),
       fingerprint: fingerprintOf(key, query, json),
+      owner: ownerIdOf(call.principal) ?? `address ${call.ip}`,
       carryOut: async (platform) => {
         if (invalid) throw invalid.error;
         return this.#carryOut(route, call, platform);

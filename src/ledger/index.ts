@@ -20,7 +20,7 @@ export { Erasure, ErasureErrors } from './erasure.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
 export { LedgerFollower } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
-export { AlreadyAnswered, type DecisionKey, keptAnswer, WHOLE_REQUEST } from './kept-answers.ts';
+export { AlreadyAnswered, type DecisionKey, keptAnswer, LongAnswers, WHOLE_REQUEST } from './kept-answers.ts';
 export { placeKeptDecisions } from './kept-decisions.ts';
 export { Lease } from './lease.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';

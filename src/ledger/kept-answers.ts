@@ -3,8 +3,35 @@ import type { IdempotencyKeyRow } from '../storage/index.ts';
 
 /** How long the answer to a request with an `Idempotency-Key` is kept (contract 17.11). */
 export const KEPT_MS = DAY_MS;
-/** Longest answer that is kept, in characters of its JSON. */
-const MAX_KEPT_CHARS = 65_536;
+/** Answers of up to this length are always kept, in characters of their JSON. */
+const SHORT_CHARS = 65_536;
+/**
+ * Longest answer that is kept. The largest permissions that a request can contain fit, and the explanations of a
+ * hundred decisions about an agent with several hundred of them.
+ */
+export const MAX_KEPT_CHARS = 16_777_216;
+/** Longer answers that are kept for one owner at an instance, within the time that answers are kept. */
+export const LONG_CHARS_PER_OWNER = 67_108_864;
+
+/** Limits how much is kept for each owner in answers that are not short. */
+export class LongAnswers {
+  /** In the order of their beginning. */
+  readonly #windows = new Map<string, { readonly since: number; chars: number }>();
+
+  /** Returns whether an answer of this length may be kept, and then counts it. */
+  admit(owner: string, chars: number, now: number): boolean {
+    if (chars > MAX_KEPT_CHARS) return false;
+    for (const [other, { since }] of this.#windows) {
+      if (now - since < KEPT_MS) break;
+      this.#windows.delete(other);
+    }
+    const window = this.#windows.get(owner) ?? { since: now, chars: 0 };
+    if (window.chars + chars > LONG_CHARS_PER_OWNER) return false;
+    window.chars += chars;
+    this.#windows.set(owner, window);
+    return true;
+  }
+}
 
 /** Number of the row with the answer of a whole request, rather than of one of its decisions. */
 export const WHOLE_REQUEST = -1;
@@ -17,6 +44,8 @@ export interface DecisionKey {
   readonly part: number;
   /** Digest of query and body. */
   readonly fingerprint: string;
+  /** Returns whether an answer of this length, which is not short, may be kept. */
+  readonly admitLong: (chars: number, now: number) => boolean;
 }
 
 /** Thrown instead of repeating an effect: the request, or this decision of it, has already been carried out. */
@@ -37,7 +66,7 @@ export function keptAnswer(
   now: number,
 ): IdempotencyKeyRow {
   const json = answer === undefined ? null : JSON.stringify(answer);
-  const tooLong = json !== null && json.length > MAX_KEPT_CHARS;
+  const tooLong = json !== null && json.length > SHORT_CHARS && !key.admitLong(json.length, now);
   return {
     scope: key.scope,
     part: key.part,

@@ -50,10 +50,10 @@ export class KeyedLedger extends ForwardingLedger implements LedgerPort {
   #settle: () => void = () => {};
   readonly #whenSettled: Promise<void>;
 
-  constructor(ledger: LedgerPort, now: () => number, scope: string, fingerprint: string) {
+  constructor(ledger: LedgerPort, now: () => number, key: Omit<DecisionKey, 'part'>) {
     super(ledger);
     this.#now = now;
-    this.#key = { scope, part: WHOLE_REQUEST, fingerprint };
+    this.#key = { ...key, part: WHOLE_REQUEST };
     this.#whenSettled = new Promise((resolve) => {
       this.#settle = resolve;
     });

@@ -1,5 +1,5 @@
 import type { LegateError } from '../../kernel/errors.ts';
-import { AlreadyAnswered } from '../../ledger/index.ts';
+import { AlreadyAnswered, LongAnswers } from '../../ledger/index.ts';
 import type { Route } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import type { IdempotencyKeyRow } from '../../storage/index.ts';
@@ -13,6 +13,8 @@ export interface KeyedRequest {
   readonly route: Route<Platform>;
   readonly scope: string;
   readonly fingerprint: string;
+  /** Whose share of kept answers this one counts against: a user, or the address of an anonymous caller. */
+  readonly owner: string;
   /** Carries the request out. Every change goes through the ledger of the platform that it is given. */
   readonly carryOut: (platform: Platform) => Promise<Rendered | Response>;
   /** Renders an error. Does not throw. */
@@ -38,6 +40,7 @@ export class RepeatableRequests {
   readonly #platform: Pick<Platform, 'clock' | 'database' | 'ledger'>;
   /** Requests of this process that have no answer yet: fingerprints by scope. */
   readonly #running = new Map<string, string>();
+  readonly #longAnswers = new LongAnswers();
 
   constructor(platform: Pick<Platform, 'clock' | 'database' | 'ledger'>) {
     this.#platform = platform;
@@ -64,7 +67,11 @@ export class RepeatableRequests {
       const row = await findAnswer(database.read, scope, clock.now());
       if (row) return this.#replay(request, row);
     }
-    const keyed = new KeyedLedger(ledger, () => clock.now(), scope, fingerprint);
+    const keyed = new KeyedLedger(ledger, () => clock.now(), {
+      scope,
+      fingerprint,
+      admitLong: (chars, now) => this.#longAnswers.admit(request.owner, chars, now),
+    });
     let answer: Rendered | Response;
     try {
       // Inherits everything else, at a fraction of the cost of a copy.
