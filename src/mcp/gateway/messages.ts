@@ -25,6 +25,8 @@ const FAILED = {
   OUTCOME_UNKNOWN: 1505,
 } as const;
 export type FailureReason = keyof typeof FAILED;
+/** The code of the official SDK for servers. */
+export const METHOD_NOT_ALLOWED: RpcError = { code: -32000, message: 'Method not allowed.' };
 export const STOPPING: RpcError = { code: FAILED.SERVER_UNAVAILABLE, message: 'The gateway is stopping.' };
 
 /** The recorded outcome of a call that failed. */

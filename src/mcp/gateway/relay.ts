@@ -12,7 +12,16 @@ import { Ending } from './ending.ts';
 import { EventStream } from './event-stream.ts';
 import { filterOf, honoured, Listener } from './listening.ts';
 import type { PermittedLists } from './lists/permitted-lists.ts';
-import { failureAnswer, INVALID_PARAMS, INVALID_REQUEST, NO_SESSION, NOTIFICATIONS, STOPPING } from './messages.ts';
+import {
+  failureAnswer,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_ALLOWED,
+  MODERN_REVISION,
+  NO_SESSION,
+  NOTIFICATIONS,
+  STOPPING,
+} from './messages.ts';
 import { ApprovedTools } from './pins/approved-tools.ts';
 import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
@@ -123,14 +132,17 @@ export class Relay {
       prepare: (auth) => this.#prepare(auth, body, header('mcp-session-id')),
     });
     if ('answer' in verdict) return verdict.answer;
+    // This revision has no sessions to listen to or to end.
+    if (method !== 'POST' && header('mcp-protocol-version') === MODERN_REVISION)
+      return { ...rpcError(405, METHOD_NOT_ALLOWED), headers: { allow: 'POST' } };
     const { passed } = verdict;
     const auth = passed.auth as McpAuth;
     const sessionId = header('mcp-session-id');
     const session = sessionId === null ? undefined : this.#sessions.find(auth, sessionId);
     if (sessionId !== null && !session) return rpcError(404, { code: NO_SESSION, message: 'Session not found' });
-    if (method === 'GET') return this.#listen(passed, auth, session);
-    if (method === 'DELETE') return this.#endSession(session);
-    return await this.#post(request, body, passed, auth, session);
+    if (method === 'POST') return await this.#post(request, body, passed, auth, session);
+    if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
+    return method === 'GET' ? this.#listen(passed, auth, session) : this.#endSession(session);
   }
 
   /** Ends the streams of clients. Ends connections when they are no longer in use, after 3 s at the latest. */
@@ -350,8 +362,7 @@ export class Relay {
       if (listener.key === key && listener.filter.resourceSubscriptions) listener.end();
   }
 
-  async #listen(passed: Passed, auth: McpAuth, session: Session | undefined): Promise<ClientAnswer> {
-    if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
+  async #listen(passed: Passed, auth: McpAuth, session: Session): Promise<ClientAnswer> {
     await this.#parts.lists.opened(agentOf(auth));
     if (this.#isFinishing) return rpcError(503, STOPPING);
     const stream = this.#stream(passed, () => {
@@ -363,8 +374,7 @@ export class Relay {
     return eventStream(stream);
   }
 
-  async #endSession(session: Session | undefined): Promise<ClientAnswer> {
-    if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
+  async #endSession(session: Session): Promise<ClientAnswer> {
     this.#sessions.end(session.id);
     void this.#requests.unsubscribe(session.key, [...session.subscriptions]);
     if (this.server.legate.isolation === 'session') await this.upstreams.end(session.key);

@@ -168,6 +168,15 @@ describe('the gateway', () => {
         ).toMatchObject({ status: 400, code: -32022 });
   });
 
+  it('answers GET and DELETE of 2026-07-28, which has no sessions, with 405', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      const r = await t.call(method, '/gateway/notes/mcp', { as: agent, headers: REVISION });
+      expect([r.status, r.headers.get('allow'), r.body.error.code]).toEqual([405, 'POST', -32000]);
+      expect((await t.call(method, '/gateway/notes/mcp', { as: agent })).status).toBe(400);
+      expect((await t.call(method, '/gateway/notes/mcp', { headers: REVISION })).status).toBe(401);
+    }
+  });
+
   it('names the id of a request that it refuses, if it has a valid one', async () => {
     expect(await throughGateway(COMMON, JSON.stringify(CALL))).toMatchObject({ code: -32020, id: 1 });
     expect(await throughGateway(COMMON, JSON.stringify({ ...PING, id: {} }))).toMatchObject({ code: -32600, id: null });

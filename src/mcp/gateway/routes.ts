@@ -59,7 +59,7 @@ export const gatewayRoutes = [
     summary: 'Receive notifications of an MCP server',
     description: 'Streamable HTTP of MCP before 2026-07-28: the stream of a session.',
     noHead: true,
-    responses: { 200: { mediaTypes: ['text/event-stream'] }, ...refusals },
+    responses: { 200: { mediaTypes: ['text/event-stream'] }, ...refusals, 405: Refusal },
     handle: (call, platform) => answer(call, platform),
   }),
   defineRoute({
@@ -67,7 +67,7 @@ export const gatewayRoutes = [
     method: 'DELETE',
     summary: 'End a session with an MCP server',
     description: 'Streamable HTTP of MCP before 2026-07-28.',
-    responses: { 204: null, ...refusals },
+    responses: { 204: null, ...refusals, 405: Refusal },
     handle: (call, platform) => answer(call, platform),
   }),
 ];
