@@ -26,7 +26,8 @@ export function listClients(
 
 /**
  * Deletes a client, ends its grants and revokes the agents that consents created for it. A client with a metadata
- * document has no row; it is listed while it has a live grant, and can ask people again. Throws 404 CLIENT_NOT_FOUND.
+ * document has no row and is not listed; it can be deleted while it has a live grant, and can ask people again. Throws
+ * 404 CLIENT_NOT_FOUND.
  */
 export async function deleteClient(
   { ledger }: Pick<Platform, 'ledger'>,

@@ -80,6 +80,10 @@ describe('a client ID metadata document', () => {
     const got = await exchange(t, request, await code(t, person, request));
     expect(got.status, got.text).toBe(200);
     expect(claimsOf(got.body.access_token).client_id).toBe(client.client_id);
+    const [grant] = (await t.call('GET', '/oauth/grants', { as: person })).body;
+    expect(grant).toMatchObject({ clientId: client.client_id, clientName: 'Documented' });
+    expect((await t.call('GET', `/oauth/grants/${grant.id}`, { as: person })).body).toEqual(grant);
+    expect((await t.call('GET', '/account/apps', { as: person })).text).toContain('Documented');
     const next = await refreshWith(t, client, got.body.refresh_token);
     expect(next.status).toBe(200);
     expect(

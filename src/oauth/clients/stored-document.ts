@@ -50,6 +50,12 @@ export async function storeDocument(
   });
 }
 
+/** Returns the name that a stored document gives its client, or null. */
+export function nameInDocument(document: string): string | null {
+  const { client_name: name } = JSON.parse(document) as { client_name?: unknown };
+  return typeof name === 'string' ? name : null;
+}
+
 /** Deletes documents that expired before a time. */
 export async function deleteDocumentsBefore(db: Db, time: number): Promise<void> {
   await db.deleteFrom('oauth_client_documents').where('valid_until', '<', time).execute();

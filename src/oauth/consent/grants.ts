@@ -7,6 +7,7 @@ import { type Id, isId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, OAuthGrantRow } from '../../storage/index.ts';
+import { nameInDocument } from '../clients/stored-document.ts';
 import { ClientErrors } from '../errors.ts';
 import { grantFields } from '../token/issue-tokens.ts';
 import { CONSENT_KINDS, revokeUnusedAgents } from './consent-agent.ts';
@@ -96,18 +97,29 @@ function whereVisible(db: Db, visibility: Visibility) {
   const query = db
     .selectFrom('oauth_grants')
     .leftJoin('oauth_clients', 'oauth_clients.id', 'oauth_grants.client_id')
+    .leftJoin('oauth_client_documents', 'oauth_client_documents.client_id', 'oauth_grants.client_id')
     .leftJoin('agents', 'agents.id', 'oauth_grants.agent_id');
   const live = query
     .selectAll('oauth_grants')
     .select(['oauth_clients.name as client_name', 'agents.name as agent_name'])
+    .select('oauth_client_documents.document as client_document')
     .where('oauth_grants.revoked_at', 'is', null);
   return visibility.kind === 'all' ? live : live.where('oauth_grants.user_id', '=', visibility.userId);
 }
 
 type GrantWithNames = OAuthGrantRow & { client_name: string | null; agent_name: string | null };
 
+/** A client with a metadata document has the name in it, as long as it is stored. */
+const withName = <T extends GrantWithNames>({
+  client_document,
+  ...row
+}: T & { readonly client_document: string | null }): GrantWithNames => ({
+  ...row,
+  client_name: row.client_name ?? (client_document === null ? null : nameInDocument(client_document)),
+});
+
 /** Returns live grants, newest first. */
-export function findGrants(
+export async function findGrants(
   db: Db,
   visibility: Visibility,
   now: number,
@@ -115,7 +127,7 @@ export function findGrants(
 ): Promise<GrantWithNames[]> {
   let query = whereVisible(db, visibility).where('oauth_grants.expires_at', '>', now);
   if (page.after !== undefined) query = query.where('oauth_grants.id', '<', page.after);
-  return query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute();
+  return (await query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute()).map(withName);
 }
 
 /** Returns a live grant. Throws 404 GRANT_NOT_FOUND. */
@@ -127,7 +139,7 @@ export async function getGrant(db: Db, visibility: Visibility, now: number, id: 
         .executeTakeFirst()
     : undefined;
   if (!row) throw ClientErrors.GRANT_NOT_FOUND();
-  return row;
+  return withName(row);
 }
 
 /** Ends a grant; the client has to ask the person again. Throws 404 GRANT_NOT_FOUND. */
