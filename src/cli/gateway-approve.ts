@@ -48,7 +48,10 @@ export const command: Command<Values> = {
   run: async ({ names = [], all = false, url, token }) => {
     const [server, tool] = names;
     if (server === undefined || names.length > 2 || (all && tool !== undefined))
-      throw new UsageError('npx legate gateway approve needs a server, and either a tool or --all.', EXIT_USAGE);
+      throw new UsageError(
+        'npx legate gateway approve needs the name of a server, and at most one tool, or --all instead.',
+        EXIT_USAGE,
+      );
     if (url !== undefined && !URL.canParse(url))
       throw new UsageError('--url needs an address such as http://localhost:3000.', EXIT_USAGE);
     const work = (target: Target): Promise<void> => approve(target, server, tool, all);
