@@ -1,6 +1,7 @@
 import { authorizationCodeGrant, type Configuration, fetchUserInfo } from 'openid-client';
 import { GuardedFetchError } from '../../../operations/outbound/index.ts';
 import type { Platform } from '../../../platform.ts';
+import { emailKey } from '../../users/email.ts';
 import { IssuerErrors } from '../errors.ts';
 import { isSubject } from '../identities.ts';
 import { keysOf } from '../issuer-keys.ts';
@@ -37,7 +38,7 @@ export async function confirmIdentity(
     });
     const claims = await verifyIdToken(platform, issuer, provider, answer.id_token ?? '');
     const more = await readUserInfo(provider, issuer, claims, answer.access_token);
-    return { subject: claims['sub'] as string, claims: { ...more, ...claims } };
+    return { subject: claims['sub'] as string, claims: joinClaims(claims, more) };
   } catch (error) {
     if (isUnavailable(error)) throw IssuerErrors.PROVIDER_UNAVAILABLE({ cause: error });
     throw IssuerErrors.SIGN_IN_NOT_CONFIRMED({ cause: error });
@@ -76,6 +77,23 @@ async function readUserInfo(
   if (metadata.userinfo_endpoint === undefined || used.every((claim) => Object.hasOwn(claims, claim))) return {};
   return { ...(await fetchUserInfo(client, accessToken, claims['sub'] as string)) };
 }
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the claims of the ID token, completed with those of UserInfo. `email_verified` is about the address in its
+ * own document (OpenID Connect Core 1.0, section 5.1), so if the documents do not have the same address, all claims
+ * about it come from one document: the ID token if it has an address, otherwise UserInfo.
+ */
+function joinClaims(idToken: Claims, userInfo: Claims): Claims {
+  const joined = { ...userInfo, ...idToken };
+  if (isSameAddress(idToken['email'], userInfo['email'])) return joined;
+  const { email, email_verified, xms_edov } = Object.hasOwn(idToken, 'email') ? idToken : userInfo;
+  return { ...joined, email, email_verified, xms_edov };
+}
+
+const isSameAddress = (one: unknown, other: unknown): boolean =>
+  typeof one === 'string' && typeof other === 'string' && emailKey(one) === emailKey(other);
 
 function isUnavailable(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof GuardedFetchError) return true;
