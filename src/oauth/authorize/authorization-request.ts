@@ -75,7 +75,10 @@ export async function readAuthorizationRequest(
     invalidRequest,
   );
   const client = await resolveClient(platform, client_id).catch((error: unknown) => {
-    throw error instanceof LegateError ? invalidRequest(error.message) : error;
+    if (!(error instanceof LegateError)) throw error;
+    throw error.code === OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE.code
+      ? ClientErrors.AUTHORIZATION_REQUEST_INVALID({ message: error.message, details: { reason: 'UNREADABLE_CLIENT' } })
+      : invalidRequest(error.message);
   });
   if (!client) throw unknown(client_id, 'There is no client with this client_id.', 'UNKNOWN_CLIENT', 'client-unknown');
   const redirectUri = findRedirectUri(client, redirect_uri);

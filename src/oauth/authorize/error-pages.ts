@@ -72,6 +72,8 @@ function explain(t: ReturnType<typeof textsFor>['requestError'], error: LegateEr
   switch (error.details?.['reason']) {
     case 'UNKNOWN_CLIENT':
       return t.unknownClient;
+    case 'UNREADABLE_CLIENT':
+      return t.unreadableClient;
     case 'UNREGISTERED_REDIRECT_URI':
       return t.unregisteredAddress;
     default:

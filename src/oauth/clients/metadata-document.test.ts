@@ -268,6 +268,17 @@ describe('a client ID metadata document', () => {
     expect(await stored()).toEqual([]);
   });
 
+  it('[CIMD 4.4] a person is told to try again if the document cannot be read now, and not that it is wrong', async () => {
+    const client = newClient();
+    publish('', 503);
+    const show = () => t.call('GET', authorizePath(ask(client)), { as: person, headers: { accept: 'text/html' } });
+    const page = await show();
+    expect([page.status, page.text.includes('Try again in a few minutes')]).toEqual([400, true]);
+    expect(page.text).not.toContain('made a mistake');
+    publishOf(client, { client_secret: 'x' });
+    expect((await show()).text).toContain('made a mistake');
+  });
+
   it('does not use a stored document that it would refuse, and does not store one that it refuses', async () => {
     const client = newClient();
     publishOf(client, { client_secret: 'x' });

@@ -294,6 +294,9 @@ export const de: Texts = {
     unknownClient:
       'Die Anwendung, die Sie hierher geschickt hat, ist diesem Dienst nicht oder nicht mehr bekannt. Gehen Sie ' +
       'zu ihr zurück und verbinden Sie sie neu.',
+    unreadableClient:
+      'Die Anwendung, die Sie hierher geschickt hat, ist gerade nicht erreichbar, deshalb können wir nicht prüfen, ' +
+      'wer sie ist. Versuchen Sie es in einigen Minuten noch einmal.',
     unregisteredAddress:
       'Die Anwendung möchte Sie an eine Adresse weiterleiten, die sie nicht registriert hat. Zu Ihrem Schutz ' +
       'geschieht das nicht.',

@@ -277,6 +277,9 @@ export const en = {
     unknownClient:
       'The application that sent you here is not, or no longer, known to this service. Go back to it and ' +
       'connect again.',
+    unreadableClient:
+      'The application that sent you here cannot be reached at the moment, so we cannot tell who it is. Try again in ' +
+      'a few minutes.',
     unregisteredAddress:
       'The application wants to send you to an address that it has not registered. For your protection, we do ' +
       'not send you there.',
