@@ -51,7 +51,7 @@ const OAUTH_CODES: Readonly<Record<string, string>> = {
   AUDIT_UNAVAILABLE: 'temporarily_unavailable',
 };
 
-/** Parameters that name the target of a token. A malformed or repeated one is `invalid_target` (RFC 8707, section 2). */
+/** Parameters that name the target of a token. If malformed or repeated: `invalid_target` (RFC 8707, section 2). */
 const TARGETS: readonly (string | undefined)[] = ['resource', 'audience'];
 
 const isAboutTarget = ({ code, details }: LegateError): boolean =>
@@ -65,8 +65,8 @@ export const oauthErrorCode = (error: LegateError): string => {
 };
 
 /**
- * Returns an OAuth error body (RFC 6749, section 5.2). A description must not contain double quotes, which become single
- * ones, and some other characters, which become spaces.
+ * Returns an OAuth error body (RFC 6749, section 5.2). A description must not contain double quotes, which become
+ * single ones, and some other characters, which become spaces.
  */
 export const oauthErrorBody = (error: LegateError): { error: string; error_description: string } => ({
   error: oauthErrorCode(error),

@@ -81,8 +81,8 @@ export const serverRoutes = [
     path: '/mcp/servers/:id',
     summary: 'Delete an MCP server',
     description:
-      'Ends all grants for it immediately, and revokes the agents that consents created only for them, unless another ' +
-      'server has the same endpoint.',
+      'Ends all grants for it immediately, and revokes the agents that consents created only for them, unless ' +
+      'another server has the same endpoint.',
     access: 'admin',
     preview: true,
     versioned: true,

@@ -67,40 +67,6 @@ describe('POST /oauth/revoke', () => {
     expect((await refreshWith(t, client, other.refresh_token)).status).toBe(200);
   });
 
-  it('revoking an access token leaves one event, which names grant, agent and client but not the token', async () => {
-    const someone = await signUp(t);
-    const other = await register(t);
-    const got = await tokens(t, someone, client, { scope: 'agents:read' });
-    const { sub } = claimsOf(got.access_token);
-    const left = async (): Promise<Json[]> =>
-      (await t.call('GET', '/changes?type=grant.token_revoked', { as: someone })).body;
-    for (const [token, by] of [
-      [got.access_token, other],
-      ['a.b.c', client],
-    ])
-      await form(t, '/oauth/revoke', { token, client_id: by.client_id });
-    expect(await left()).toEqual([]);
-    for (let i = 0; i < 2; i++)
-      await form(t, '/oauth/revoke', { token: got.access_token, client_id: client.client_id });
-    const [grant] = (await t.call('GET', '/oauth/grants', { as: someone })).body;
-    expect(await left()).toMatchObject([
-      {
-        agentId: sub,
-        userId: someone.id,
-        actor: { clientId: client.client_id },
-        data: { grantId: grant.id, clientId: client.client_id, agentId: sub },
-        before: { scope: 'agents:read', resource: 'http://localhost:3000', expiresAt: expect.any(String) },
-      },
-    ]);
-    expect(JSON.stringify(await left())).not.toContain(got.access_token.split('.')[2]);
-    expect((await t.call('GET', '/changes?type=grant.token_revoked', { as: await signUp(t) })).body).toEqual([]);
-    // The grant has ended, so there is nothing left to revoke.
-    const next = (await refreshWith(t, client, got.refresh_token)).body;
-    await t.call('DELETE', `/oauth/grants/${grant.id}`, { as: someone });
-    await form(t, '/oauth/revoke', { token: next.access_token, client_id: client.client_id });
-    expect(await left()).toHaveLength(1);
-  });
-
   it('[RFC 7009 2.2] revocation: 200, no effect for unknown tokens and those of another client or kind', async () => {
     const got = await tokens(t, person, client);
     const other = await register(t);

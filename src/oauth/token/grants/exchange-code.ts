@@ -16,9 +16,9 @@ import { firstTokens, insertGrant, type TokenResponse } from '../issue-tokens.ts
 import { type CodeRequest, missingParameter } from '../token-request.ts';
 
 /**
- * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A request with a missing parameter or for another resource
- * does not use the code. Otherwise one atomic statement marks the code as used before its other parameters are checked,
- * so a code allows one attempt. A second use ends the grant that the first one created (contract 12.5).
+ * `grant_type=authorization_code` (OAuth 2.1, section 4.1.3). A request with a missing parameter, or for another
+ * resource, does not use the code. Otherwise one atomic statement marks the code as used before its other parameters
+ * are checked, so a code allows one attempt. A second use ends the grant that the first one created (contract 12.5).
  */
 export async function exchangeCode(
   platform: Platform,
