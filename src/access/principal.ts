@@ -134,7 +134,7 @@ export type Access =
   /** As `admin`, and also an administrator's API token that is narrowed to the scope `scim`. */
   | 'scim'
   | {
-      /** The scope that an access token or a narrowed API token needs, or one of several. Without, these are refused. */
+      /** The scope, or one of those, that an access token or a narrowed API token needs. Absent: these are refused. */
       readonly scope?: string | readonly [string, ...string[]];
       /** The own resource and action for which an agent may hold a permission. */
       readonly resource: OwnResource;
