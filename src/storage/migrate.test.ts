@@ -101,6 +101,30 @@ it('a database at the last migration that the baseline replaced is used without 
   await Promise.all([database.close(), fresh.close()]);
 });
 
+it('users from before can be found by the words of their name and address', async () => {
+  const [database, fresh] = [await open(), await open()];
+  const { migrations } = await migrate(fresh);
+  await migrateAsFarAs(
+    database,
+    migrations.filter((name) => name < '0105'),
+  );
+  const p = database.prefix;
+  await sql
+    .raw(
+      `insert into ${p}users (id, email, email_key, name, role, email_verified, two_factor_enabled, created_at, updated_at)
+       values ('usr_1', 'Ada@Example.com', 'ada@example.com', 'José', 'user', 0, 0, 1, 1),
+              ('usr_2', null, null, null, 'user', 0, 0, 1, 1)`,
+    )
+    .execute(database.write);
+  await migrate(database);
+  const users = await database.read.selectFrom('users').select(['id', 'search_key']).orderBy('id').execute();
+  expect(users).toEqual([
+    { id: 'usr_1', search_key: ' jose ada example com' },
+    { id: 'usr_2', search_key: ' ' },
+  ]);
+  await Promise.all([database.close(), fresh.close()]);
+});
+
 it('a database that lacks one of the replaced migrations is refused, and the error names the solution', async () => {
   for (const missing of [REPLACED_MIGRATIONS.length - 1, 3]) {
     const database = await madeBy(REPLACED_MIGRATIONS.filter((_, i) => i !== missing));

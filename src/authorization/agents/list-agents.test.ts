@@ -301,6 +301,15 @@ describe('GET /users?q=', () => {
     for (const q of ['hop', 'GRACE', 'ama hop', 'navy', 'grace.hopper@navy.example'])
       expect([q, await found(q)]).toEqual([q, [id]]);
     for (const q of ['race', 'hop nobody', '%']) expect([q, await found(q)]).toEqual([q, []]);
+    const make = async (name: string, email: string) =>
+      (await t.legate.users.create({ name, email, password: 'correct horse battery' })).id;
+    const jose = await make('José Ann-Marie O’Neil', 'dev_ops@example.com');
+    const umlaut = await make('Jürgen Müller', 'Ünal@Example.com');
+    for (const q of ['José', 'jose', 'JOSÉ', 'Ann-Marie', 'marie', 'O’Neil', 'neil', 'dev_ops', 'ops'])
+      expect([q, await found(q)]).toEqual([q, [jose]]);
+    for (const q of ['Müller', 'MULLER', 'ünal@example.com']) expect([q, await found(q)]).toEqual([q, [umlaut]]);
+    await t.call('PATCH', `/users/${umlaut}`, { as: admin, body: { name: 'Renamed' } });
+    expect([await found('müller'), await found('renamed'), await found('ünal')]).toEqual([[], [umlaut], [umlaut]]);
     expect((await t.call('GET', '/users?q=hop', { as: await t.user() })).status).toBe(403);
     expect((await t.call('GET', '/users?q=', { as: admin })).status).toBe(400);
   });

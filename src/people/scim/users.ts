@@ -9,7 +9,7 @@ import { deleteUser } from '../users/delete-user.ts';
 import { Email, emailKey } from '../users/email.ts';
 import { UserErrors } from '../users/errors.ts';
 import { isUserId } from '../users/schema.ts';
-import { findUserByEmail, insertUser } from '../users/store.ts';
+import { findUserByEmail, insertUser, searchColumns } from '../users/store.ts';
 import { updateUserIn } from '../users/update-user.ts';
 import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
 import { ScimErrors } from './errors.ts';
@@ -329,7 +329,7 @@ async function changeEmail(
   const email_verified = tenantId === null ? 1 : 0;
   await db
     .updateTable('users')
-    .set({ email, email_key: emailKey(email), email_verified })
+    .set({ email, email_key: emailKey(email), email_verified, ...searchColumns({ name: before.name, email }) })
     .where('id', '=', before.id)
     .execute();
   for (const table of ['one_time_tokens', 'email_codes'] as const)

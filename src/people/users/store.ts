@@ -3,7 +3,7 @@ import type { UserPrincipal } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
-import { searchWords, wordPattern } from '../../kernel/search-words.ts';
+import { searchKey, searchWords, wordPattern } from '../../kernel/search-words.ts';
 import type { PasswordHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Owners } from '../../platform.ts';
@@ -54,6 +54,7 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
     email: user.email,
     email_key: user.email === null ? null : emailKey(user.email),
     name: user.name ?? null,
+    ...searchColumns({ name: user.name ?? null, email: user.email }),
     role: user.role,
     password_hash: user.passwordHash,
     email_verified: user.emailVerified ? 1 : 0,
@@ -75,6 +76,11 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
   return row;
 }
 
+/** Columns that are derived from name and address. */
+export const searchColumns = ({ name, email }: Pick<UserRow, 'name' | 'email'>) => ({
+  search_key: searchKey(`${name ?? ''} ${email ?? ''}`),
+});
+
 function emitCreated(change: Change, row: UserRow): void {
   const { id, createdAt: _, updatedAt: __, ...after } = toUser(row);
   change.emit({ type: 'user.created', userId: row.id, data: { userId: id, role: row.role }, after });
@@ -95,6 +101,7 @@ export async function ensureExternalUser(
     email: null,
     email_key: null,
     name: null,
+    ...searchColumns({ name: null, email: null }),
     role: 'user',
     password_hash: null,
     email_verified: 0,
@@ -138,13 +145,6 @@ export async function findUserByEmail(db: Db, email: string): Promise<UserRow | 
   return db.selectFrom('users').selectAll().where('email_key', '=', key).executeTakeFirst();
 }
 
-/**
- * Filters by words of name and address. The search distinguishes accents and, on SQLite, the case of letters outside
- * ASCII.
- */
-const SEARCHED = sql`' ' || lower(coalesce(name, '')) || ' ' ||
-  replace(replace(replace(replace(coalesce(email_key, ''), '@', ' '), '.', ' '), '+', ' '), '-', ' ')`;
-
 /** Returns users ordered by id, which is oldest first for users created here. */
 export function findUsers(
   db: Db,
@@ -156,7 +156,7 @@ export function findUsers(
   if (filter.tenantId !== undefined) query = query.where('tenant_id', 'in', filter.tenantId);
   if (filter.email !== undefined) query = query.where('email_key', 'in', filter.email.map(emailKey));
   for (const word of filter.q === undefined ? [] : searchWords(filter.q))
-    query = query.where(sql<boolean>`${SEARCHED} like ${wordPattern(word)} escape '\\'`);
+    query = query.where(sql<boolean>`search_key like ${wordPattern(word)} escape '\\'`);
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   return query.orderBy('id').limit(page.limit).execute();
 }

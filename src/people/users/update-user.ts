@@ -8,7 +8,7 @@ import { endSessions } from '../sessions/index.ts';
 import { tenantExists } from '../tenants/index.ts';
 import { UserErrors } from './errors.ts';
 import type { UpdateUser, User } from './schema.ts';
-import { assertAnotherAdmin, getUserRow, toUser } from './store.ts';
+import { assertAnotherAdmin, getUserRow, searchColumns, toUser } from './store.ts';
 
 /**
  * Changes role, tenant, name or status, for administrators. A role takes effect with the next request. When an
@@ -110,6 +110,7 @@ export async function writeUser(
     .updateTable('users')
     .set({
       name: after.name,
+      ...searchColumns(after),
       role: after.role,
       tenant_id: after.tenant_id,
       suspended_at: after.suspended_at,

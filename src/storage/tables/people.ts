@@ -34,6 +34,8 @@ export interface UsersTable {
   /** Lower-cased and normalised: unique. */
   email_key: string | null;
   name: string | null;
+  /** The words of name and address, by which users are found. */
+  search_key: Generated<string>;
   role: 'user' | 'admin' | 'auditor';
   /** argon2id, or null when there is no password. */
   password_hash: PasswordHash | null;
