@@ -159,7 +159,8 @@ async function open(
   const log = limitOutages(unlimitedLog);
   if (production) for (const warning of assertFitForProduction(loaded)) log.warn({}, warning);
   const clock = options.clock ?? systemClock;
-  if (values.databaseUrl === undefined) createFolder(values.dataDir, { parents: true });
+  // The sealed ledger has its anchor in the folder.
+  if (values.databaseUrl === undefined || values.ledger.seal !== 'off') createFolder(values.dataDir, { parents: true });
   const database = await openDatabase(values.databaseUrl ?? `sqlite:${join(values.dataDir, 'legate.db')}`, {
     serviceName: values.service.name,
     ...values.database,

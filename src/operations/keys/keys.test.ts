@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { dialect, type FakeClock, newTestDatabase, FakeClock as TurnedClock } from '../../../test/support/service.ts';
 import type { Log } from '../../platform.ts';
 import { createLegate, type Legate } from '../../service.ts';
@@ -47,6 +47,17 @@ describe('with LEGATE_SECRET', () => {
     // The fourth key is the seed of the sealed ledger.
     expect(rows.length).toBe(4);
     for (const { key } of Object.values(keys).flat()) expect(JSON.stringify(rows)).not.toContain(key);
+  });
+
+  it('a data folder that does not exist is created, because the sealed ledger has its anchor there', async () => {
+    const dataDir = join(newFolder(), 'not yet', 'there');
+    const { legate } = await start(await newTestDatabase(), { secret: newSecret(), dataDir });
+    const served = await vi.waitUntil(async () => {
+      const response = await legate.fetch(new Request(`${legate.baseUrl}/ledger/checkpoint`));
+      return response.status === 200 && response;
+    });
+    expect(await served.text()).toContain('\n1\n');
+    expect(existsSync(join(dataDir, 'ledger-anchor'))).toBe(true);
   });
 
   it('an instance with another secret, or without one, does not start, and names both solutions', async () => {
