@@ -122,6 +122,7 @@ describe('a server that needs secrets of a person', () => {
     expect((await put(bob, {}, 'open')).status).toBe(404);
     expect((await put(bob, {}, 'nowhere')).status).toBe(404);
     expect((await t.call('DELETE', '/gateway/connections/issues', { as: bob })).status).toBe(404);
+    expect((await t.call('DELETE', '/gateway/connections/%00', { as: bob })).status).toBe(404);
     expect((await t.call('GET', '/gateway/connections', { as: await agentOf(bob) })).status).toBe(403);
   });
 

@@ -179,6 +179,8 @@ export async function deleteConnection(
   name: string,
 ): Promise<void> {
   const { userId } = caller.principal;
+  // No text of PostgreSQL has a NUL.
+  if (name.includes('\u0000')) throw ConnectionErrors.CONNECTION_NOT_FOUND();
   await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
     const deleted = await change.db
