@@ -111,7 +111,8 @@ it('users from before can be found by the words of their name and address', asyn
   const p = database.prefix;
   await sql
     .raw(
-      `insert into ${p}users (id, email, email_key, name, role, email_verified, two_factor_enabled, created_at, updated_at)
+      `insert into ${p}users
+         (id, email, email_key, name, role, email_verified, two_factor_enabled, created_at, updated_at)
        values ('usr_1', 'Ada@Example.com', 'ada@example.com', 'José', 'user', 0, 0, 1, 1),
               ('usr_2', null, null, null, 'user', 0, 0, 1, 1)`,
     )

@@ -45,7 +45,7 @@ export interface AuthorizeAnswer {
 export interface Asker {
   /** null: the embedding application itself, which may ask about every agent. */
   readonly principal: Principal | null;
-  /** With `principal: null`: the holder of the token with which the agent called, which the application has verified. */
+  /** With `principal: null`: the holder of the token that the agent sent, which the application has verified. */
   readonly holder?: Actor | undefined;
   /** Epoch up to which the principal is known to be valid; -1 if unknown. */
   readonly epoch: number;

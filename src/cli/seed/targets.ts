@@ -11,8 +11,8 @@ export function remoteTarget(url: string, token: string): SeedTarget {
       const own = ownerInAccessToken(token);
       if (own && named?.includes('@'))
         throw new UsageError(
-          `The token of \`legate login\` cannot look up ${named}. Leave out \`owner\` for agents of your own, or name ` +
-            `your account by its id (${own.id}). For agents of others, use an API token of an administrator.`,
+          `The token of \`npx legate login\` cannot look up ${named}. Leave out \`owner\` for agents of your own, or ` +
+            `name your account by its id (${own.id}). For agents of others, use an API token of an administrator.`,
         );
       const me = own ?? (await client.sessions.current()).user;
       if (named === undefined || named === me.id || named === me.email) return { id: me.id, name: me.email ?? me.id };

@@ -268,7 +268,7 @@ describe('a client ID metadata document', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('[CIMD 4.4] a person is told to try again if the document cannot be read now, and not that it is wrong', async () => {
+  it('[CIMD 4.4] a person is told to try again if the document cannot be read now', async () => {
     const client = newClient();
     publish('', 503);
     const show = () => t.call('GET', authorizePath(ask(client)), { as: person, headers: { accept: 'text/html' } });

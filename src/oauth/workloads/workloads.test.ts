@@ -87,9 +87,8 @@ describe('a workload', () => {
     expect(claimsOf(r.body.access_token)).toMatchObject({ sub: agent.id, user_id: owner.id, client_id: agent.id });
     const [{ actor }] = (await t.call('GET', '/changes?type=grant.created&limit=1', { as: admin })).body;
     expect(actor).toMatchObject({ kind: 'agent', id: agent.id, workload: { issuer: platform.address, subject: sub } });
-    const listed = await t.call('GET', '/oauth/grants?limit=1000', { as: owner });
-    expect(listed.status, listed.text).toBe(200);
-    const grant = listed.body.find(({ agentId }: Json) => agentId === agent.id);
+    const listed = (await t.call('GET', '/oauth/grants?limit=1000', { as: owner })).body;
+    const grant = listed.find(({ agentId }: Json) => agentId === agent.id);
     expect(grant).toMatchObject({ kind: 'jwt_bearer', userId: owner.id, clientId: agent.id });
     expect((await t.call('GET', `/oauth/grants/${grant.id}`, { as: owner })).body).toEqual(grant);
   });
