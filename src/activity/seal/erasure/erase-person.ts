@@ -2,9 +2,10 @@ import type { Actor } from '../../../access/actor.ts';
 import type { Changer } from '../../../access/caller.ts';
 import { chunk } from '../../../kernel/chunk.ts';
 import type { Id } from '../../../kernel/ids.ts';
+import { yieldOnce } from '../../../kernel/yield-once.ts';
 import { type Erasure, EVENT_TYPES } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
-import type { Db } from '../../../storage/index.ts';
+import type { Database, Db } from '../../../storage/index.ts';
 import { isPermanent } from '../entry-text.ts';
 import { eraseEntries } from './erase-entries.ts';
 import { deleteRows, eraseRows } from './erase-rows.ts';
@@ -12,11 +13,20 @@ import { deleteRows, eraseRows } from './erase-rows.ts';
 const EVENTS = Object.keys(EVENT_TYPES).filter((type) => type !== 'audit' && !isPermanent(type));
 /** Number of rows whose JSON is rewritten in one transaction. */
 const SLICE = 200;
+/** Number of versions that one query reads. Other work runs between two queries. */
+const SCAN = 1000;
+
+/** The deleted user and the agents that the user owned. */
+interface Person {
+  readonly userId: Id<'user'>;
+  readonly agents: ReadonlySet<string>;
+}
 
 /**
  * Erases the personal data of a deleted user: the private fields of decisions about their agents, events about them,
- * metadata of their agents, and their addresses in events about others. Decisions and changes themselves can still be
- * proven. Throws 409 like {@link eraseEntries}. A repeated call continues where an earlier one stopped.
+ * metadata of their agents, and, in events and histories of others, the addresses and reasons of the changes that they
+ * or their agents made. Decisions and changes themselves can still be proven. Throws 409 like {@link eraseEntries}. A
+ * repeated call continues where an earlier one stopped.
  */
 export async function erasePerson(
   platform: Pick<Platform, 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
@@ -39,8 +49,9 @@ export async function erasePerson(
       erase: deleteRows,
     },
   );
-  await eraseAgents(platform, userId);
-  await eraseAddresses(platform, userId);
+  const person = { userId, agents: new Set(await eraseAgents(platform, userId)) };
+  await eraseVersions(platform, person);
+  await eraseActors(platform, person);
   await platform.ledger.foldLog();
   return {
     ...entries,
@@ -51,20 +62,17 @@ export async function erasePerson(
 
 /**
  * Erases texts that the user wrote about their agents and approvals, and the remainders of events that retention has
- * deleted.
+ * deleted. Returns the agents.
  */
 async function eraseAgents(
   { ledger, database }: Pick<Platform, 'database' | 'ledger'>,
   userId: Id<'user'>,
-): Promise<void> {
-  const ids = await database.read.selectFrom('agents').select('id').where('owner_id', '=', userId).execute();
-  for (const some of chunk(
-    ids.map(({ id }) => id),
-    SLICE,
-  ))
+): Promise<Id<'agent'>[]> {
+  const rows = await database.read.selectFrom('agents').select('id').where('owner_id', '=', userId).execute();
+  const ids = rows.map(({ id }) => id);
+  for (const some of chunk(ids, SLICE))
     await ledger.maintain(async (db) => {
       await db.updateTable('agents').set({ metadata: '{}' }).where('id', 'in', some).execute();
-      await eraseVersions(db, some);
     });
   await ledger.maintain(async (db) => {
     const events = db.selectFrom('changes').select('seq').where('user_id', '=', userId);
@@ -73,58 +81,100 @@ async function eraseAgents(
     await db.updateTable('approvals').set({ arguments: '{}', note: null }).where('user_id', '=', userId).execute();
     await db.updateTable('anomalies').set({ note: null }).where('user_id', '=', userId).execute();
   });
+  return ids;
 }
 
-async function eraseVersions(db: Db, agents: readonly Id<'agent'>[]): Promise<void> {
-  const versions = await db.selectFrom('versions').select(['subject', 'seq']).where('subject', 'in', agents).execute();
-  // A version may be large, so each is read by itself.
-  for (const { subject, seq } of versions) {
-    const { actor, state } = await db
-      .selectFrom('versions')
-      .select(['actor', 'state'])
-      .where('subject', '=', subject)
-      .where('seq', '=', seq)
-      .executeTakeFirstOrThrow();
-    await db
-      .updateTable('versions')
-      .set({
-        actor: JSON.stringify(withoutAddress(JSON.parse(actor) as Actor)),
-        state: JSON.stringify({ ...(JSON.parse(state) as object), metadata: {} }),
-      })
-      .where('subject', '=', subject)
-      .where('seq', '=', seq)
-      .execute();
+/**
+ * Erases metadata of the person's agents from their versions, and the addresses and reasons of changes: all of them in
+ * the histories of these agents and of delegations between them, because all events about them are erased, and those of
+ * the person in all other histories. Versions have no index by actor, so all of them are read.
+ */
+async function eraseVersions(
+  { ledger, database }: Pick<Platform, 'database' | 'ledger'>,
+  person: Person,
+): Promise<void> {
+  const { userId, agents } = person;
+  const delegations = await database.read
+    .selectFrom('delegations')
+    .select('id')
+    .where('from_owner', '=', userId)
+    .where('to_owner', '=', userId)
+    .execute();
+  const within = new Set<string>(delegations.map(({ id }) => id));
+  for await (const versions of allVersions(database)) {
+    const found = versions.filter(({ subject, actor }) => {
+      if (agents.has(subject)) return true;
+      const by = JSON.parse(actor) as Actor;
+      return isPrivate(by) && (within.has(subject) || isBy(by, person));
+    });
+    for (const some of chunk(found, SLICE))
+      await ledger.maintain(async (db) => {
+        for (const { subject, seq, actor } of some) {
+          const state = agents.has(subject) ? await stateWithoutMetadata(db, subject, seq) : {};
+          await db
+            .updateTable('versions')
+            .set({ actor: JSON.stringify(withoutPrivate(JSON.parse(actor) as Actor)), ...state })
+            .where('subject', '=', subject)
+            .where('seq', '=', seq)
+            .execute();
+        }
+      });
   }
 }
 
-/** Erases the addresses from which a user made changes that concern others. */
-async function eraseAddresses(
-  { ledger, database }: Pick<Platform, 'database' | 'ledger'>,
-  userId: Id<'user'>,
-): Promise<void> {
-  const rows = await database.read
-    .selectFrom('changes')
-    .select('seq')
-    .where('change', 'like', `%${userId.replaceAll('%', '')}%`)
-    .execute();
-  for (const some of chunk(
-    rows.map(({ seq }) => seq),
-    SLICE,
-  ))
+async function* allVersions({ read }: Database): AsyncGenerator<{ subject: string; seq: number; actor: string }[]> {
+  const page = read.selectFrom('versions').select(['subject', 'seq', 'actor']).orderBy('subject').orderBy('seq');
+  for (let query = page; ; await yieldOnce()) {
+    const versions = await query.limit(SCAN).execute();
+    yield versions;
+    const last = versions.at(-1);
+    if (!last || versions.length < SCAN) return;
+    query = page.where(({ eb, refTuple, tuple }) => eb(refTuple('subject', 'seq'), '>', tuple(last.subject, last.seq)));
+  }
+}
+
+/** A version may be large, so each is read by itself. */
+async function stateWithoutMetadata(db: Db, subject: string, seq: number): Promise<{ state: string }> {
+  const { state } = await db
+    .selectFrom('versions')
+    .select('state')
+    .where('subject', '=', subject)
+    .where('seq', '=', seq)
+    .executeTakeFirstOrThrow();
+  return { state: JSON.stringify({ ...(JSON.parse(state) as object), metadata: {} }) };
+}
+
+/** Erases the addresses and reasons of changes that the person made and that concern others. */
+async function eraseActors({ ledger, database }: Pick<Platform, 'database' | 'ledger'>, person: Person): Promise<void> {
+  const { userId, agents } = person;
+  const changes = database.read.selectFrom('changes').select('seq');
+  const found = await changes.where('change', 'like', `%${userId.replaceAll('%', '')}%`).execute();
+  for (const some of chunk([...agents])) found.push(...(await changes.where('actor_id', 'in', some).execute()));
+  for (const some of chunk([...new Set(found.map(({ seq }) => seq))], SLICE))
     await ledger.maintain(async (db) => {
       for (const table of ['changes', 'stream_events'] as const)
         for (const seq of some) {
-          const row = await db.selectFrom(table).select('change').where('seq', '=', seq).executeTakeFirst();
+          const row = await db.selectFrom(table).select(['type', 'change']).where('seq', '=', seq).executeTakeFirst();
           if (!row) continue;
           const { actor, ...rest } = JSON.parse(row.change ?? '{}') as { actor?: Actor };
-          if (!actor?.ip || (actor.id !== userId && actor.userId !== userId)) continue;
+          if (!actor || !isPrivate(actor) || !isBy(actor, person)) continue;
+          // The reason of an erasure is part of its record, also if administrators erase themselves.
+          const left = isPermanent(row.type) ? withoutAddress(actor) : withoutPrivate(actor);
           await db
             .updateTable(table)
-            .set({ change: JSON.stringify({ actor: withoutAddress(actor), ...rest }) })
+            .set({ change: JSON.stringify({ actor: left, ...rest }) })
             .where('seq', '=', seq)
             .execute();
         }
     });
 }
 
+/** Returns whether the person, an agent of the person, or somebody on behalf of the person made a change. */
+const isBy = ({ kind, id, userId }: Actor, person: Person): boolean =>
+  userId === person.userId || (id !== null && (kind === 'user' ? id === person.userId : person.agents.has(id)));
+
+const isPrivate = ({ ip, reason }: Actor): boolean => ip !== undefined || reason !== undefined;
+
 const withoutAddress = ({ ip: _, ...actor }: Actor): Actor => actor;
+
+const withoutPrivate = ({ ip: _, reason: __, ...actor }: Actor): Actor => actor;

@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+import { signUp } from '../../../../test/support/oauth.ts';
+import { createTestService, type Json, type TestService } from '../../../../test/support/service.ts';
+import { TABLE_NAMES } from '../../../storage/tables.ts';
+
+const IP = '198.51.100.77';
+const REASON = 'moves to Rue des Lilas 7';
+const permissions = [{ resource: 'db:*', actions: ['read'] }];
+const write = [{ resource: 'db:*', actions: ['read', 'write'] }];
+
+async function dump({ legate }: TestService): Promise<string> {
+  const { read } = legate.platform.database;
+  return JSON.stringify(await Promise.all(TABLE_NAMES.map((name) => read.selectFrom(name).selectAll().execute())));
+}
+
+const reasonsOf = (versions: Json): Json => versions.map((v: Json) => [v.actor.kind, v.actor.ip ?? null, v.reason]);
+
+it('erases addresses and reasons of the person from all histories, and keeps who changed what', async () => {
+  const t = await createTestService();
+  const [owner, admin, person] = [await t.user(), await t.admin(), await signUp(t)];
+  await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { role: 'admin' } });
+  const token = await t.apiToken(person.id);
+  const [agent, receiver] = [await t.agent(owner, { permissions }), await t.agent(owner)];
+  const own = { ...person, email: person.email };
+  const [mine, second] = [await t.agent(own, { permissions }), await t.agent(own)];
+  const history = async (id: string): Promise<Json> =>
+    (await t.call('GET', `/${id.startsWith('agt_') ? 'agents' : 'delegations'}/${id}/history`, { as: admin })).body;
+  const asked = async (method: string, path: string, as: { token: string } | string, body?: Json): Promise<Json> => {
+    const by = typeof as === 'string' ? { token: as } : as;
+    const r = await t.call(method, path, { as: by, ip: IP, ...(body ? { body } : {}) });
+    expect([method, path, r.status]).toEqual([method, path, expect.toBeOneOf([200, 201, 204])]);
+    return r.body;
+  };
+  const reason = encodeURIComponent(REASON);
+  await asked('PATCH', `/agents/${agent.id}`, person, { permissions: write, reason: REASON });
+  await asked('PATCH', `/agents/${agent.id}`, token, { name: 'renamed', reason: REASON });
+  await t.legate.as({ userId: person.id, reason: REASON }).agents.update(agent.id, { name: 'again' });
+  await t.call('PATCH', `/agents/${agent.id}`, { as: owner, ip: '192.0.2.9', body: { name: 'x', reason: 'tidy' } });
+  const foreign = { fromAgent: agent.id, toAgent: receiver.id, permissions, reason: REASON };
+  const theirs = (await asked('POST', '/delegations', person, foreign)).id;
+  await asked('DELETE', `/delegations/${theirs}?reason=${reason}`, token);
+  const within = { fromAgent: mine.id, toAgent: second.id, permissions, reason: REASON };
+  const ours = (await asked('POST', '/delegations', mine, within)).id;
+  await asked('DELETE', `/delegations/${ours}?reason=${reason}`, person);
+  await asked('PATCH', `/agents/${mine.id}`, admin, { name: 'y', reason: REASON });
+  const before = await dump(t);
+  for (const secret of [IP, REASON]) expect(before).toContain(secret);
+
+  expect((await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin })).status).toBe(200);
+  const after = await dump(t);
+  for (const secret of [IP, REASON]) expect(after).not.toContain(secret);
+  const versions = await history(agent.id);
+  expect(reasonsOf(versions)).toEqual([
+    ['apiToken', '192.0.2.9', 'tidy'],
+    ['application', null, undefined],
+    ['apiToken', null, undefined],
+    ['user', null, undefined],
+    ['apiToken', '192.0.2.1', undefined],
+  ]);
+  expect(versions[2]).toMatchObject({ actor: { userId: person.id }, after: { name: 'renamed' } });
+  expect(versions[3]).toMatchObject({ actor: { id: person.id }, after: { permissions: write } });
+  expect((await history(theirs)).map((v: Json) => [v.type, v.actor.kind, v.after.status])).toEqual([
+    ['delegation.revoked', 'apiToken', 'revoked'],
+    ['delegation.created', 'user', 'active'],
+  ]);
+  expect((await history(ours)).map((v: Json) => [v.type, v.actor.id])).toEqual([
+    ['delegation.revoked', person.id],
+    ['delegation.created', mine.id],
+  ]);
+});
+
+it('reaches versions beyond the first page of all versions', async () => {
+  const t = await createTestService();
+  const [owner, admin, person] = [await t.user(), await t.admin(), await t.admin()];
+  const agent = await t.agent(owner, { permissions });
+  await t.call('PATCH', `/agents/${agent.id}`, { as: person, ip: IP, body: { name: 'x', reason: REASON } });
+  const rows = Array.from({ length: 1100 }, (_, i) => ({
+    ...{ subject: `agt_0${Math.floor(i / 400)}`, seq: i + 1, version: i + 1, timestamp: 1, type: null },
+    ...{ actor: '{"kind":"system","id":"system"}', state: '{}' },
+  }));
+  const { write: db } = t.legate.platform.database;
+  for (let i = 0; i < rows.length; i += 100)
+    await db
+      .insertInto('versions')
+      .values(rows.slice(i, i + 100))
+      .execute();
+  expect((await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin })).status).toBe(200);
+  for (const secret of [IP, REASON]) expect(await dump(t)).not.toContain(secret);
+});
+
+it('keeps the reason of an erasure, also if administrators erase themselves', async () => {
+  const t = await createTestService();
+  const [admin, self] = [await t.admin(), await t.admin()];
+  expect((await t.call('DELETE', `/users/${self.id}?erase=true&reason=mine`, { as: self, ip: IP })).status).toBe(200);
+  const events = (await t.call('GET', '/events?types=audit.erased', { as: admin })).body;
+  expect(events.map((e: Json) => e.actor)).toContainEqual(
+    expect.objectContaining({ kind: 'apiToken', userId: self.id, reason: 'mine' }),
+  );
+  expect(await dump(t)).not.toContain(IP);
+});
