@@ -16,10 +16,12 @@ export type ClientAnswer =
   | Response
   | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> };
 
-export const rpcError = (status: number, error: RpcError, id: string | number | null = null): ClientAnswer => ({
-  status,
-  body: JSON.stringify({ jsonrpc: '2.0', id, error }),
-});
+export const rpcError = (
+  status: number,
+  error: RpcError,
+  id: string | number | null = null,
+  headers?: Record<string, string>,
+): ClientAnswer => ({ status, body: JSON.stringify({ jsonrpc: '2.0', id, error }), ...(headers && { headers }) });
 
 export const eventStream = (stream: EventStream): Response =>
   new Response(stream.body, {

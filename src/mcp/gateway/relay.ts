@@ -134,7 +134,7 @@ export class Relay {
     if ('answer' in verdict) return verdict.answer;
     // This revision has no sessions to listen to or to end.
     if (method !== 'POST' && header('mcp-protocol-version') === MODERN_REVISION)
-      return { ...rpcError(405, METHOD_NOT_ALLOWED), headers: { allow: 'POST' } };
+      return rpcError(405, METHOD_NOT_ALLOWED, null, { allow: 'POST' });
     const { passed } = verdict;
     const auth = passed.auth as McpAuth;
     const sessionId = header('mcp-session-id');

@@ -13,9 +13,9 @@ import { UserErrors } from './errors.ts';
 import { isUserId, type User, type UserFilter } from './schema.ts';
 
 /** Columns that only the person can change and that are never part of an answer. */
-const VOLATILE = ['email_key', 'password_hash'];
+const VOLATILE = ['email_key', 'password_hash', 'search_key'];
 
-export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash'>): User =>
+export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash' | 'search_key'>): User =>
   versioned(
     {
       id: row.id,
