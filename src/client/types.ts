@@ -912,7 +912,8 @@ export interface DeviceAuthorizationRequest {
 }
 
 export interface DisableTotpRequest {
-  readonly password: string;
+  /** Required if the account has a password that is not switched off by `users.passwords`. */
+  readonly password?: string | undefined;
   /** Code of the app or backup code. Required once the second factor is on. */
   readonly code?: string | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
@@ -1304,7 +1305,8 @@ export interface ProtectedResourceMetadata {
 }
 
 export interface ProvePasswordRequest {
-  readonly password: string;
+  /** Required if the account has a password that is not switched off by `users.passwords`. */
+  readonly password?: string | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
 }

@@ -32,8 +32,6 @@ const MAY_SEND: Readonly<Record<string, 'none' | 'ownAccount'>> = {
   'POST /account/tokens': 'ownAccount',
   'POST /account/tokens/revoke': 'ownAccount',
   'POST /account/two-factor/devices': 'ownAccount',
-  'POST /passkeys/register/options': 'ownAccount',
-  'POST /passkeys/register/verify': 'ownAccount',
   'DELETE /passkeys/:id': 'ownAccount',
   'POST /password/change': 'ownAccount',
   'POST /totp/disable': 'ownAccount',

@@ -10,11 +10,16 @@ export const deSecurity: typeof enSecurity = {
     usePasskey:
       'Ihr Konto hat einen Passkey, der als zweiter Faktor zählt. Melden Sie sich ab, und melden Sie sich mit ihm an.',
     external: 'Sie melden sich über eine andere Anwendung an. Richten Sie den zweiten Faktor dort ein.',
-    noPassword: 'Für einen zweiten Faktor braucht Ihr Konto zuerst ein Passwort.',
-    setPassword: 'Passwort festlegen',
     intro:
       'Mit einem zweiten Faktor reicht Ihr Passwort allein nicht mehr zum Anmelden: Sie geben zusätzlich einen ' +
       'Code aus einer Authentifizierungs-App auf Ihrem Telefon oder aus einem Passwortmanager ein.',
+    introNoPassword:
+      'Mit einem zweiten Faktor geben Sie beim Anmelden zusätzlich einen Code ein. Er stammt aus einer ' +
+      'Authentifizierungs-App auf Ihrem Telefon oder aus einem Passwortmanager.',
+    signInFirst:
+      'Um den zweiten Faktor einzurichten, melden Sie sich erneut an: Ihre letzte Anmeldung liegt mehr als 15 Minuten ' +
+      'zurück.',
+    passkeyText: 'Auch ein Passkey zählt als zweiter Faktor. Sie melden sich dann mit ihm an und brauchen keinen Code.',
     begin: 'Einrichten',
     setUpTitle: 'Zweiten Faktor einrichten',
     scan: 'Scannen Sie diesen Code mit Ihrer App',
@@ -47,12 +52,12 @@ export const deSecurity: typeof enSecurity = {
     cancel: 'Abbrechen',
     offTitle: 'Zweiten Faktor ausschalten',
     offText:
-      'Danach reicht Ihr Passwort zum Anmelden. Ihre Ersatzcodes gelten nicht mehr, und kein Gerät ist mehr ' +
+      'Danach melden Sie sich ohne Code an. Ihre Ersatzcodes gelten nicht mehr, und kein Gerät ist mehr ' +
       'vertrauenswürdig.',
     off: 'Ausschalten',
     offDone: 'Der zweite Faktor ist ausgeschaltet.',
     trustedTitle: 'Vertrauenswürdige Geräte',
-    trustedText: 'Auf diesen Geräten reicht Ihr Passwort zum Anmelden.',
+    trustedText: 'Auf diesen Geräten melden Sie sich ohne Code an.',
     trustedNone: 'Es gibt keine. Sie können einem Gerät vertrauen, wenn Sie beim Anmelden einen Code eingeben.',
     trustedUntil: (from, until) => `Vertrauenswürdig seit ${from}, bis ${until}`,
     endTrust: 'Vertrauen beenden',
@@ -133,6 +138,7 @@ export const deSecurity: typeof enSecurity = {
     consequence: 'Hier bleiben Sie angemeldet; auf allen anderen Geräten werden Sie abgemeldet.',
     done: 'Ihr Passwort wurde geändert. Auf allen anderen Geräten sind Sie abgemeldet.',
     none: 'Ihr Konto hat kein Passwort. Wir können Ihnen einen Link schicken, um eines festzulegen.',
+    set: 'Passwort festlegen',
     external: 'Sie melden sich über eine andere Anwendung an. Ändern Sie Ihr Passwort dort.',
   },
   emailCode: {

@@ -7,11 +7,14 @@ export const enSecurity = {
     due: 'Your account needs a second factor. Set it up to continue.',
     usePasskey: 'Your account has a passkey, which counts as a second factor. Sign out, then sign in with it.',
     external: 'You sign in through another application. Set up your second factor there.',
-    noPassword: 'To set up a second factor, your account needs a password first.',
-    setPassword: 'Set a password',
     intro:
       'With a second factor, your password alone no longer lets anyone sign in: you also enter a code from an ' +
       'authenticator app on your phone, or from a password manager.',
+    introNoPassword:
+      'With a second factor, you also enter a code when you sign in. It comes from an authenticator app on your phone, ' +
+      'or from a password manager.',
+    signInFirst: 'To set up a second factor, sign in again: your last sign-in was more than 15 minutes ago.',
+    passkeyText: 'A passkey counts as a second factor too. You then sign in with it, and need no code.',
     begin: 'Set up',
     setUpTitle: 'Set up your second factor',
     scan: 'Scan this code with your app',
@@ -42,12 +45,11 @@ export const enSecurity = {
     anyCodeHint: 'Six digits, or one of your backup codes.',
     cancel: 'Cancel',
     offTitle: 'Switch off the second factor',
-    offText:
-      'Your password alone then signs you in. Your backup codes stop working, and no device is trusted any longer.',
+    offText: 'You then sign in without a code. Your backup codes stop working, and no device is trusted any longer.',
     off: 'Switch off',
     offDone: 'The second factor is off.',
     trustedTitle: 'Trusted devices',
-    trustedText: 'On these devices, your password alone signs you in.',
+    trustedText: 'On these devices, you sign in without a code.',
     trustedNone: 'There are none. You can trust a device when you enter a code to sign in.',
     trustedUntil: (from: string, until: string) => `Trusted since ${from}, until ${until}`,
     endTrust: 'End trust',
@@ -124,6 +126,7 @@ export const enSecurity = {
     consequence: 'You stay signed in here and are signed out on all other devices.',
     done: 'Your password was changed, and you were signed out on all other devices.',
     none: 'Your account has no password. We can send you a link to set one.',
+    set: 'Set a password',
     external: 'You sign in through another application. Change your password there.',
   },
   emailCode: {

@@ -37,7 +37,8 @@ export const credentialRoutes = [
     summary: "Form of the page of the caller's second factor",
     description:
       '`begin` needs the password and shows the secret, `confirm` needs a code of the app, `backup-codes` a code, ' +
-      '`off` the password and a code. Shares its rate limit with POST /totp/enable.',
+      '`off` the password and a code. Accounts without a usable password send none. Shares its rate limit with POST ' +
+      '/totp/enable.',
     access: 'enrolling',
     page: true,
     rateLimit: 'passwordCheck',
@@ -70,8 +71,10 @@ export const credentialRoutes = [
     method: 'GET',
     path: PATHS.passkeys,
     summary: "Page of the caller's passkeys",
-    description: 'Lists, adds and removes passkeys. Adding needs a script; everything else works without.',
-    access: 'user',
+    description:
+      'Lists, adds and removes passkeys. Adding needs a script; everything else works without. Users who must set up ' +
+      'a second factor can add a passkey instead of an authenticator app.',
+    access: 'enrolling',
     page: true,
     responses: { 200: HTML },
     handle: (call, platform) => passkeysPage(platform, call),

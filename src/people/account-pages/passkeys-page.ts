@@ -17,6 +17,7 @@ import {
   page,
   pathOf,
   type Site,
+  safeReturnTo,
   type Texts,
   textsFor,
 } from '../../pages/index.ts';
@@ -25,7 +26,7 @@ import { parseDevice, SessionErrors, withRecentSignIn } from '../sessions/index.
 import { hasPasskeys, listPasskeys, MAX_PASSKEYS, type Passkey, PasskeyErrors } from '../sign-in/passkeys/index.ts';
 import { UserErrors } from '../users/index.ts';
 import { deviceName } from './device-name.ts';
-import { type AnyCall, findPagePerson, PATHS } from './form.ts';
+import { type AnyCall, findPagePerson, PATHS, withReturnTo } from './form.ts';
 import { findMissingProof, type MissingProof, signInAgain } from './missing-proof.ts';
 import { PASSKEY_SCRIPT } from './passkey-script.ts';
 import { ceremony } from './passkey-way.ts';
@@ -37,7 +38,7 @@ export async function passkeysPage(
   error?: LegateError,
 ): Promise<Response> {
   const t = textsFor(call.request);
-  const { userId, via } = asUser(call.principal);
+  const { userId, via, secondFactorDue: due = false } = asUser(call.principal);
   const hasSession = via === 'session';
   const own = hasSession ? await listPasskeys(platform, userId) : [];
   const missing = hasSession ? await findMissingProof(platform, withRecentSignIn(platform, call)) : undefined;
@@ -52,11 +53,11 @@ export async function passkeysPage(
     failed: error !== undefined,
     ...(error?.headers ? { headers: error.headers } : {}),
     person: await findPagePerson(platform, call),
-    inAccount: true,
+    inAccount: !due,
     script: PASSKEY_SCRIPT,
     body: html`${errorSummary(t, problems)}${done !== undefined && !error && notice('good', done)}${
-      hasSession ? body : notice('info', t.passkeys.external)
-    }`,
+      due && notice('warning', t.twoFactor.due)
+    }${hasSession ? body : notice('info', t.passkeys.external)}`,
   });
 }
 
@@ -100,17 +101,22 @@ function addingOf(
     );
   }
   if (missing !== undefined)
-    return signInAgain(platform, t, here, missing === 'passkey' ? t.passkeys.passkeyFirst : t.passkeys.signInFirst);
+    return signInAgain(
+      platform,
+      t,
+      withReturnTo(platform, call, PATHS.passkeys),
+      missing === 'passkey' ? t.passkeys.passkeyFirst : t.passkeys.signInFirst,
+    );
   if (count >= MAX_PASSKEYS) return html`<p>${t.codes.PASSKEY_LIMIT_EXCEEDED}</p>`;
   if (!hasPasskeys(platform)) return html`<p>${t.passkeys.noDomain}</p>`;
   const { config } = platform;
   const value = deviceName(t, parseDevice(config.multiSession.trackDevice ? call.userAgent : null));
-  const otherWay = html`<a href="${pathOf(platform, PATHS.twoFactor)}">${t.passkeys.otherWay}</a>`;
+  const otherWay = html`<a href="${withReturnTo(platform, call, PATHS.twoFactor)}">${t.passkeys.otherWay}</a>`;
   return html`${ceremony({
     kind: 'add',
     options: pathOf(platform, '/passkeys/register/options'),
     verify: pathOf(platform, '/passkeys/register/verify'),
-    next: `${here}?done=added`,
+    next: safeReturnTo(platform, call.url.searchParams.get('returnTo')) ?? `${here}?done=added`,
     label: t.passkeys.add,
     messages: {
       ...t.passkeys.messages,

@@ -61,7 +61,7 @@ ${field(
 )}
 <p class="quiet">${t.password.consequence}</p>${actions(button({ label: t.password.submit }))}`;
   const setOne = html`<p>${t.password.none}</p>${actions(
-    buttonLink(t.twoFactor.setPassword, pathOf(platform, PATHS.forgotPassword), 'primary'),
+    buttonLink(t.password.set, pathOf(platform, PATHS.forgotPassword), 'primary'),
   )}`;
   const content =
     via !== 'session'

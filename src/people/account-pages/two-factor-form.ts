@@ -57,7 +57,7 @@ const toStart = (site: Site, call: AnyCall): Response => seeOther(hereWith(site,
 
 async function act(platform: Platform, call: AnyCall & { readonly body: TwoFactorForm }): Promise<Response> {
   const person = personCalling(call);
-  const { action, password = '' } = call.body;
+  const { action, password } = call.body;
   const code = call.body.code?.replace(/\s/g, '') ?? '';
   if (action === 'begin') return setUpPage(platform, call, (await enableTotp(platform, person, password)).totpURI);
   if (code === '') throw UserErrors.INVALID_CODE({ reason: 'second-factor-code-missing' });

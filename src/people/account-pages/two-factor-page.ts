@@ -16,6 +16,7 @@ import {
   list,
   messageOf,
   notice,
+  or,
   type Problem,
   page,
   pathOf,
@@ -26,11 +27,13 @@ import {
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import { parseDevice, SessionErrors } from '../sessions/index.ts';
+import { parseDevice, SessionErrors, withRecentProof, withRecentSignIn } from '../sessions/index.ts';
+import { hasPasskeys } from '../sign-in/passkeys/index.ts';
 import { getSecondFactor, type SecondFactorState } from '../sign-in/second-factor/index.ts';
 import { listTrustedDevices, readDeviceToken, UserErrors } from '../users/index.ts';
 import { deviceName } from './device-name.ts';
-import { type AnyCall, findPagePerson, PATHS } from './form.ts';
+import { type AnyCall, findPagePerson, PATHS, withReturnTo } from './form.ts';
+import { findMissingProof, missingProofOf, signInAgain } from './missing-proof.ts';
 
 /** Values of `?step=`: the steps of the page that have their own form. */
 const STEPS = ['backup-codes', 'off'] as const;
@@ -57,7 +60,7 @@ export async function twoFactorPage(
     if (via !== 'session') return { title: t.twoFactor.title, body: notice('info', t.twoFactor.external) };
     if (state.enabledAt === null) return offView(platform, call, t, state, problems);
     if (step === 'backup-codes') return renewView(platform, call, t, problems);
-    if (step === 'off') return switchOffView(platform, call, t, problems);
+    if (step === 'off') return switchOffView(platform, call, t, state, problems);
     return onView(platform, call, t, state);
   };
   return render(platform, call, await view(), problems, error);
@@ -123,29 +126,44 @@ async function render(
 }
 
 async function offView(
-  site: Site,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
   call: AnyCall,
   t: Texts,
-  { hasPassword }: SecondFactorState,
+  { needsPassword }: SecondFactorState,
   problems: readonly Problem[],
 ): Promise<View> {
-  const due = asUser(call.principal).secondFactorDue === true && notice('warning', t.twoFactor.due);
+  const due = asUser(call.principal).secondFactorDue === true;
   const done = call.url.searchParams.get('done') === 'off' && notice('good', t.twoFactor.offDone);
-  const start = hasPassword
-    ? form(
-        call.url,
-        html`${field(
+  const proof = needsPassword ? withRecentProof(platform, call) : withRecentSignIn(platform, call);
+  const missing = await findMissingProof(platform, proof);
+  const begin = html`${needsPassword && passwordField(t, problems)}${actions(button({ label: t.twoFactor.begin }))}`;
+  const start =
+    missing === undefined
+      ? html`${form(call.url, begin, { action: 'begin' })}${due && hasPasskeys(platform) && passkeyInstead(platform, call, t)}`
+      : signInAgain(
+          platform,
           t,
-          { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' },
-          problems,
-        )}${actions(button({ label: t.twoFactor.begin }))}`,
-        { action: 'begin' },
-      )
-    : html`<p>${t.twoFactor.noPassword}</p>${actions(
-        buttonLink(t.twoFactor.setPassword, pathOf(site, PATHS.forgotPassword), 'primary'),
-      )}`;
-  return { title: t.twoFactor.title, body: html`${done}${due}<p>${t.twoFactor.intro}</p>${start}` };
+          hereWith(platform, call),
+          missing === 'passkey' ? t.passkeys.passkeyFirst : t.twoFactor.signInFirst,
+        );
+  const intro = needsPassword ? t.twoFactor.intro : t.twoFactor.introNoPassword;
+  return {
+    title: t.twoFactor.title,
+    body: html`${done}${due && notice('warning', t.twoFactor.due)}<p>${intro}</p>${start}`,
+  };
 }
+
+const passkeyInstead = (site: Site, call: AnyCall, t: Texts): Html =>
+  html`${or(t)}<p>${t.twoFactor.passkeyText}</p>${actions(
+    buttonLink(t.passkeys.add, withReturnTo(site, call, PATHS.passkeys)),
+  )}`;
+
+const passwordField = (t: Texts, problems: readonly Problem[]): Html =>
+  field(
+    t,
+    { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' },
+    problems,
+  );
 
 async function onView(
   platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
@@ -212,15 +230,17 @@ const renewView = (site: Site, call: AnyCall, t: Texts, problems: readonly Probl
   )}`,
 });
 
-const switchOffView = (site: Site, call: AnyCall, t: Texts, problems: readonly Problem[]): View => ({
+const switchOffView = (
+  site: Site,
+  call: AnyCall,
+  t: Texts,
+  { needsPassword }: SecondFactorState,
+  problems: readonly Problem[],
+): View => ({
   title: t.twoFactor.offTitle,
   body: html`<p>${t.twoFactor.offText}</p>${form(
     call.url,
-    html`${field(
-      t,
-      { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' },
-      problems,
-    )}${codeField(t, t.twoFactor.anyCodeHint, problems)}${actions(
+    html`${needsPassword && passwordField(t, problems)}${codeField(t, t.twoFactor.anyCodeHint, problems)}${actions(
       buttonLink(t.twoFactor.cancel, hereWith(site, call)),
       button({ label: t.twoFactor.off, kind: 'danger' }),
     )}`,
@@ -248,7 +268,7 @@ function problemsOf(t: Texts, error: LegateError): Problem[] {
     [UserErrors.INVALID_CODE.code]: 'code',
   };
   const at = about[error.code];
-  // Only accounts with passkeys get this error here.
-  if (error.code === SessionErrors.REAUTHENTICATION_REQUIRED.code) return [{ message: t.twoFactor.usePasskey }];
+  if (error.code === SessionErrors.REAUTHENTICATION_REQUIRED.code)
+    return [{ message: missingProofOf(error) === 'sign-in' ? t.twoFactor.signInFirst : t.twoFactor.usePasskey }];
   return [{ ...(at === undefined ? {} : { field: at }), message: messageOf(t, error) }];
 }

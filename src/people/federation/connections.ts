@@ -3,7 +3,7 @@ import type { Visibility } from '../../access/principal.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
-import { findUser, mayUsePassword } from '../users/index.ts';
+import { findUser, hasUsablePassword } from '../users/index.ts';
 import { IssuerErrors } from './errors.ts';
 import { addIdentity } from './identities.ts';
 import type { Issuer } from './schema.ts';
@@ -121,7 +121,7 @@ async function hasWayIn(
   db: Db,
   user: UserRow,
 ): Promise<boolean> {
-  if (user.password_hash !== null && mayUsePassword(platform, user.role)) return true;
+  if (hasUsablePassword(platform, user)) return true;
   if (platform.mailer.available && user.email !== null) return true;
   const ofUser = (table: 'passkeys' | 'identities') => db.selectFrom(table).where('user_id', '=', user.id);
   if (await ofUser('passkeys').select('user_id').limit(1).executeTakeFirst()) return true;

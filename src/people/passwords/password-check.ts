@@ -1,6 +1,6 @@
 import type { Actor } from '../../access/actor.ts';
 import type { UserPrincipal } from '../../access/principal.ts';
-import { invalidCredential } from '../../kernel/errors.ts';
+import { invalidCredential, validationFailed } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
@@ -15,6 +15,7 @@ import {
 import { type FailedAttempt, recordFailure, withSignInAudit } from '../sign-in/sign-in-audit.ts';
 import { UserErrors } from '../users/errors.ts';
 import { findUser } from '../users/store.ts';
+import { hasUsablePassword } from './may-use-password.ts';
 import { verifyPassword } from './password.ts';
 
 export interface PersonCalling {
@@ -61,4 +62,26 @@ export async function withPasswordCheck<T>(
     return work(change, row);
   };
   return withSignInAudit<T>(platform, proved, person.actor);
+}
+
+/**
+ * Runs a change like {@link withPasswordCheck}. Users without a password, and those whose password is switched off, send
+ * none: `work` must then ask for another proof. 400 VALIDATION_FAILED for other users who send none.
+ */
+export async function withPasswordIfUsable<T>(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,
+  person: PersonCalling,
+  password: string | undefined,
+  work: (change: Change, row: UserRow) => Promise<T | FailedAttempt>,
+): Promise<T> {
+  if (password !== undefined) return withPasswordCheck(platform, person, password, work);
+  const checked = async (change: Change): Promise<T | FailedAttempt> => {
+    await person.reauthorize(change.db);
+    const row = await findUser(change.db, person.principal.userId);
+    if (!row) throw invalidCredential('principal-ended');
+    if (hasUsablePassword(platform, row))
+      throw validationFailed([{ path: 'password', message: 'is required, because the account has a password' }]);
+    return work(change, row);
+  };
+  return withSignInAudit<T>(platform, checked, person.actor);
 }

@@ -101,7 +101,9 @@ export async function completeRegistration(
         .onConflict((oc) => oc.column('credential_id').doNothing())
         .executeTakeFirstOrThrow();
       if (numInsertedOrUpdatedRows === 0n) return new FailedAttempt(PasskeyErrors.PASSKEY_EXISTS());
-      // The new authenticator has verified the person, so this session now counts as begun with a passkey.
+      // The new authenticator has verified the person, so this session now counts as begun with a passkey. If a second
+      // factor is required, all rights of the user apply from now on.
+      if (person.principal.secondFactorDue) change.invalidate();
       await change.db.updateTable('sessions').set({ both_factors: 1 }).where('id', '=', person.sessionId).execute();
       change.emit({
         type: 'passkey.added',

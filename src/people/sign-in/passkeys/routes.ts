@@ -45,9 +45,8 @@ export const passkeyRoutes = [
     description:
       'Returns options for navigator.credentials.create(). The challenge works once, for 5 minutes, in this session, ' +
       'and replaces an earlier one. Needs a session and a sign-in within the last 15 minutes. A person with ' +
-      'passkeys must have used a passkey or a code.',
-    access: 'user',
-    effect: 'ownAccount',
+      'passkeys must have used a passkey or a code. Open to people who must set up a second factor and have none.',
+    access: 'enrolling',
     rateLimit: 'passkey',
     body: z.strictObject({}),
     bodyOptional: true,
@@ -65,8 +64,7 @@ export const passkeyRoutes = [
     description:
       'Takes the answer of navigator.credentials.create(). A passkey counts as both factors: user verification is ' +
       'required. A person can have 20.',
-    access: 'user',
-    effect: 'ownAccount',
+    access: 'enrolling',
     rateLimit: 'passkey',
     body: VerifyRegistration,
     responses: { 201: Passkey },

@@ -1,7 +1,7 @@
 import { seal } from '../../../kernel/encryption.ts';
 import type { Platform } from '../../../platform.ts';
-import { withRecentProof } from '../../sessions/index.ts';
-import { type PersonCalling, withPasswordCheck } from '../../users/index.ts';
+import { withRecentProof, withRecentSignIn } from '../../sessions/index.ts';
+import { type PersonCalling, withPasswordIfUsable } from '../../users/index.ts';
 import { replaceBackupCodes } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { TotpEnabling } from './schema.ts';
@@ -10,20 +10,21 @@ import { newTotpSecret, totpUri } from './totp.ts';
 
 /**
  * Creates the secret and the backup codes of a second factor, which are shown once. The first correct code ({@link
- * confirmTotp}) switches it on; until then, a repeated call replaces both. 401 INVALID_PASSWORD, 409
- * TOTP_ALREADY_ENABLED, 403 REAUTHENTICATION_REQUIRED.
+ * confirmTotp}) switches it on; until then, a repeated call replaces both. Users without a usable password must have
+ * signed in recently instead. 400 VALIDATION_FAILED, 401 INVALID_PASSWORD, 409 TOTP_ALREADY_ENABLED, 403
+ * REAUTHENTICATION_REQUIRED.
  */
 export async function enableTotp(
   platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'secrets' | 'stateOf'>,
   person: PersonCalling,
-  password: string,
+  password: string | undefined,
 ): Promise<TotpEnabling> {
   const secret = newTotpSecret();
-  return withPasswordCheck(platform, person, password, async (change, row) => {
+  return withPasswordIfUsable(platform, person, password, async (change, row) => {
     const { db, now } = change;
     if (row.two_factor_enabled === 1) throw SecondFactorErrors.TOTP_ALREADY_ENABLED();
     // The password alone must not replace the passkeys of a person.
-    await withRecentProof(platform, person)(db);
+    await (password === undefined ? withRecentSignIn : withRecentProof)(platform, person)(db);
     await db.deleteFrom('totp_secrets').where('user_id', '=', row.id).execute();
     await db
       .insertInto('totp_secrets')

@@ -29,7 +29,8 @@ export const secondFactorRoutes = [
     summary: 'Set up a second factor',
     description:
       'The first correct code at POST /totp/verify switches it on. Until then, a repeated call replaces the ' +
-      'secret and the backup codes.',
+      'secret and the backup codes. An account without a usable password needs a sign-in within the last 15 minutes ' +
+      'instead of the password.',
     access: 'enrolling',
     rateLimit: 'passwordCheck',
     body: ProvePassword,
@@ -110,7 +111,8 @@ export const secondFactorRoutes = [
     path: '/totp/disable',
     summary: 'Switch off the second factor',
     description:
-      'Needs the password and a code of the app or a backup code. Also deletes the backup codes and trusted devices.',
+      'Needs the password, if the account has a usable one, and a code of the app or a backup code. Also deletes the ' +
+      'backup codes and trusted devices.',
     access: 'user',
     effect: 'ownAccount',
     rateLimit: 'passwordCheck',

@@ -3,11 +3,15 @@ import { shownSecret } from '../../../kernel/secret-schema.ts';
 
 export const Password = z.string().max(16_384).meta({ format: 'password' });
 
-export const ProvePassword = z.strictObject({ password: Password }).meta({ id: 'ProvePasswordRequest' });
+const UsablePassword = Password.optional().meta({
+  description: 'Required if the account has a password that is not switched off by `users.passwords`.',
+});
+
+export const ProvePassword = z.strictObject({ password: UsablePassword }).meta({ id: 'ProvePasswordRequest' });
 
 export const DisableTotp = z
   .strictObject({
-    password: Password,
+    password: UsablePassword,
     code: z
       .string()
       .min(1)

@@ -2,7 +2,7 @@ import { unseal } from '../../../kernel/encryption.ts';
 import type { Id } from '../../../kernel/ids.ts';
 import { secretsEqual } from '../../../kernel/secrets.ts';
 import type { Platform } from '../../../platform.ts';
-import { findUser } from '../../users/index.ts';
+import { findUser, hasUsablePassword } from '../../users/index.ts';
 import { TOTP_PURPOSE } from './store.ts';
 import { totpUri } from './totp.ts';
 
@@ -11,14 +11,16 @@ export interface SecondFactorState {
   readonly enabledAt: number | null;
   /** Backup codes that are not used. */
   readonly backupCodes: number;
-  readonly hasPassword: boolean;
+  /** Whether changes need the password. */
+  readonly needsPassword: boolean;
 }
 
 /** Returns what a user sees of their second factor. */
 export async function getSecondFactor(
-  { database }: Pick<Platform, 'database'>,
+  platform: Pick<Platform, 'config' | 'database'>,
   userId: Id<'user'>,
 ): Promise<SecondFactorState> {
+  const { database } = platform;
   const [user, secret, codes] = await Promise.all([
     findUser(database.read, userId),
     database.read.selectFrom('totp_secrets').select('enabled_at').where('user_id', '=', userId).executeTakeFirst(),
@@ -27,7 +29,7 @@ export async function getSecondFactor(
   return {
     enabledAt: secret?.enabled_at ?? null,
     backupCodes: codes.length,
-    hasPassword: user?.password_hash != null,
+    needsPassword: user !== undefined && hasUsablePassword(platform, user),
   };
 }
 
