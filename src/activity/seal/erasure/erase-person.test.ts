@@ -98,3 +98,40 @@ it('keeps the reason of an erasure, also if administrators erase themselves', as
   );
   expect(await dump(t)).not.toContain(IP);
 });
+
+it('finds the changes of people whose ids contain characters that JSON or LIKE escape', async () => {
+  const t = await createTestService({
+    authenticate: (request) => {
+      const userId = request.headers.get('x-user');
+      return userId === null ? null : { userId, role: 'admin' };
+    },
+  });
+  const [owner, admin] = [await t.user(), await t.admin()];
+  const agent = await t.agent(owner, { permissions });
+  const ids = ['CORP\\alice', '50%off', 'qu"ote', 'under_score', 'tab\there', '50%'];
+  const others = ['CORP\\alicea', '50%offer', 'underXscore', '50', '%'];
+  for (const [i, id] of [...ids, ...others].entries()) {
+    const headers = { 'x-user': id };
+    // Creates the record of the user.
+    await t.call('GET', '/auth/session', { headers });
+    await t.call('PATCH', `/agents/${agent.id}`, { headers, ip: IP, body: { name: `n${i}` } });
+  }
+  const addresses = async (list: string): Promise<Json> =>
+    Object.fromEntries(
+      (await t.call('GET', list, { as: admin })).body.map((c: Json) => [c.actor.id, c.actor.ip ?? null]),
+    );
+  const lists = [`/changes?subject=${agent.id}`, '/events?types=agent.updated', `/agents/${agent.id}/history`];
+  for (const list of lists) expect(await addresses(list)).toMatchObject({ 'CORP\\alice': IP, '50': IP });
+  for (const id of ids) {
+    const r = await t.call('DELETE', `/users/${encodeURIComponent(id)}?erase=true`, { as: admin });
+    expect([id, r.status]).toEqual([id, 200]);
+  }
+  for (const list of lists)
+    expect([list, await addresses(list)]).toEqual([
+      list,
+      expect.objectContaining({
+        ...Object.fromEntries(ids.map((id) => [id, null])),
+        ...Object.fromEntries(others.map((id) => [id, IP])),
+      }),
+    ]);
+});

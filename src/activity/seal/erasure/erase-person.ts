@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Actor } from '../../../access/actor.ts';
 import type { Changer } from '../../../access/caller.ts';
 import { chunk } from '../../../kernel/chunk.ts';
@@ -148,7 +149,7 @@ async function stateWithoutMetadata(db: Db, subject: string, seq: number): Promi
 async function eraseActors({ ledger, database }: Pick<Platform, 'database' | 'ledger'>, person: Person): Promise<void> {
   const { userId, agents } = person;
   const changes = database.read.selectFrom('changes').select('seq');
-  const found = await changes.where('change', 'like', `%${userId.replaceAll('%', '')}%`).execute();
+  const found = await changes.where(sql<boolean>`change like ${jsonPattern(userId)} escape '\\'`).execute();
   for (const some of chunk([...agents])) found.push(...(await changes.where('actor_id', 'in', some).execute()));
   for (const some of chunk([...new Set(found.map(({ seq }) => seq))], SLICE))
     await ledger.maintain(async (db) => {
@@ -168,6 +169,9 @@ async function eraseActors({ ledger, database }: Pick<Platform, 'database' | 'le
         }
     });
 }
+
+/** Returns a LIKE pattern, for `escape '\'`, of the JSON texts that contain a string. An id may be any text. */
+const jsonPattern = (text: string): string => `%${JSON.stringify(text).replace(/[\\%_]/g, '\\$&')}%`;
 
 /** Returns whether the person, an agent of the person, or somebody on behalf of the person made a change. */
 const isBy = ({ kind, id, userId }: Actor, person: Person): boolean =>
