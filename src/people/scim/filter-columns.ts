@@ -1,13 +1,29 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Site } from '../../pages/index.ts';
 import type { Db } from '../../storage/index.ts';
+import { emailKey } from '../users/email.ts';
 import { locationOf } from './answer.ts';
-import type { Column, Columns } from './filter-sql.ts';
+import type { Column, Columns, Key } from './filter-sql.ts';
 import { memberships, membershipsInGroups } from './memberships.ts';
 import { GROUP_SCHEMA, USER_SCHEMA } from './schema.ts';
 import type { ScimScope } from './scope.ts';
 
 const column = (kind: 'text' | 'exact' | 'time', name: string): Column => ({ kind, ref: sql.ref(name) });
+
+/** Of userNames and addresses. A part has no domain that could be converted. */
+const emailKeyIn = (ref: RawBuilder<unknown>): Key => ({
+  ref,
+  of: emailKey,
+  ofPart: (part) => part.normalize('NFKC').toLowerCase().normalize('NFKC'),
+});
+
+const lower = (text: string): string => text.toLowerCase();
+
+/** The displayName of a group. */
+const groupName: Column = {
+  ...column('text', 'scim_groups.display_name'),
+  key: { ref: sql.ref('scim_groups.display_key'), of: lower, ofPart: lower },
+};
 
 /** A text that every resource has, or every value of an attribute. */
 const constant = (text: string): RawBuilder<unknown> => sql`cast(${text} as text)`;
@@ -25,13 +41,18 @@ const commonColumns = (site: Site, resourceType: 'User' | 'Group', schema: strin
   },
 });
 
-/** The attributes of users that filters compare. */
+/** The attributes of users that filters compare. displayName and name have no key, nor has members.display. */
 export function userColumns(site: Site, db: Db, scope: ScimScope): Columns {
   const email = sql.ref('users.email');
+  const key = sql.ref('users.email_key');
   return {
     ...commonColumns(site, 'User', USER_SCHEMA, 'users'),
     externalid: column('exact', 'scim_users.external_id'),
-    username: { kind: 'text', ref: sql`coalesce(${sql.ref('scim_users.user_name')}, ${email})` },
+    username: {
+      kind: 'text',
+      ref: sql`coalesce(${sql.ref('scim_users.user_name')}, ${email})`,
+      key: emailKeyIn(sql`coalesce(${sql.ref('scim_users.user_name_key')}, ${key})`),
+    },
     displayname: column('text', 'users.name'),
     'name.formatted': {
       kind: 'text',
@@ -43,7 +64,7 @@ export function userColumns(site: Site, db: Db, scope: ScimScope): Columns {
     emails: {
       kind: 'values',
       columns: {
-        value: { kind: 'text', ref: email },
+        value: { kind: 'text', ref: email, key: emailKeyIn(key) },
         type: { kind: 'text', ref: constant('work') },
         primary: { kind: 'flag', ref: sql`1` },
       },
@@ -53,7 +74,7 @@ export function userColumns(site: Site, db: Db, scope: ScimScope): Columns {
       kind: 'values',
       columns: {
         value: column('text', 'scim_groups.id'),
-        display: column('text', 'scim_groups.display_name'),
+        display: groupName,
         type: { kind: 'text', ref: constant('direct') },
       },
       some: (condition) =>
@@ -69,7 +90,7 @@ export function userColumns(site: Site, db: Db, scope: ScimScope): Columns {
 export const groupColumns = (site: Site, db: Db, scope: ScimScope): Columns => ({
   ...commonColumns(site, 'Group', GROUP_SCHEMA, 'scim_groups'),
   externalid: column('exact', 'scim_groups.external_id'),
-  displayname: column('text', 'scim_groups.display_name'),
+  displayname: groupName,
   members: {
     kind: 'values',
     columns: {

@@ -7,6 +7,20 @@ import { attributeName, type Filter } from './filter.ts';
 export interface Column {
   readonly kind: 'text' | 'exact' | 'flag' | 'time';
   readonly ref: RawBuilder<unknown>;
+  /** Only for `text`. */
+  readonly key?: Key;
+}
+
+/**
+ * The stored comparison form of a text, in which case is folded in all letters. lower() of SQLite, and of PostgreSQL
+ * with the locale C, folds ASCII only: there, other letters of a text without a key must have the case of the filter.
+ */
+export interface Key {
+  readonly ref: RawBuilder<unknown>;
+  /** Returns the form of a value, as it is stored. */
+  readonly of: (value: string) => string;
+  /** Returns the form of a part of a value. */
+  readonly ofPart: (part: string) => string;
 }
 
 /** A multi-valued attribute. */
@@ -64,7 +78,7 @@ function comparison(filter: Comparison, columns: Columns, prefix: string): Expre
   return filter.op === 'ne' ? isAssigned : sql<SqlBool>`(not ${isAssigned})`;
 }
 
-function compared(name: string, { kind, ref }: Column, { op, value }: Comparison): Expression<SqlBool> {
+function compared(name: string, { kind, ref, key }: Column, { op, value }: Comparison): Expression<SqlBool> {
   if (value === null) {
     if (op === 'eq') return sql<SqlBool>`(${ref} is null)`;
     return sql<SqlBool>`(${ref} is not null)`;
@@ -75,18 +89,30 @@ function compared(name: string, { kind, ref }: Column, { op, value }: Comparison
   }
   if (typeof value !== 'string') throw invalid(`must compare ${name} with a string`);
   if (kind === 'time') return atTime(name, ref, op, value);
-  const [left, right] =
-    kind === 'exact' ? [ref, sql`cast(${value} as text)`] : [sql`lower(${ref})`, sql`lower(cast(${value} as text))`];
-  if (op === 'eq') return sql<SqlBool>`(${left} is not null and ${left} = ${right})`;
-  if (op === 'ne') return sql<SqlBool>`(${left} is null or ${left} <> ${right})`;
-  if (value === '') return sql<SqlBool>`(${left} is not null)`;
-  // LIKE of SQLite ignores case, which does not suit exact attributes.
-  const contains =
-    op === 'co'
-      ? sql`replace(${left}, ${right}, '') <> ${left}`
-      : sql`substr(${left}, 1, length(cast(${right} as text))) = ${right}`;
-  return sql<SqlBool>`(${left} is not null and ${contains})`;
+  const sides: Sides = kind === 'exact' ? [ref, textOf(value)] : [sql`lower(${ref})`, sql`lower(${textOf(value)})`];
+  if (op === 'eq' || op === 'ne') {
+    const [left, right] = key ? [key.ref, textOf(key.of(value))] : sides;
+    return op === 'eq'
+      ? sql<SqlBool>`(${left} is not null and ${left} = ${right})`
+      : sql<SqlBool>`(${left} is null or ${left} <> ${right})`;
+  }
+  if (value === '') return sql<SqlBool>`(${ref} is not null)`;
+  // A key may differ from the text in more than case, so a part may also be one of the text as it is shown.
+  return key
+    ? sql<SqlBool>`(${hasPart(op, [key.ref, textOf(key.ofPart(value))])} or ${hasPart(op, sides)})`
+    : hasPart(op, sides);
 }
+
+/** A column and the value that it is compared with. */
+type Sides = readonly [RawBuilder<unknown>, RawBuilder<unknown>];
+
+const textOf = (value: string): RawBuilder<unknown> => sql`cast(${value} as text)`;
+
+/** LIKE of SQLite ignores case, which does not suit exact attributes. */
+const hasPart = (op: 'co' | 'sw', [left, right]: Sides): Expression<SqlBool> =>
+  op === 'co'
+    ? sql<SqlBool>`(${left} is not null and replace(${left}, ${right}, '') <> ${left})`
+    : sql<SqlBool>`(${left} is not null and substr(${left}, 1, length(${right})) = ${right})`;
 
 function atTime(name: string, ref: RawBuilder<unknown>, op: Comparison['op'], value: string): Expression<SqlBool> {
   // The database stores times as numbers, so there is no text that could contain the value or start with it.

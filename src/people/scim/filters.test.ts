@@ -141,6 +141,66 @@ describe('filters of lists', () => {
     await refused('Groups', ['meta.version eq "x"', 'members.foo eq "x"', 'members.value eq 5', 'emails eq "x"']);
   });
 
+  it('[RFC 7643 2.2] case is ignored in all letters of userName, emails and names of groups', async () => {
+    const word = mark('Ünal');
+    const one = await created({ userName: `${word}@Bücher.example` });
+    const two = await created({ userName: `${word}-two`, emails: [{ value: `Ö${word}@example.com` }] });
+    const taken = await scim('POST', '/Users', { userName: `${word.toLowerCase()}@bücher.example` });
+    expect([taken.status, taken.body.scimType]).toEqual([409, 'uniqueness']);
+    const members = [{ value: one.id }];
+    const team = await group({ displayName: `${word} Größe`, members });
+    const same = await scim('POST', '/Groups', { displayName: `${word.toUpperCase()} GRÖßE` });
+    expect([same.status, same.body.scimType]).toEqual([409, 'uniqueness']);
+    for (const spelling of [word, word.toLowerCase(), word.toUpperCase()])
+      await expectFound('Users', `userName sw "${spelling}"`, { one, two }, [
+        [`userName eq "${spelling}@bÜcher.example"`, 'one'],
+        [`userName eq "${spelling}@xn--bcher-kva.example"`, 'one'],
+        [`userName ne "${spelling}@bÜcher.example"`, 'two'],
+        [`not (userName eq "${spelling}@bücher.EXAMPLE")`, 'two'],
+        [`userName co "${spelling.slice(0, 3)}"`, 'one', 'two'],
+        [`userName co "@BÜCH"`, 'one'],
+        [`userName co "@büch"`, 'one'],
+        [`userName sw "${spelling}@B"`, 'one'],
+        ['userName sw "nal"'],
+        [`emails.value eq "ö${spelling}@example.com"`, 'two'],
+        [`emails eq "Ö${spelling}@EXAMPLE.com"`, 'two'],
+        [`emails.value ne "ö${spelling}@example.com"`, 'one'],
+        [`emails[value sw "ö${spelling}"]`, 'two'],
+        [`emails.value co "${spelling}"`, 'one', 'two'],
+        [`groups.display eq "${spelling} gröSSe"`],
+        [`groups.display eq "${spelling} GRÖßE"`, 'one'],
+        [`groups.display co "GRÖ"`, 'one'],
+        [`groups.display sw "${spelling}"`, 'one'],
+      ]);
+    for (const spelling of [word, word.toLowerCase(), word.toUpperCase()])
+      await expectFound('Groups', `displayName co "${spelling}"`, { team }, [
+        [`displayName eq "${spelling} GRÖßE"`, 'team'],
+        [`displayName ne "${spelling} grÖße"`],
+        [`displayName sw "${spelling} grÖ"`, 'team'],
+        [`displayName co " GRÖ"`, 'team'],
+        [`displayName co "  GRÖ"`],
+      ]);
+  });
+
+  it('co and sw also find a text as it was written, where its key differs', async () => {
+    const word = mark('puny');
+    const one = await created({ userName: `${word}@xn--bcher-kva.example` });
+    // Full-width letters.
+    const two = await created({ userName: `ｗｉｄｅ${word}` });
+    const greek = await group({ displayName: `${word} ΟΔΟΣ ΑΘΗΝΑΣ` });
+    await expectFound('Users', `userName co "${word}"`, { one, two }, [
+      [`userName sw "${word}@XN--B"`, 'one'],
+      ['userName co "@xn--bcher"', 'one'],
+      ['userName co "BÜCHER"', 'one'],
+      ['userName sw "ｗｉｄｅ"', 'two'],
+      ['userName sw "WIDE"', 'two'],
+    ]);
+    await expectFound('Groups', `displayName sw "${word}"`, { greek }, [
+      ['displayName co "ΟΔΟΣ"', 'greek'],
+      ['displayName co "οδος αθη"', 'greek'],
+    ]);
+  });
+
   it('filters find nothing by groups and members outside the tenant of a token', async () => {
     const { as } = await tenantToken();
     const [stays, moves] = [await created({}, as), await created({ displayName: 'Hidden name' }, as)];
