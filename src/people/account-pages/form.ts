@@ -40,6 +40,10 @@ export const PATHS = {
   apps: '/account/apps',
 } as const;
 
+/** Returns whether everybody may create an account with a password. */
+export const offersSignUp = ({ config: { users } }: Pick<Platform, 'config'>): boolean =>
+  users.signUp === 'open' && users.passwords === 'on';
+
 /** Runs the action of a form. Problems are shown on the page again; a client that sends JSON gets the error itself. */
 export async function answerForm(
   platform: Pick<Platform, 'clock' | 'log'>,

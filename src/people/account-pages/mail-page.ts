@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { LegateError } from '../../kernel/errors.ts';
+import type { ErrorFactory, LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import {
   actions,
@@ -13,7 +13,6 @@ import {
   languageOf,
   notice,
   page,
-  type Site,
   type Texts,
   textsFor,
 } from '../../pages/index.ts';
@@ -28,11 +27,17 @@ import {
   UserErrors,
 } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, PATHS, withReturnTo } from './form.ts';
+import { passwordsOffPage } from './other-ways.ts';
+
+const { MAIL_NOT_CONFIGURED, PASSWORDS_OFF } = UserErrors;
 
 export const MailForm = z.strictObject({ email: z.string().max(4096) }).meta({ id: 'MailForm' });
 
 /** A page with a form for an address to which something is mailed. */
 export interface MailPage {
+  /** Whether the mail is about a password, so that the page has no use while nobody may have one. */
+  readonly needsPasswords?: boolean;
+  readonly errors: readonly ErrorFactory[];
   readonly texts: (t: Texts) => {
     readonly title: string;
     readonly text: string;
@@ -46,6 +51,7 @@ const ask = (email: string, callbackURL?: string): MailRequest =>
   parseWith(MailRequest, { email, ...(callbackURL === undefined ? {} : { callbackURL }) });
 
 export const magicLinkPage: MailPage = {
+  errors: [MAIL_NOT_CONFIGURED],
   texts: (t) => t.askMagicLink,
   send: (platform, call, email, language) => {
     const { knownDevice } = signInDevice(platform, call);
@@ -54,27 +60,34 @@ export const magicLinkPage: MailPage = {
 };
 
 export const forgotPasswordPage: MailPage = {
+  needsPasswords: true,
+  errors: [MAIL_NOT_CONFIGURED, PASSWORDS_OFF],
   texts: (t) => t.forgotPassword,
   send: (platform, call, email, language) =>
     forgotPassword(platform, ask(email), language, signInDevice(platform, call).knownDevice),
 };
 
 export const verifyEmailPage: MailPage = {
+  errors: [MAIL_NOT_CONFIGURED],
   texts: (t) => t.askVerification,
   send: (platform, _, email, language) => requestVerification(platform, ask(email), language),
 };
 
+const isOff = ({ needsPasswords = false }: MailPage, { config }: Pick<Platform, 'config'>): boolean =>
+  needsPasswords && config.users.passwords === 'off';
+
 /** GET: the form. */
-export function mailPage(
-  { texts }: MailPage,
-  site: Site,
+export async function mailPage(
+  kind: MailPage,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mailer' | 'stateOf'>,
   call: AnyCall,
   tried?: { error: LegateError; email: string },
-): Response {
+): Promise<Response> {
   const t = textsFor(call.request);
-  const { title, text, submit } = texts(t);
+  const { title, text, submit } = kind.texts(t);
+  if (isOff(kind, platform)) return passwordsOffPage(platform, call, title, tried?.error);
   const problems = tried ? formProblems(t, tried.error) : [];
-  return page(site, call.request, {
+  return page(platform, call.request, {
     title,
     status: tried?.error.status ?? 200,
     failed: tried !== undefined,
@@ -94,7 +107,7 @@ export function mailPage(
         problems,
       )}
 ${actions(button({ label: submit }))}`,
-    )}<p><a href="${withReturnTo(site, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
+    )}<p><a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
   });
 }
 
@@ -108,6 +121,7 @@ export const mailForm = (
     platform,
     call,
     async () => {
+      if (isOff(kind, platform)) throw PASSWORDS_OFF();
       const { email } = call.body;
       const t = textsFor(call.request);
       await kind.send(platform, call, email, languageOf(call.request));
@@ -120,5 +134,3 @@ export const mailForm = (
     },
     (error) => mailPage(kind, platform, call, { error, email: call.body.email }),
   );
-
-export const mailErrors = [UserErrors.MAIL_NOT_CONFIGURED];

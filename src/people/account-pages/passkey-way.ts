@@ -29,8 +29,15 @@ export function ceremony({ kind, options, verify, next, label, messages, before 
   return html`<div${box}>${before}${actions(start)}<p class="wrong" role="alert" hidden></p></div>`;
 }
 
-/** The passkey button of the sign-in page. Empty if browsers do not allow passkeys for the public address. */
-export function passkeyWay(platform: Pick<Platform, 'baseUrl' | 'config'>, call: AnyCall, t: Texts): Html | undefined {
+/**
+ * The passkey button of pages that lead to the sign-in. Empty if browsers do not allow passkeys for the public address.
+ */
+export function passkeyWay(
+  platform: Pick<Platform, 'baseUrl' | 'config'>,
+  call: AnyCall,
+  t: Texts,
+  isBelowOthers: boolean,
+): Html | undefined {
   if (!hasPasskeys(platform)) return undefined;
   return ceremony({
     kind: 'sign-in',
@@ -43,6 +50,6 @@ export function passkeyWay(platform: Pick<Platform, 'baseUrl' | 'config'>, call:
       INVALID_PASSKEY: t.codes.INVALID_PASSKEY,
       EMAIL_NOT_VERIFIED: t.codes.EMAIL_NOT_VERIFIED,
     },
-    before: or(t),
+    ...(isBelowOthers ? { before: or(t) } : {}),
   });
 }

@@ -22,7 +22,7 @@ import {
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { changePassword } from '../passwords/change-password.ts';
-import { findUser, formProblems, sessionIdOf, UserErrors } from '../users/index.ts';
+import { findUser, formProblems, mayUsePassword, sessionIdOf, UserErrors } from '../users/index.ts';
 import { ChangePassword } from '../users/schema.ts';
 import { type AnyCall, answerForm, findPagePerson, PATHS, personCalling } from './form.ts';
 
@@ -40,7 +40,7 @@ export async function passwordPage(
   const t = textsFor(call.request);
   const { userId, via } = asUser(call.principal);
   const person = await findPagePerson(platform, call);
-  const hasPassword = (await findUser(platform.database.read, userId))?.password_hash != null;
+  const user = await findUser(platform.database.read, userId);
   const problems = error ? problemsOf(t, error) : [];
   const done = call.url.searchParams.get('done') === 'changed' && !error && notice('good', t.password.done);
   const fields = html`${field(
@@ -66,9 +66,11 @@ ${field(
   const content =
     via !== 'session'
       ? notice('info', t.password.external)
-      : hasPassword
-        ? form(pathOf(platform, PATHS.password), fields)
-        : setOne;
+      : !mayUsePassword(platform, user?.role)
+        ? notice('info', t.codes.PASSWORDS_OFF)
+        : user?.password_hash
+          ? form(pathOf(platform, PATHS.password), fields)
+          : setOne;
   return page(platform, call.request, {
     title: t.password.title,
     status: error?.status ?? 200,

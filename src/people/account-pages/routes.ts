@@ -12,7 +12,6 @@ import {
   MailForm,
   type MailPage,
   magicLinkPage,
-  mailErrors,
   mailForm,
   mailPage,
   verifyEmailPage,
@@ -59,7 +58,7 @@ const mailRoutes = (path: string, rateLimit: LimitedEndpoint, kind: MailPage, wh
     body: MailForm,
     form: true,
     responses: { 200: HTML },
-    errors: mailErrors,
+    errors: kind.errors,
     handle: (call, platform) => mailForm(kind, platform, call),
   }),
 ];

@@ -19,7 +19,6 @@ import {
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import { listSignInIssuers } from '../federation/index.ts';
 import { startCookie } from '../sessions/index.ts';
 import { hasPasskeys } from '../sign-in/passkeys/index.ts';
 import {
@@ -37,12 +36,13 @@ import {
   destination,
   findPagePerson,
   formTargets,
+  offersSignUp,
   PATHS,
   waiting,
   withReturnTo,
 } from './form.ts';
+import { otherWays } from './other-ways.ts';
 import { PASSKEY_SCRIPT } from './passkey-script.ts';
-import { passkeyWay } from './passkey-way.ts';
 
 /** Deliberately loose: the use case checks the values, so that the page can show the problems. */
 export const SignInForm = z
@@ -76,7 +76,6 @@ async function render(
 ): Promise<Response> {
   const t = textsFor(call.request);
   const problems = tried ? formProblems(t, tried.error) : [];
-  const providers = await listSignInIssuers(platform);
   const hasPasswords = platform.config.users.passwords !== 'off';
   const done = { 'signed-out': t.signIn.signedOut, 'password-changed': t.signIn.passwordChanged }[
     call.url.searchParams.get('done') ?? ''
@@ -125,26 +124,12 @@ ${actions(button({ label: t.signIn.submit }))}`,
       tried?.error.code === UserErrors.EMAIL_NOT_VERIFIED.code &&
       platform.mailer.available &&
       html`<p><a href="${pathOf(platform, PATHS.verifyEmail)}">${t.signIn.verify}</a></p>`
-    }${passkeyWay(platform, call, t)}${
-      providers.length > 0 &&
-      html`${or(t)}${actions(
-        ...providers.map(({ name }) =>
-          buttonLink(t.signIn.withProvider(name), withReturnTo(platform, call, `/auth/oidc/${name}/start`)),
-        ),
-      )}`
-    }${
-      platform.mailer.available &&
-      html`${or(t)}${actions(
-        buttonLink(t.signIn.link, withReturnTo(platform, call, PATHS.magicLink)),
-        buttonLink(t.emailCode.offer, withReturnTo(platform, call, PATHS.emailCode)),
-      )}`
-    }<div class="ways">${
+    }${await otherWays(platform, call, t, hasPasswords)}<div class="ways">${
       platform.mailer.available &&
       hasPasswords &&
       html`<p><a href="${pathOf(platform, PATHS.forgotPassword)}">${t.signIn.forgot}</a></p>`
     }${
-      platform.config.users.signUp === 'open' &&
-      platform.config.users.passwords === 'on' &&
+      offersSignUp(platform) &&
       html`<p>${t.signIn.noAccount} <a href="${withReturnTo(platform, call, PATHS.signUp)}">${t.signIn.signUp}</a></p>`
     }</div>`,
   });

@@ -20,6 +20,7 @@ import type { Platform } from '../../platform.ts';
 import { startCookie } from '../sessions/index.ts';
 import { formProblems, SignUp, signUp, UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, PATHS, waiting, withReturnTo } from './form.ts';
+import { passwordsOffPage } from './other-ways.ts';
 
 export const SignUpForm = z
   .strictObject({
@@ -31,18 +32,21 @@ export const SignUpForm = z
 type SignUpForm = z.output<typeof SignUpForm>;
 
 /**
- * GET: the form. Invitation links open it with `?invite=` and `&email=`. 403 SIGN_UP_CLOSED if only administrators
- * create accounts, INVITE_REQUIRED.
+ * GET: the form, or the other ways if passwords are off. Invitation links open it with `?invite=` and `&email=`. 403
+ * SIGN_UP_CLOSED if only administrators create accounts, INVITE_REQUIRED.
  */
 export async function signUpPage(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'waitingFor'>,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mailer' | 'stateOf' | 'waitingFor'>,
   call: AnyCall,
   tried?: { error: LegateError; form: SignUpForm },
 ): Promise<Response> {
-  const { signUp: mode } = platform.config.users;
+  const { signUp: mode, passwords } = platform.config.users;
   if (mode === 'closed') throw UserErrors.SIGN_UP_CLOSED();
   if (mode === 'invite' && inviteIn(call) === undefined) throw UserErrors.INVITE_REQUIRED();
   const t = textsFor(call.request);
+  // Only the use of an invitation shows whether it is for an administrator.
+  if (passwords === 'off' || (passwords === 'adminsOnly' && inviteIn(call) === undefined))
+    return passwordsOffPage(platform, call, t.signUp.title, tried?.error);
   const problems = tried ? formProblems(t, tried.error) : [];
   return page(platform, call.request, {
     title: t.signUp.title,

@@ -1,7 +1,7 @@
 import { CommonErrors } from '../../kernel/errors.ts';
 import { actions, buttonLink, html, list, page, pathOf, textsFor, tile } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import { type AnyCall, findPagePerson, PATHS } from './form.ts';
+import { type AnyCall, findPagePerson, offersSignUp, PATHS } from './form.ts';
 
 /** GET /: what this service is, for people. 404 NOT_FOUND for a client that does not accept text/html. */
 export async function startPage(
@@ -24,7 +24,7 @@ export async function startPage(
           )
         : actions(
             buttonLink(t.signIn.submit, to(PATHS.signIn), 'primary'),
-            ...(platform.config.users.signUp === 'open' ? [buttonLink(t.signIn.signUp, to(PATHS.signUp))] : []),
+            ...(offersSignUp(platform) ? [buttonLink(t.signIn.signUp, to(PATHS.signUp))] : []),
           )
     }<h2>${t.start.developers}</h2>${list([
       tile(t.start.docs, t.start.docsPurpose, to('/docs')),

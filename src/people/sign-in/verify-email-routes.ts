@@ -71,14 +71,14 @@ export const verifyEmailRoutes = [
       const { request } = call;
       const fromPage = isForm(request.headers.get('content-type'));
       try {
-        const { callbackUrl, hasPassword } = await verifyEmail(platform, call.body.token, {
+        const { callbackUrl, lacksPassword } = await verifyEmail(platform, call.body.token, {
           ip: call.ip,
           session: await sessionOf(call),
         });
         if (!fromPage) return { status: 200, body: { status: true } };
         return callbackUrl === undefined
           ? donePage(platform, request, textsFor(request).verifyEmail, {
-              next: hasPassword ? 'sign-in' : 'set-password',
+              next: lacksPassword ? 'set-password' : 'sign-in',
             })
           : seeOther(callbackUrl);
       } catch (error) {

@@ -1,6 +1,7 @@
 import { UNKNOWN } from '../../access/actor.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
+import { mayUsePassword } from '../passwords/may-use-password.ts';
 import { UserErrors } from '../users/errors.ts';
 import { type AddressProof, markEmailVerified } from '../users/mark-email-verified.ts';
 import type { MailRequest } from '../users/schema.ts';
@@ -44,19 +45,19 @@ export async function findVerification(
 /**
  * Consumes a link and marks the address as verified. If several people signed up with the address, the password of the
  * sign-up whose mail was opened becomes valid, and credentials set up on the account before are removed. Returns the
- * address to redirect to, and whether the account now has a password. 401 INVALID_TOKEN.
+ * address to redirect to, and whether the account now lacks a password that it could have. 401 INVALID_TOKEN.
  */
 export async function verifyEmail(
   platform: Pick<Platform, 'config' | 'ledger'>,
   token: string,
   proof: AddressProof,
-): Promise<{ callbackUrl: string | undefined; hasPassword: boolean }> {
+): Promise<{ callbackUrl: string | undefined; lacksPassword: boolean }> {
   return platform.ledger.change(UNKNOWN, async (change) => {
     const used = await consumeOneTimeToken(change, 'verify-email', token);
     const row = used && (await findUser(change.db, used.user_id));
     if (!used || !row) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
     const { callbackUrl, signedUpAs } = carriedBy(used.data);
     const after = await markEmailVerified(platform, change, row, { ...proof, chosen: signedUpAs });
-    return { callbackUrl, hasPassword: after.password_hash !== null };
+    return { callbackUrl, lacksPassword: after.password_hash === null && mayUsePassword(platform, after.role) };
   });
 }

@@ -16,7 +16,7 @@ import { userRoutes } from './routes.ts';
  * Sign-in is in `../sign-in`, sessions in `../sessions`, passwords in `../passwords`. The port for other areas is
  * `src/platform.ts`.
  */
-export { hasUsablePassword } from '../passwords/may-use-password.ts';
+export { hasUsablePassword, mayUsePassword } from '../passwords/may-use-password.ts';
 export { type PersonCalling, withPasswordCheck, withPasswordIfUsable } from '../passwords/password-check.ts';
 export { confirmPage, donePage } from '../passwords/password-pages.ts';
 export { passwordErrors } from '../passwords/password-policy.ts';
