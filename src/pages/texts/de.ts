@@ -145,6 +145,11 @@ export const de: Texts = {
     title: 'Konto anlegen',
     submit: 'Konto anlegen',
     haveAccount: 'Haben Sie schon ein Konto?',
+    invited: (email) =>
+      `Sie sind mit der Adresse ${email} eingeladen. Melden Sie sich damit an, um Ihr Konto anzulegen.`,
+    invitedNoWay:
+      'Passwörter sind hier ausgeschaltet, und für diese Adresse ist kein Identitätsanbieter eingerichtet. Fragen Sie ' +
+      'die Person, die Sie eingeladen hat.',
     signIn: 'Anmelden',
     checkMail: 'Sehen Sie in Ihrem Postfach nach',
     checkMailText: (email) =>

@@ -131,6 +131,10 @@ export const en = {
     title: 'Create an account',
     submit: 'Create account',
     haveAccount: 'Already have an account?',
+    invited: (email: string) => `You are invited as ${email}. Sign in with this address to create your account.`,
+    invitedNoWay:
+      'Passwords are switched off here, and no identity provider is set up for this address. Ask the person who ' +
+      'invited you.',
     signIn: 'Sign in',
     checkMail: 'Check your e-mail',
     checkMailText: (email: string) => `We sent a message to ${email}. Open the link in it to verify the address.`,

@@ -128,7 +128,7 @@ export const accountRoutes = [
     access: 'public',
     page: true,
     responses: { 200: HTML },
-    errors: [SIGN_UP_CLOSED, INVITE_REQUIRED],
+    errors: [SIGN_UP_CLOSED, INVITE_REQUIRED, INVITE_INVALID],
     handle: (call, platform) => signUpPage(platform, call),
   }),
   defineRoute({

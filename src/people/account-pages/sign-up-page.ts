@@ -11,16 +11,20 @@ import {
   html,
   languageOf,
   notice,
+  or,
   page,
   type Site,
   seeOther,
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
+import type { InviteRow } from '../../storage/index.ts';
+import { isTrustedFor, listSignInIssuers } from '../federation/index.ts';
+import { getInvite } from '../invites/invites.ts';
 import { startCookie } from '../sessions/index.ts';
-import { formProblems, SignUp, signUp, UserErrors } from '../users/index.ts';
+import { formProblems, mayUsePassword, SignUp, signUp, UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, PATHS, waiting, withReturnTo } from './form.ts';
-import { passwordsOffPage } from './other-ways.ts';
+import { passwordsOffPage, providerButtons } from './other-ways.ts';
 
 export const SignUpForm = z
   .strictObject({
@@ -32,28 +36,43 @@ export const SignUpForm = z
 type SignUpForm = z.output<typeof SignUpForm>;
 
 /**
- * GET: the form, or the other ways if passwords are off. Invitation links open it with `?invite=` and `&email=`. 403
- * SIGN_UP_CLOSED if only administrators create accounts, INVITE_REQUIRED.
+ * GET: the form, or the other ways if passwords are off. Invitation links open it with `?invite=` and `&email=`, and it
+ * then has the identity providers that may vouch for the invited address. 403 SIGN_UP_CLOSED if only administrators
+ * create accounts, INVITE_REQUIRED, INVITE_INVALID.
  */
 export async function signUpPage(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'mailer' | 'stateOf' | 'waitingFor'>,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database' | 'mailer' | 'stateOf' | 'waitingFor'>,
   call: AnyCall,
   tried?: { error: LegateError; form: SignUpForm },
 ): Promise<Response> {
   const { signUp: mode, passwords } = platform.config.users;
   if (mode === 'closed') throw UserErrors.SIGN_UP_CLOSED();
-  if (mode === 'invite' && inviteIn(call) === undefined) throw UserErrors.INVITE_REQUIRED();
+  const token = inviteIn(call);
+  if (mode === 'invite' && token === undefined) throw UserErrors.INVITE_REQUIRED();
   const t = textsFor(call.request);
-  // Only the use of an invitation shows whether it is for an administrator.
-  if (passwords === 'off' || (passwords === 'adminsOnly' && inviteIn(call) === undefined))
-    return passwordsOffPage(platform, call, t.signUp.title, tried?.error);
+  if (token === undefined && passwords !== 'on') return passwordsOffPage(platform, call, t.signUp.title, tried?.error);
+  const invite = token === undefined ? undefined : await findInviteFor(platform, token);
+  const providers = invite
+    ? (await listSignInIssuers(platform)).filter((issuer) => isTrustedFor(issuer, invite.email))
+    : [];
+  const byProvider = providers.length > 0 && providerButtons(platform, call, t, providers);
+  if (invite && !mayUsePassword(platform, invite.role))
+    return page(platform, call.request, {
+      title: t.signUp.title,
+      status: tried?.error.status ?? 200,
+      failed: tried !== undefined,
+      secretAddress: true,
+      body: byProvider
+        ? html`<p>${t.signUp.invited(invite.email)}</p>${byProvider}`
+        : notice('warning', t.signUp.invitedNoWay),
+    });
   const problems = tried ? formProblems(t, tried.error) : [];
   return page(platform, call.request, {
     title: t.signUp.title,
     status: tried?.error.status ?? 200,
     failed: tried !== undefined,
     formTargets: formTargets(platform, call),
-    secretAddress: inviteIn(call) !== undefined,
+    secretAddress: token !== undefined,
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${await waiting(platform, call)}${form(
       call.url,
@@ -85,8 +104,24 @@ ${field(
   problems,
 )}
 ${actions(button({ label: t.signUp.submit }))}`,
-    )}<p>${t.signUp.haveAccount} <a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.signUp.signIn}</a></p>`,
+    )}${byProvider && html`${or(t)}${byProvider}`}<p>${t.signUp.haveAccount} <a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.signUp.signIn}</a></p>`,
   });
+}
+
+/**
+ * Returns the invitation of a link. Where everybody may have a password, the form reports an invitation that is not
+ * valid, and this returns undefined.
+ */
+async function findInviteFor(
+  platform: Pick<Platform, 'clock' | 'config' | 'database'>,
+  token: string,
+): Promise<InviteRow | undefined> {
+  try {
+    return await getInvite(platform, token);
+  } catch (error) {
+    if (platform.config.users.passwords !== 'on') throw error;
+    return undefined;
+  }
 }
 
 const inviteIn = ({ url }: AnyCall): string | undefined => url.searchParams.get('invite') ?? undefined;

@@ -15,7 +15,8 @@ const MAX_SUBJECT_CHARS = 255;
 
 const domainOf = (email: string): string => domainToASCII(email.slice(email.lastIndexOf('@') + 1).trim());
 
-const isTrustedFor = ({ domains = [] }: Pick<Issuer, 'domains'>, email: string): boolean =>
+/** Returns whether an issuer may vouch for an address. */
+export const isTrustedFor = ({ domains = [] }: Pick<Issuer, 'domains'>, email: string): boolean =>
   domains.some((domain) => domainToASCII(domain) === domainOf(email));
 
 export const isSubject = (subject: string): boolean =>

@@ -18,8 +18,9 @@ export const inviteRoutes = [
     summary: 'Invite a person to create an account',
     description:
       'The link is mailed if mail is configured, and shown once. It is valid for 7 days and one sign-up with ' +
-      'this address. A new invitation of the same address replaces it. A role other than `user` needs a recent use ' +
-      'of the second factor, if the caller has one.',
+      'this address. The first sign-in with an identity provider that confirms the address accepts the invitation ' +
+      'too. A new invitation of the same address replaces it. A role other than `user` needs a recent use of the ' +
+      'second factor, if the caller has one.',
     access: 'admin',
     body: CreateInvite,
     responses: { 201: NewInvite },

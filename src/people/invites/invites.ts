@@ -82,7 +82,7 @@ export async function listInvites(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,
   page: { limit: number; after: Id<'invite'> | undefined },
 ): Promise<Invite[]> {
-  let query = database.read.selectFrom('invites').selectAll().where('expires_at', '>', clock.now());
+  let query = openInvites(database.read, clock.now());
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   return (await query.orderBy('id').limit(page.limit).execute()).map(toInvite);
 }
@@ -141,6 +141,31 @@ export async function consumeInvite({ db, now }: Change, token: string, email: s
   if (!row || !(await mayInvite(db, row.invited_by))) throw UserErrors.INVITE_INVALID();
   return row;
 }
+
+/**
+ * Consumes the invitation of an address that an identity provider has confirmed; of concurrent sign-ins exactly one
+ * gets it. Returns undefined if there is none, or its creator may no longer invite.
+ */
+export async function consumeInviteOf({ db, now }: Change, email: string): Promise<InviteRow | undefined> {
+  const row = await openInvites(db, now).where('email_key', '=', emailKey(email)).executeTakeFirst();
+  if (!row || !(await mayInvite(db, row.invited_by))) return undefined;
+  return db.deleteFrom('invites').where('id', '=', row.id).returningAll().executeTakeFirst();
+}
+
+/** Returns the invitation of a link, without consuming it. 403 INVITE_INVALID if nobody can accept it. */
+export async function getInvite(
+  { clock, database: { read } }: Pick<Platform, 'clock' | 'database'>,
+  token: string,
+): Promise<InviteRow> {
+  const row =
+    secretKind(token) === 'oneTimeToken'
+      ? await openInvites(read, clock.now()).where('token_hash', '=', secretHash(token)).executeTakeFirst()
+      : undefined;
+  if (!row || !(await mayInvite(read, row.invited_by))) throw UserErrors.INVITE_INVALID();
+  return row;
+}
+
+const openInvites = (db: Db, now: number) => db.selectFrom('invites').selectAll().where('expires_at', '>', now);
 
 /**
  * True for administrators stored here, and for users of the embedding application: they have no password and no role

@@ -47,7 +47,7 @@ export const usersConfig = {
     default: false,
     description:
       'A person without an account gets one at the first sign-in with an identity provider that confirms an address ' +
-      'of one of its `domains`.',
+      'of one of its `domains`. Without this setting, only invited people do.',
   }),
   requireSecondFactor: option.oneOf(['none', 'admins', 'all'], {
     default: 'none',

@@ -1,6 +1,7 @@
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { UserRow } from '../../../storage/index.ts';
+import { consumeInviteOf, inviteAccepted } from '../../invites/invites.ts';
 import { insertUser } from '../../users/index.ts';
 import { findUserByEmail } from '../../users/store.ts';
 import { addIdentity, confirmedEmail, findIdentity, mayJoin } from '../identities.ts';
@@ -13,7 +14,7 @@ const MAX_NAME_CHARS = 200;
 /**
  * Returns the user that an identity signs in as; undefined if there is none. An identity belongs to the user of its
  * first sign-in. This is the account with the confirmed address if the identity may join it. If no account has the
- * address, `users.provision` decides whether one is created.
+ * address, one is created for an invited person, and for others if `users.provision` is on.
  */
 export async function findAccount(
   platform: Pick<Platform, 'config'>,
@@ -28,28 +29,34 @@ export async function findAccount(
     email_verified: saysVerified(issuer.preset, claims),
   });
   if (email === undefined) return undefined;
-  const row = (await findUserByEmail(change.db, email)) ?? (await provision(platform, change, email, claims));
+  const row = (await findUserByEmail(change.db, email)) ?? (await admit(platform, change, email, claims));
   if (!row || row.suspended_at !== null || !(await mayJoin(change.db, issuer, row))) return undefined;
   await addIdentity(change, row.id, issuer, subject);
   return row;
 }
 
-async function provision(
+/** Creates an account, with role and tenant of the invitation if there is one, which is used up. */
+async function admit(
   { config }: Pick<Platform, 'config'>,
   change: Change,
   email: string,
   claims: Identity['claims'],
 ): Promise<UserRow | undefined> {
-  if (!config.users.provision) return undefined;
+  const { provision, signUp } = config.users;
+  const invite = signUp === 'closed' ? undefined : await consumeInviteOf(change, email);
+  if (!invite && !provision) return undefined;
   const { name } = claims;
-  return insertUser(change, {
+  const row = await insertUser(change, {
     email,
     emailVerified: true,
     passwordHash: null,
-    role: 'user',
+    role: invite?.role ?? 'user',
+    tenantId: invite?.tenant_id,
     name:
       typeof name === 'string' && name.isWellFormed() && !/\p{Cc}/u.test(name)
         ? name.slice(0, MAX_NAME_CHARS).trim() || null
         : null,
   });
+  if (invite) change.emit(inviteAccepted(invite, row.id));
+  return row;
 }
