@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { signUp } from '../../../../test/support/oauth.ts';
+import { register, signUp, tokens } from '../../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../../test/support/service.ts';
 import { TABLE_NAMES } from '../../../storage/tables.ts';
 
@@ -17,12 +17,12 @@ const reasonsOf = (versions: Json): Json => versions.map((v: Json) => [v.actor.k
 
 it('erases addresses and reasons of the person from all histories, and keeps who changed what', async () => {
   const t = await createTestService();
-  const [owner, admin, person] = [await t.user(), await t.admin(), await signUp(t)];
-  await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { role: 'admin' } });
+  const tenantId = await t.tenant();
+  const [owner, admin, person] = [await t.user({ tenantId }), await t.admin(), await signUp(t)];
+  await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { role: 'admin', tenantId } });
   const token = await t.apiToken(person.id);
   const [agent, receiver] = [await t.agent(owner, { permissions }), await t.agent(owner)];
-  const own = { ...person, email: person.email };
-  const [mine, second] = [await t.agent(own, { permissions }), await t.agent(own)];
+  const [mine, second] = [await t.agent(person, { permissions }), await t.agent(person)];
   const history = async (id: string): Promise<Json> =>
     (await t.call('GET', `/${id.startsWith('agt_') ? 'agents' : 'delegations'}/${id}/history`, { as: admin })).body;
   const asked = async (method: string, path: string, as: { token: string } | string, body?: Json): Promise<Json> => {
@@ -43,6 +43,11 @@ it('erases addresses and reasons of the person from all histories, and keeps who
   const ours = (await asked('POST', '/delegations', mine, within)).id;
   await asked('DELETE', `/delegations/${ours}?reason=${reason}`, person);
   await asked('PATCH', `/agents/${mine.id}`, admin, { name: 'y', reason: REASON });
+  const { access_token } = await tokens(t, person, await register(t), { scope: 'delegations:write' });
+  const [grant] = (await t.call('GET', '/oauth/grants', { as: person })).body;
+  const across = { fromAgent: agent.id, toAgent: grant.agentId, permissions };
+  const received = (await t.call('POST', '/delegations', { as: admin, body: across })).body.id;
+  await asked('DELETE', `/delegations/${received}?reason=${reason}`, access_token);
   const before = await dump(t);
   for (const secret of [IP, REASON]) expect(before).toContain(secret);
 
@@ -66,6 +71,12 @@ it('erases addresses and reasons of the person from all histories, and keeps who
   expect((await history(ours)).map((v: Json) => [v.type, v.actor.id])).toEqual([
     ['delegation.revoked', person.id],
     ['delegation.created', mine.id],
+  ]);
+  const [refused] = await history(received);
+  expect([refused.type, refused.actor.kind, refused.actor.userId]).toEqual([
+    'delegation.revoked',
+    'accessToken',
+    person.id,
   ]);
 });
 
