@@ -17,7 +17,7 @@ import { userRoutes } from './routes.ts';
  * `src/platform.ts`.
  */
 export { hasUsablePassword, mayUsePassword } from '../passwords/may-use-password.ts';
-export { type PersonCalling, withPasswordCheck, withPasswordIfUsable } from '../passwords/password-check.ts';
+export { type PersonCalling, withPasswordIfUsable } from '../passwords/password-check.ts';
 export { confirmPage, donePage } from '../passwords/password-pages.ts';
 export { passwordErrors } from '../passwords/password-policy.ts';
 export { forgotPassword } from '../passwords/reset-password.ts';
