@@ -362,7 +362,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   // The forms require a session. The password is missing.
   'POST /account/two-factor': {
     target: fixed('/account/two-factor', { action: 'begin' }),
-    want: { ownerByCookie: 401 },
+    want: { ownerByCookie: 200 },
   },
   'POST /account/two-factor/devices': {
     target: fixed('/account/two-factor/devices', {}),
