@@ -74,7 +74,7 @@ export const CommonErrors = defineErrors({
   VALIDATION_FAILED: [400, 'The request is not valid.'],
   UNAUTHORIZED: [401, 'A valid credential is required.'],
   FORBIDDEN: [403, 'The credential does not allow this.'],
-  SECOND_FACTOR_REQUIRED: [403, 'Set up a second factor first: POST /totp/enable, then POST /totp/verify.'],
+  SECOND_FACTOR_REQUIRED: [403, 'Set up a second factor first: POST /totp/enable and POST /totp/verify, or a passkey.'],
   NOT_FOUND: [404, 'No such endpoint. See /docs.'],
   METHOD_NOT_ALLOWED: [405, 'This endpoint does not support the method.'],
   PRECONDITION_FAILED: [412, 'The resource has changed since its ETag was read. Read it again.'],

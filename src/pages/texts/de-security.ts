@@ -17,8 +17,8 @@ export const deSecurity: typeof enSecurity = {
       'Mit einem zweiten Faktor geben Sie beim Anmelden zusätzlich einen Code ein. Er stammt aus einer ' +
       'Authentifizierungs-App auf Ihrem Telefon oder aus einem Passwortmanager.',
     signInFirst:
-      'Um den zweiten Faktor einzurichten, melden Sie sich erneut an: Ihre letzte Anmeldung liegt mehr als 15 Minuten ' +
-      'zurück.',
+      'Um den zweiten Faktor einzurichten, melden Sie sich erneut an: Ihre letzte Anmeldung liegt mehr als ' +
+      '15 Minuten zurück.',
     passkeyText: 'Auch ein Passkey zählt als zweiter Faktor. Sie melden sich dann mit ihm an und brauchen keinen Code.',
     begin: 'Einrichten',
     setUpTitle: 'Zweiten Faktor einrichten',

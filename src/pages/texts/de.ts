@@ -148,8 +148,8 @@ export const de: Texts = {
     invited: (email) =>
       `Sie sind mit der Adresse ${email} eingeladen. Melden Sie sich damit an, um Ihr Konto anzulegen.`,
     invitedNoWay:
-      'Passwörter sind hier ausgeschaltet, und für diese Adresse ist kein Identitätsanbieter eingerichtet. Fragen Sie ' +
-      'die Person, die Sie eingeladen hat.',
+      'Passwörter sind hier ausgeschaltet, und für diese Adresse ist kein Identitätsanbieter eingerichtet. Fragen ' +
+      'Sie die Person, die Sie eingeladen hat.',
     signIn: 'Anmelden',
     checkMail: 'Sehen Sie in Ihrem Postfach nach',
     checkMailText: (email) =>

@@ -11,8 +11,8 @@ export const enSecurity = {
       'With a second factor, your password alone no longer lets anyone sign in: you also enter a code from an ' +
       'authenticator app on your phone, or from a password manager.',
     introNoPassword:
-      'With a second factor, you also enter a code when you sign in. It comes from an authenticator app on your phone, ' +
-      'or from a password manager.',
+      'With a second factor, you also enter a code when you sign in. It comes from an authenticator app on your ' +
+      'phone, or from a password manager.',
     signInFirst: 'To set up a second factor, sign in again: your last sign-in was more than 15 minutes ago.',
     passkeyText: 'A passkey counts as a second factor too. You then sign in with it, and need no code.',
     begin: 'Set up',

@@ -54,16 +54,14 @@ export async function passwordsOffPage(
   error?: LegateError,
 ): Promise<Response> {
   const t = textsFor(call.request);
+  const signIn = withReturnTo(platform, call, PATHS.signIn);
   return page(platform, call.request, {
     title,
     status: error?.status ?? 200,
     failed: error !== undefined,
     ...(error?.headers ? { headers: error.headers } : {}),
     ...(hasPasskeys(platform) ? { script: PASSKEY_SCRIPT } : {}),
-    body: html`${notice('info', t.codes.PASSWORDS_OFF)}${await otherWays(platform, call, t, false)}<p><a href="${withReturnTo(
-      platform,
-      call,
-      PATHS.signIn,
-    )}">${t.common.backToSignIn}</a></p>`,
+    body: html`${notice('info', t.codes.PASSWORDS_OFF)}${await otherWays(platform, call, t, false)}
+<p><a href="${signIn}">${t.common.backToSignIn}</a></p>`,
   });
 }

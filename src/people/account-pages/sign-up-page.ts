@@ -67,6 +67,7 @@ export async function signUpPage(
         : notice('warning', t.signUp.invitedNoWay),
     });
   const problems = tried ? formProblems(t, tried.error) : [];
+  const signIn = withReturnTo(platform, call, PATHS.signIn);
   return page(platform, call.request, {
     title: t.signUp.title,
     status: tried?.error.status ?? 200,
@@ -104,7 +105,8 @@ ${field(
   problems,
 )}
 ${actions(button({ label: t.signUp.submit }))}`,
-    )}${byProvider && html`${or(t)}${byProvider}`}<p>${t.signUp.haveAccount} <a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.signUp.signIn}</a></p>`,
+    )}${byProvider && html`${or(t)}${byProvider}`}
+<p>${t.signUp.haveAccount} <a href="${signIn}">${t.signUp.signIn}</a></p>`,
   });
 }
 

@@ -137,9 +137,10 @@ async function offView(
   const proof = needsPassword ? withRecentProof(platform, call) : withRecentSignIn(platform, call);
   const missing = await findMissingProof(platform, proof);
   const begin = html`${needsPassword && passwordField(t, problems)}${actions(button({ label: t.twoFactor.begin }))}`;
+  const instead = due && hasPasskeys(platform) && passkeyInstead(platform, call, t);
   const start =
     missing === undefined
-      ? html`${form(call.url, begin, { action: 'begin' })}${due && hasPasskeys(platform) && passkeyInstead(platform, call, t)}`
+      ? html`${form(call.url, begin, { action: 'begin' })}${instead}`
       : signInAgain(
           platform,
           t,

@@ -65,8 +65,8 @@ export async function withPasswordCheck<T>(
 }
 
 /**
- * Runs a change like {@link withPasswordCheck}. Users without a password, and those whose password is switched off, send
- * none: `work` must then ask for another proof. 400 VALIDATION_FAILED for other users who send none.
+ * Runs a change like {@link withPasswordCheck}. Users without a password, and those whose password is switched off,
+ * send none: `work` must then ask for another proof. 400 VALIDATION_FAILED for other users who send none.
  */
 export async function withPasswordIfUsable<T>(
   platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,

@@ -52,8 +52,8 @@ export const usersConfig = {
   requireSecondFactor: option.oneOf(['none', 'admins', 'all'], {
     default: 'none',
     description:
-      'Who must have a second factor, an authenticator app or a passkey; admins includes auditors. Without one, their ' +
-      'sessions can only set one up and sign out. Does not apply to API tokens and to users of the embedding ' +
+      'Who must have a second factor, an authenticator app or a passkey; admins includes auditors. Without one, ' +
+      'their sessions can only set one up and sign out. Does not apply to API tokens and to users of the embedding ' +
       'application.',
   }),
   allowExternalOwners: option.boolean({
