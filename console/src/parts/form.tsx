@@ -233,8 +233,8 @@ function problemsOf<N extends string>(error: Error | null, inputs: readonly Inpu
   const found = new Map<N, string>();
   if (!(error instanceof LegateError)) return found;
   const { issues, path } = (error.details ?? {}) as { issues?: readonly Issue[]; path?: string };
-  // Errors of OAuth endpoints name the field in their text (RFC 7591).
-  const [, named, text = ''] = /^([\w.]+): (.*)$/s.exec(error.message) ?? [];
+  // Errors of OAuth endpoints are sentences that begin with the field (RFC 7591).
+  const [, named, text = ''] = /^([\w.]+) (.*?)\.?$/s.exec(error.message) ?? [];
   const all =
     issues ?? (path !== undefined ? [{ path, message: error.message }] : named ? [{ path: named, message: text }] : []);
   for (const issue of all) {
