@@ -9,9 +9,9 @@ const HEAD = `# Configuration
 Each option can be set by its environment name, by its key in \`legate.config.json\` (nested: \`{"http": {"port":
 8080}}\`), or in code (\`createLegate({ http: { port: 8080 } })\`). Code takes precedence over the environment, the
 environment over the file, the file over the default. An unknown name or an invalid value is an error at start that
-names what to change. \`legate config\` prints the values in effect. The command line reads \`legate.config.json\` in its
-working directory; an embedded service reads no file, and takes the content of one as \`file\`. \`LEGATE_TOKEN\` and
-\`LEGATE_URL\` are names for clients: the service ignores them.
+names what to change. \`legate config\` prints the values in effect. The command line reads \`legate.config.json\` in
+its working directory; an embedded service reads no file, and takes the content of one as \`file\`. \`LEGATE_TOKEN\`
+and \`LEGATE_URL\` are names for clients: the service ignores them.
 
 Lists are separated by commas in the environment and are arrays elsewhere. An option marked *secret* is masked wherever
 it is printed, and can also be read from a file: \`<NAME>_FILE=/run/secrets/...\`. Setting both is an error.
