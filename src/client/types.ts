@@ -149,7 +149,7 @@ export interface ApiToken {
   /** null: the token does not expire. */
   readonly expiresAt: string | null;
   readonly createdAt: string;
-  /** To within a minute. null: not used yet. */
+  /** Recorded about once a minute. null: not used yet. */
   readonly lastUsedAt: string | null;
 }
 
@@ -161,7 +161,7 @@ export interface ApiTokenWithSecret {
   /** null: the token does not expire. */
   readonly expiresAt: string | null;
   readonly createdAt: string;
-  /** To within a minute. null: not used yet. */
+  /** Recorded about once a minute. null: not used yet. */
   readonly lastUsedAt: string | null;
   /** The token value. Shown once; only its hash is stored. */
   readonly token: string;

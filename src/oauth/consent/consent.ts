@@ -53,8 +53,8 @@ export const MANAGED = 'The identity provider of your organization decides which
 
 /**
  * Binds person and client to an agent and issues a code (contract 12.3). The actor names the grant that the code leads
- * to (contract 17.1). Returns the URL to redirect to. Throws
- * OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422 AGENT_LIMIT_EXCEEDED.
+ * to (contract 17.1). Returns the URL to redirect to. Throws OAUTH_INVALID_REQUEST if the person cannot choose the
+ * agent, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function approve(platform: Platform, request: AuthorizationRequest, approval: Approval): Promise<string> {
   const code = newSecret('authorizationCode');

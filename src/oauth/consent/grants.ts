@@ -110,12 +110,12 @@ function whereVisible(db: Db, visibility: Visibility) {
 type GrantWithNames = OAuthGrantRow & { client_name: string | null; agent_name: string | null };
 
 /** A client with a metadata document has the name in it, as long as it is stored. */
-const withName = <T extends GrantWithNames>({
-  client_document,
+const withName = ({
+  client_document: document,
   ...row
-}: T & { readonly client_document: string | null }): GrantWithNames => ({
+}: GrantWithNames & { readonly client_document: string | null }): GrantWithNames => ({
   ...row,
-  client_name: row.client_name ?? (client_document === null ? null : nameInDocument(client_document)),
+  client_name: row.client_name ?? (document === null ? null : nameInDocument(document)),
 });
 
 /** Returns live grants, newest first. */

@@ -46,9 +46,8 @@ export interface DeviceAnswer {
 
 /**
  * Allows or denies a request, by one atomic statement, and emits `device.answered`. The actor names the grant that the
- * device code leads to (contract 17.1). Returns false if it has already
- * been answered or has expired. Throws OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422
- * AGENT_LIMIT_EXCEEDED.
+ * device code leads to (contract 17.1). Returns false if it has already been answered or has expired. Throws
+ * OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function answerDevice(
   platform: Pick<Platform, 'config' | 'ledger' | 'owners' | 'redactedKeys' | 'stateOf'>,

@@ -12,7 +12,7 @@ export const ApiToken = z
     scopes: Scopes.nullable().meta({ description: 'null: all rights of the user.' }),
     expiresAt: isoTimestamp.nullable().meta({ description: 'null: the token does not expire.' }),
     createdAt: isoTimestamp,
-    lastUsedAt: isoTimestamp.nullable().meta({ description: 'To within a minute. null: not used yet.' }),
+    lastUsedAt: isoTimestamp.nullable().meta({ description: 'Recorded about once a minute. null: not used yet.' }),
   })
   .meta({ id: 'ApiToken' });
 export type ApiToken = z.output<typeof ApiToken>;

@@ -20,8 +20,8 @@ export type PasswordAdvice = Readonly<Record<string, string>>;
 
 /**
  * Checks a new password beyond its length: `users.validatePassword` must accept it, and it must not be in a known data
- * breach (`breach.*`), one of the most common passwords, or made of words from the account. Runs before the
- * password is hashed and outside any change, because it may take time. 422 PASSWORD_TOO_COMMON, PASSWORD_TOO_PERSONAL,
+ * breach (`breach.*`), one of the most common passwords, or made of words from the account. Runs before the password is
+ * hashed and outside any change, because it may take time. 422 PASSWORD_TOO_COMMON, PASSWORD_TOO_PERSONAL,
  * PASSWORD_BREACHED, PASSWORD_REJECTED; 503 PASSWORD_CHECK_UNAVAILABLE.
  */
 export async function assertPasswordAllowed(

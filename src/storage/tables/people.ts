@@ -119,7 +119,7 @@ export interface ApiTokensTable {
   scopes: string | null;
   created_at: number;
   expires_at: number | null;
-  /** To within a minute. null: not used yet. */
+  /** Recorded about once a minute. null: not used yet. */
   last_used_at: Generated<number | null>;
 }
 export type ApiTokenRow = Selectable<ApiTokensTable>;
