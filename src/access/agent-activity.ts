@@ -12,5 +12,25 @@ export interface Activity {
   readonly lastDecisionAt: number | null;
 }
 
-/** Looks up activity by the id of an agent. `activity/dashboard` implements it, from the ledger. */
-export type AgentActivity = (agentId: Id<'agent'>) => Activity;
+/** The values of an activity by which agents are ordered. No decision counts as time 0. */
+export type ActivityKey = 'calls' | 'refused' | 'lastDecisionAt';
+
+/** The place of an agent in an order: by its value, and by its id among equal values. */
+export interface Place {
+  readonly value: number;
+  readonly id: Id<'agent'>;
+}
+
+export interface ActivityOrder {
+  readonly key: ActivityKey;
+  readonly descending: boolean;
+}
+
+/** The activity of all agents. `activity/dashboard` implements it, from the ledger. */
+export interface AgentActivity {
+  of(agentId: Id<'agent'>): Activity;
+  /** Returns the first agents after a place, of those whose value is not 0. */
+  first(order: ActivityOrder, after: Place | undefined, limit: number): Place[];
+  /** Returns the agents with a decision at or after this time, or undefined if there are more than `limit`. */
+  since(time: number, limit: number): Id<'agent'>[] | undefined;
+}

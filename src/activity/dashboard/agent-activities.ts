@@ -1,4 +1,5 @@
-import type { Activity } from '../../access/agent-activity.ts';
+import type { Activity, ActivityOrder, Place } from '../../access/agent-activity.ts';
+import { FirstPlaces } from '../../access/first-places.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { type Database, type Db, selectArrays } from '../../storage/index.ts';
@@ -41,6 +42,14 @@ function activityOf(hours: readonly Hour[], first: number, lastDecisionAt: numbe
   return { calls, refused, hours: () => byHour(hours, first), lastDecisionAt };
 }
 
+const firstHour = (now: number): number => Math.floor(now / HOUR_MS) - HOURS;
+
+/** Lists look at every agent, so the activity is kept until it changes. */
+function shownOf(entry: Entry, first: number): Activity {
+  if (entry.shown?.first !== first) entry.shown = { first, activity: activityOf(entry.hours, first, entry.lastAt) };
+  return entry.shown.activity;
+}
+
 /** Decisions of each agent in the last clock hours, and the time of its newest one. */
 export class AgentActivities {
   readonly #entries = new Map<Id<'agent'>, Entry>();
@@ -65,11 +74,30 @@ export class AgentActivities {
 
   of(agentId: Id<'agent'>, now: number): Activity {
     const entry = this.#entries.get(agentId);
-    const first = Math.floor(now / HOUR_MS) - HOURS;
-    if (!entry) return activityOf([], first, null);
-    // Lists look at every agent.
-    if (entry.shown?.first !== first) entry.shown = { first, activity: activityOf(entry.hours, first, entry.lastAt) };
-    return entry.shown.activity;
+    const first = firstHour(now);
+    return entry ? shownOf(entry, first) : activityOf([], first, null);
+  }
+
+  /** See {@link AgentActivity.first}. */
+  first({ key, descending }: ActivityOrder, after: Place | undefined, limit: number, now: number): Place[] {
+    const places = new FirstPlaces<Place>(descending, after, limit);
+    const first = firstHour(now);
+    for (const [id, entry] of this.#entries) {
+      const value = (key === 'lastDecisionAt' ? entry.lastAt : shownOf(entry, first)[key]) ?? 0;
+      if (value !== 0) places.add(value, id);
+    }
+    return places.first;
+  }
+
+  /** See {@link AgentActivity.since}. */
+  since(time: number, limit: number): Id<'agent'>[] | undefined {
+    const ids: Id<'agent'>[] = [];
+    for (const [id, { lastAt }] of this.#entries) {
+      if (lastAt < time) continue;
+      if (ids.length === limit) return undefined;
+      ids.push(id);
+    }
+    return ids;
   }
 
   async load(database: Database): Promise<void> {

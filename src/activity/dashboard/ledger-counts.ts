@@ -1,4 +1,4 @@
-import type { Activity } from '../../access/agent-activity.ts';
+import type { AgentActivity } from '../../access/agent-activity.ts';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { type Commit, LedgerFollower, readPosition } from '../../ledger/index.ts';
@@ -61,10 +61,15 @@ export class LedgerCounts {
   }
 
   /** Returns the activity of agents, up to date with the ledger. */
-  async activity(): Promise<(agentId: Id<'agent'>) => Activity> {
+  async activity(): Promise<AgentActivity> {
     await this.#caughtUp();
     const now = this.#platform.clock.now();
-    return (agentId) => this.#agents.of(agentId, now);
+    const agents = this.#agents;
+    return {
+      of: (agentId) => agents.of(agentId, now),
+      first: (order, after, limit) => agents.first(order, after, limit, now),
+      since: (time, limit) => agents.since(time, limit),
+    };
   }
 
   /** Returns the sums of these owners' decisions (undefined: everyone's) for slots from `from` to before `before`. */

@@ -1,24 +1,16 @@
-import type { Activity, AgentActivity } from '../../access/agent-activity.ts';
+import type { Activity } from '../../access/agent-activity.ts';
 import type { Caller } from '../../access/caller.ts';
 import { afterCursor, cutPage } from '../../http/page.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
-import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { toAgent } from './agent.ts';
 import { agentStatus } from './agent-state.ts';
+import { type Columns, findByActivity, type Rows } from './list-by-activity.ts';
 import { type Agent, type AgentFilter, type AgentSummary, isAgentId } from './schema.ts';
 import { cursorOf, isDescending, keyOf, type Position, positionOf, type Sort } from './sort.ts';
-import {
-  countAgents,
-  findAgentIds,
-  findAgents,
-  findAgentsById,
-  findAgentsByName,
-  type ListedAgent,
-  SUMMARY_COLUMNS,
-} from './store.ts';
+import { countAgents, findAgents, findAgentsByName, type ListedAgent, SUMMARY_COLUMNS } from './store.ts';
 
 const DEFAULT_SORT: Sort = 'createdAt';
 
@@ -33,14 +25,6 @@ export interface AgentPage<T = Agent> {
 interface Page {
   readonly limit: number;
   readonly cursor?: string | undefined;
-}
-
-type Columns = readonly (keyof AgentRow)[] | undefined;
-
-interface Rows {
-  readonly rows: ListedAgent[];
-  readonly next: string | undefined;
-  readonly total: number;
 }
 
 /**
@@ -68,7 +52,7 @@ export async function listAgentSummaries(
   const { rows, next, total } = await find(platform, caller, filter, page, SUMMARY_COLUMNS);
   const activity = await platform.agentActivity();
   const now = platform.clock.now();
-  return { agents: rows.map((row) => toSummary(row, activity(row.id), now)), next, total };
+  return { agents: rows.map((row) => toSummary(row, activity.of(row.id), now)), next, total };
 }
 
 const toSummary = (row: ListedAgent, activity: Activity, now: number): AgentSummary => ({
@@ -101,13 +85,7 @@ async function find(
   const now = clock.now();
   const key = keyOf(sort);
   if (filter.idleSince !== undefined || !(key === 'name' || key === 'createdAt'))
-    return findByActivity(
-      platform,
-      await findAgentIds(database, visibility, filter, now, key === 'name'),
-      { sort, ...filter },
-      page,
-      columns,
-    );
+    return findByActivity(platform, visibility, { ...filter, sort }, page, columns);
   const limit = page.limit + 1;
   const descending = isDescending(sort);
   const total = countAgents(db, visibility, filter, now);
@@ -125,80 +103,6 @@ async function find(
     ...(descending ? cut(rows, page.limit, sort, ({ id }) => ({ value: 0, id })) : cutPage(rows, page.limit)),
     total: await total,
   };
-}
-
-/** Lists agents ordered or filtered by their activity, which is in memory; all other fields are in the database. */
-async function findByActivity(
-  { agentActivity, database }: Pick<Platform, 'agentActivity' | 'database'>,
-  matching: readonly (readonly [id: Id<'agent'>, nameKey?: string])[],
-  { sort = DEFAULT_SORT, idleSince }: AgentFilter,
-  page: Page,
-  columns: Columns,
-): Promise<Rows> {
-  const activity = await agentActivity();
-  const value = valueBy(sort, activity);
-  const sign = isDescending(sort) ? -1 : 1;
-  const compare = (a: Position, b: Position): number =>
-    sign * (compareKeys(a.value, b.value) || compareKeys(a.id, b.id));
-  const after = positionOf(sort, page.cursor);
-  // The first of the page, in order.
-  const shown: Position[] = [];
-  let total = 0;
-  let left = 0;
-  for (const [id, nameKey = ''] of matching) {
-    if (idleSince !== undefined && (activity(id).lastDecisionAt ?? 0) >= idleSince) continue;
-    total++;
-    const position = { value: value(id, nameKey), id };
-    if (after && compare(position, after) <= 0) continue;
-    left++;
-    const worst = shown[page.limit - 1];
-    if (worst && compare(position, worst) > 0) continue;
-    insert(shown, position, compare);
-    if (shown.length > page.limit) shown.pop();
-  }
-  const byId = new Map(
-    (
-      await findAgentsById(
-        database.read,
-        shown.map(({ id }) => id),
-        columns,
-      )
-    ).map((row) => [row.id, row]),
-  );
-  const last = shown.at(-1);
-  return {
-    rows: shown.flatMap(({ id }) => byId.get(id) ?? []),
-    next: left > shown.length && last ? cursorOf(sort, last) : undefined,
-    total,
-  };
-}
-
-/** Inserts into an ordered list, by bisection. */
-function insert(list: Position[], item: Position, compare: (a: Position, b: Position) => number): void {
-  let from = 0;
-  for (let to = list.length; from < to; ) {
-    const middle = (from + to) >>> 1;
-    if (compare(list[middle] as Position, item) <= 0) from = middle + 1;
-    else to = middle;
-  }
-  list.splice(from, 0, item);
-}
-
-const compareKeys = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);
-
-function valueBy(sort: Sort, activity: AgentActivity): (id: Id<'agent'>, nameKey: string) => string | number {
-  switch (keyOf(sort)) {
-    case 'name':
-      return (_, nameKey) => nameKey;
-    case 'createdAt':
-      return () => 0;
-    case 'lastDecisionAt':
-      return (id) => activity(id).lastDecisionAt ?? 0;
-    case 'calls':
-      return (id) => activity(id).calls;
-    case 'refused':
-      return (id) => activity(id).refused;
-  }
 }
 
 function cut(
