@@ -54,12 +54,15 @@ export function cpuMs(pid) {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_A_SECOND;
 }
 
-/** Resolves when a service has used almost no processor time for a second, because its background work is done. */
+/**
+ * Resolves when a service has used almost no processor time for 5 s, because its background work is done. Background
+ * work on many rows pauses for 3 s at a time.
+ */
 export async function atRest(service) {
-  for (let before = cpuMs(service.pid), quiet = 0; quiet < 2; ) {
+  for (let before = cpuMs(service.pid), quiet = 0; quiet < 10; ) {
     await sleep(500);
     const now = cpuMs(service.pid);
-    quiet = now - before <= 20 ? quiet + 1 : 0;
+    quiet = now - before <= 30 ? quiet + 1 : 0;
     before = now;
   }
 }
