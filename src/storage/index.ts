@@ -8,7 +8,7 @@
  * Only the ledger writes: every change goes through `Ledger.change`. `tables/` defines the tables by subject,
  * `migrations/` creates them, and docs/storage.md lists the owner of each table and the lifetime of its rows.
  */
-export { selectArrays, selectTexts } from './arrays.ts';
+export { selectArrays, selectMany, selectTexts } from './arrays.ts';
 export { bulkInsert } from './bulk-insert.ts';
 export {
   type Database,

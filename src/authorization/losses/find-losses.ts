@@ -3,7 +3,14 @@ import type { Id } from '../../kernel/ids.ts';
 import { yieldOnce } from '../../kernel/yield-once.ts';
 import { type Change, Deadline } from '../../ledger/index.ts';
 import type { AgentLoss, Losses } from '../../platform/losses.ts';
-import type { AgentRow, ApprovalRow, Database, Db, DelegationRow } from '../../storage/index.ts';
+import {
+  type AgentRow,
+  type ApprovalRow,
+  type Database,
+  type Db,
+  type DelegationRow,
+  selectMany,
+} from '../../storage/index.ts';
 import {
   effectivePermission,
   type Holder,
@@ -48,7 +55,7 @@ export async function findLosses(database: Database, change: Change): Promise<Lo
   // Other transactions see the database without this change.
   const db = database.lockedRead.withPlugin(new Deadline(MAX_READ_MS));
   const affected = await below(db, first);
-  const before = await readAbove(db, affected);
+  const before = await readAbove(database, db, affected);
   const approvals = await waitingApprovals(db, affected, now);
   const after: Rows = {
     agents: new Map([...before.agents, ...changed.agents]),
@@ -97,26 +104,23 @@ function lossOf(
 /** Returns these agents, and all that have a permission through a chain from them. */
 async function below(db: Db, ids: readonly Id<'agent'>[]): Promise<Set<Id<'agent'>>> {
   const found = new Set(ids);
-  for (const some of chunk([...found]))
-    for (const { id } of await db
-      .withRecursive('reached(id)', (cte) =>
-        cte
-          .selectFrom('delegations')
-          .select('to_agent as id')
-          .where('from_agent', 'in', some)
-          .where('revoked_at', 'is', null)
-          .union(
-            cte
-              .selectFrom('reached')
-              .innerJoin('delegations as d', 'd.from_agent', 'reached.id')
-              .select('d.to_agent as id')
-              .where('d.revoked_at', 'is', null),
-          ),
-      )
-      .selectFrom('reached')
-      .select('id')
-      .execute())
-      found.add(id);
+  for (let wave = [...found]; wave.length > 0; ) {
+    const next: Id<'agent'>[] = [];
+    for (const some of chunk(wave)) {
+      const receivers = db
+        .selectFrom('delegations')
+        .select('to_agent')
+        .distinct()
+        .where('from_agent', 'in', some)
+        .where('revoked_at', 'is', null);
+      for (const { to_agent } of await receivers.execute()) {
+        if (found.has(to_agent)) continue;
+        found.add(to_agent);
+        next.push(to_agent);
+      }
+    }
+    wave = next;
+  }
   return found;
 }
 
@@ -124,20 +128,16 @@ async function below(db: Db, ids: readonly Id<'agent'>[]): Promise<Set<Id<'agent
  * Reads these agents and all from which they receive a permission through a chain, with the delegations that they
  * receive.
  */
-async function readAbove(db: Db, ids: Iterable<Id<'agent'>>): Promise<Rows> {
+async function readAbove(database: Database, db: Db, ids: Iterable<Id<'agent'>>): Promise<Rows> {
   const rows: Rows = { agents: new Map(), delegations: new Map() };
   const found = new Set(ids);
   for (let wave = [...found]; wave.length > 0; ) {
     const next: Id<'agent'>[] = [];
     for (const some of chunk(wave)) {
-      const agents = db.selectFrom('agents').select(AGENT).where('id', 'in', some);
-      for (const row of await agents.execute()) rows.agents.set(row.id, row);
-      const inbound = db
-        .selectFrom('delegations')
-        .select(LINK)
-        .where('to_agent', 'in', some)
-        .where('revoked_at', 'is', null);
-      for (const row of await inbound.execute()) {
+      const agents = db.selectFrom('agents').where('id', 'in', some);
+      for (const row of await selectMany<Agent>(database, db, agents, AGENT)) rows.agents.set(row.id, row);
+      const inbound = db.selectFrom('delegations').where('to_agent', 'in', some).where('revoked_at', 'is', null);
+      for (const row of await selectMany<Link>(database, db, inbound, LINK)) {
         rows.delegations.set(row.id, row);
         if (found.has(row.from_agent)) continue;
         found.add(row.from_agent);
