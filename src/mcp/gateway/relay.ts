@@ -37,8 +37,6 @@ const CHECK_STREAMS_MS = 500;
 /** Together with the time that a process has to end by itself, shorter than a stop of the service may take. */
 const FINISH_MS = 3000;
 
-const NO_BYTES = new Uint8Array();
-
 type ClientRequest = Pick<
   Call<unknown, unknown, unknown>,
   'method' | 'ip' | 'userAgent' | 'header' | 'bytes' | 'onAbort'
@@ -118,11 +116,12 @@ export class Relay {
       header,
       origin: { ip: ip ?? undefined, userAgent: userAgent ?? undefined },
       body: () => {
-        if (method === 'POST') assertJson(header);
-        const parse = (bytes: Uint8Array): { parsed: unknown } | null => {
-          if (method !== 'POST' && bytes.length === 0) return null;
+        // Only the body of POST is a message. A decision about another one would be of a call that does not follow.
+        if (method !== 'POST') return null;
+        assertJson(header);
+        const parse = (bytes: Uint8Array): { parsed: unknown } => {
           body = parseBody(bytes);
-          if (method === 'POST') assertForm(header, body);
+          assertForm(header, body);
           return { parsed: body };
         };
         const bytes = this.#bytesOf(request);
@@ -156,7 +155,6 @@ export class Relay {
   /** Throws {@link UnreadableBody} and {@link BodyTooLarge}. */
   #bytesOf(request: ClientRequest): Uint8Array | Promise<Uint8Array> {
     if (request.header('content-encoding') !== null) throw new UnreadableBody('encoded');
-    if (request.method === 'GET') return NO_BYTES;
     const fail = (error: unknown): never => {
       throw (error as { code?: unknown }).code === CommonErrors.PAYLOAD_TOO_LARGE.code ? new BodyTooLarge() : error;
     };

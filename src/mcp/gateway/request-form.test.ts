@@ -177,6 +177,18 @@ describe('the gateway', () => {
     }
   });
 
+  it('ignores the body of a request that ends a session, and decides nothing about it', async () => {
+    const opened = await t.call('POST', '/gateway/notes/mcp', { as: agent, headers: COMMON, body: INITIALIZE });
+    const headers = { ...COMMON, 'mcp-session-id': opened.headers.get('mcp-session-id') as string };
+    const decisions = async (): Promise<number> => (await t.call('GET', '/audit', { as: agent })).body.length;
+    const before = await decisions();
+    const refused = { ...OLD, params: { name: 'missing' } };
+    for (const raw of [JSON.stringify(refused), JSON.stringify(OLD), '{'])
+      expect((await t.call('DELETE', '/gateway/notes/mcp', { as: agent, headers: COMMON, raw })).status).toBe(400);
+    const ended = await t.call('DELETE', '/gateway/notes/mcp', { as: agent, headers, raw: JSON.stringify(refused) });
+    expect([ended.status, await decisions()]).toEqual([204, before]);
+  });
+
   it('names the id of a request that it refuses, if it has a valid one', async () => {
     expect(await throughGateway(COMMON, JSON.stringify(CALL))).toMatchObject({ code: -32020, id: 1 });
     expect(await throughGateway(COMMON, JSON.stringify({ ...PING, id: {} }))).toMatchObject({ code: -32600, id: null });
