@@ -8,6 +8,7 @@ import { IdempotencyErrors } from './idempotency/errors.ts';
 import { takesIdempotencyKey } from './idempotency/request-key.ts';
 import { textOfAnswer } from './openapi-answer-texts.ts';
 import type { Components, Json } from './openapi-components.ts';
+import { refusesPreview } from './preview/preview.ts';
 import { mayHaveNoFields } from './request-input.ts';
 
 /** Body of every error (contract 3). */
@@ -92,7 +93,7 @@ const LINK = {
 /** Returns the errors that the route declares and those of every route of its kind. */
 export function errors(route: Route<Platform>): Json {
   const all: ErrorFactory[] = [...(route.errors ?? [])];
-  if (route.params || route.query || route.body) all.push(CommonErrors.VALIDATION_FAILED);
+  if (route.params || route.query || route.body || refusesPreview(route)) all.push(CommonErrors.VALIDATION_FAILED);
   if (route.access !== 'public' || route.checksItself || route.page)
     all.push(CommonErrors.UNAUTHORIZED, CommonErrors.FORBIDDEN, CommonErrors.SECOND_FACTOR_REQUIRED);
   if (comparesVersion(route)) all.push(CommonErrors.PRECONDITION_FAILED);

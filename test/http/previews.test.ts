@@ -17,9 +17,8 @@ const DERIVED: readonly string[] = [
   'anomaly_states',
 ];
 
-const endpoints = distinctRoutes(readConfig({}).values)
-  .filter(({ route }) => route.preview)
-  .map(({ route, path }) => `${route.method} ${path}`);
+const all = distinctRoutes(readConfig({}).values);
+const endpoints = all.filter(({ route }) => route.preview).map(({ route, path }) => `${route.method} ${path}`);
 
 let t: TestService;
 let admin: TestUser;
@@ -127,6 +126,21 @@ describe('every endpoint with a preview', () => {
     }
     expect(await dump()).toEqual(before);
   });
+});
+
+/** Endpoints of the service's own API that read something without any input. */
+const withoutInput = all.filter(
+  ({ route, path }) =>
+    route.method === 'GET' && !route.query && !route.page && !route.errorBody && !path.includes(':') && !route.preview,
+);
+
+it.each(withoutInput.map(({ path }) => path))('GET %s has no preview, and is described so', async (path) => {
+  const r = await t.call('GET', `${path}?preview=true`, { as: admin });
+  expect([r.status, r.body.error.code, r.body.error.details.issues[0].path]).toEqual([
+    400,
+    'VALIDATION_FAILED',
+    'preview',
+  ]);
 });
 
 it('an endpoint that accepts no parameter ignores unknown ones, but not a preview', async () => {

@@ -11,14 +11,16 @@ import { Previewed, PreviewLedger } from './preview-ledger.ts';
 
 const MENTIONED = /(?:^|&)preview(?:=|&|$)/;
 
-/**
- * Whether the request asks for a preview. Throws 400 if the endpoint has none. Pages, and endpoints of protocols,
- * ignore unknown parameters.
- */
+/** Whether the endpoint has no preview and says so. Pages, and endpoints of protocols, ignore unknown parameters. */
+export const refusesPreview = ({ preview, errorBody, page }: Route<Platform>): boolean =>
+  !preview && !errorBody && !page;
+
+/** Whether the request asks for a preview. Throws 400 if the endpoint has none. */
 export function asksForPreview(route: Route<Platform>, source: Source<unknown>): boolean {
   const { query } = source;
-  if (query === '' || !MENTIONED.test(query) || route.errorBody || route.page) return false;
-  if (!route.preview) throw validationFailed([{ path: 'preview', message: 'is not possible at this endpoint' }]);
+  if (query === '' || !MENTIONED.test(query)) return false;
+  if (refusesPreview(route)) throw validationFailed([{ path: 'preview', message: 'is not possible at this endpoint' }]);
+  if (!route.preview) return false;
   const values = source.url.searchParams.getAll('preview');
   if (values.length > 1) throw validationFailed([{ path: 'preview', message: 'is given more than once' }]);
   if (values[0] !== 'true' && values[0] !== 'false')
