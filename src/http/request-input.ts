@@ -75,7 +75,10 @@ export function readBody(
     (form || ((isJson(type) || hasMediaType(type, route.mediaType)) && route.form !== 'only')) &&
     source.header('content-encoding') === null;
   const refuse = (): never => {
-    throw (route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE)({ message: wrongMediaType(route, source) });
+    const message = wrongMediaType(route, source);
+    // The error of a standard is that of an invalid request, which has issues.
+    if (route.wrongMediaType) throw route.wrongMediaType({ message, details: { issues: [{ path: '', message }] } });
+    throw CommonErrors.UNSUPPORTED_MEDIA_TYPE({ message });
   };
   if (!isKnown && !route.bodyOptional) refuse();
   // Some clients state a type for a body that they leave out.

@@ -148,7 +148,12 @@ describe('POST /access/v1/evaluation', () => {
   it('[AuthZEN 10] 400 for another media type or invalid JSON, 401 without credential, 403 without right', async () => {
     const raw = (text: string, type: string) =>
       t.call('POST', '/access/v1/evaluation', { as: owner, raw: text, headers: { 'content-type': type } });
-    expect((await raw(JSON.stringify(evaluation('1')), 'text/plain')).status).toBe(400);
+    const ofText = await raw(JSON.stringify(evaluation('1')), 'text/plain');
+    const message = 'The content type must be application/json.';
+    expect([ofText.status, ofText.body.error]).toEqual([
+      400,
+      { code: 'VALIDATION_FAILED', message, details: { issues: [{ path: '', message }] } },
+    ]);
     expect((await raw('{', 'application/json')).status).toBe(400);
     expect((await raw('[]', 'application/json')).status).toBe(400);
     expect((await t.call('POST', '/access/v1/evaluation', { body: evaluation('1') })).status).toBe(401);
