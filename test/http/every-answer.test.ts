@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Listening, listen } from '../../src/http/node.ts';
 import type { Log } from '../../src/platform.ts';
@@ -11,7 +12,11 @@ const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error
 let t: TestService;
 let server: Listening;
 beforeAll(async () => {
-  t = await createTestService({ lasting: true, log, config: { baseUrl: 'https://legate.example' } });
+  t = await createTestService({
+    lasting: true,
+    log,
+    config: { baseUrl: 'https://legate.example', gateway: { servers: { notes: { command: '/nowhere/x' } } } },
+  });
   server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
 });
 afterAll(() => server.stop(1000));
@@ -131,6 +136,26 @@ describe('the log of requests', () => {
       ['PATCH', '/agents', 405, { kind: 'anonymous' }],
       ['GET', 'unknown', 404, { kind: 'anonymous' }],
     ]);
+  });
+
+  it.each([
+    ['/sign-in', 'content-length: 100\r\n\r\n{'],
+    ['/sign-in', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\n'],
+    ['/api/legate/oauth/token', 'transfer-encoding: chunked\r\n\r\n1\r\na\r\n'],
+    ['/gateway/notes/mcp', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\n'],
+  ])('%s: a client that disconnects within its body (%j) is no failure of the service', async (path, rest) => {
+    const agent = await t.agent(await t.user());
+    const type = path.endsWith('token') ? FORM['content-type'] : 'application/json';
+    lines.splice(0);
+    const socket = connect(server.port, '127.0.0.1');
+    const head = `host: x\r\nauthorization: Bearer ${agent.token}\r\ncontent-type: ${type}\r\n${rest}`;
+    await new Promise<void>((sent) => socket.write(`POST ${path} HTTP/1.1\r\n${head}`, () => sent()));
+    await send(server.port, 'GET', '/health/live', {});
+    socket.resetAndDestroy();
+    await expect
+      .poll(() => requests().map(({ route, status }) => [route, status]))
+      .toContainEqual([path.replace('notes', ':name'), 400]);
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   it('is at level info with log.requests, and is not created below the level', async () => {

@@ -1,4 +1,4 @@
-import { CommonErrors } from '../../kernel/errors.ts';
+import { CommonErrors, LegateError, validationFailed } from '../../kernel/errors.ts';
 import type { Authenticator, Proof } from '../authenticate.ts';
 import { withHeaders } from '../rate-limit/index.ts';
 import type { Rendered } from '../render-error.ts';
@@ -47,6 +47,16 @@ export class WebSource implements Source<Response> {
   async body(limit: number): Promise<Uint8Array> {
     if (this.request.bodyUsed)
       throw new Error('The body was read by somebody else: call fetch before anything reads the body.');
+    try {
+      return await this.#read(limit);
+    } catch (error) {
+      // A TypeError means that the body cannot be read at all, for example because a framework holds a reader of it.
+      if (error instanceof LegateError || error instanceof TypeError) throw error;
+      throw validationFailed([{ path: '', message: 'the connection ended before the body was complete' }]);
+    }
+  }
+
+  async #read(limit: number): Promise<Uint8Array> {
     const stated = this.header('content-length') ?? '';
     if (Number(stated) > limit) throw CommonErrors.PAYLOAD_TOO_LARGE({ details: { limit } });
     // HTTP limits a body to its declared length. Reading it whole costs half as much as a stream.
