@@ -4,6 +4,14 @@ import { addedKeys, type Entry, entryOf, readEntry } from './entry.ts';
 import { type SealingChange, sealedLater, sealingChange } from './sealed-later.ts';
 import { leafHash, rootOfInclusion, TreeFolder } from './tree.ts';
 
+/** A `ledger.clock_reset` entry. */
+export interface ClockReset {
+  readonly seq: number;
+  /** Times of the entry before it and of the entry itself, in ms. */
+  readonly from: number;
+  readonly to: number;
+}
+
 /** The facts that a sealed export proves. */
 export interface ProvenExport {
   readonly checkpoint: Checkpoint;
@@ -27,6 +35,10 @@ export interface ProvenExport {
   readonly addedKeys: readonly string[];
   /** Times of the first and the last entry, in ms. */
   readonly times: readonly [number, number] | undefined;
+  /** Entries of the file that record that the time of the ledger was set back. */
+  readonly clockResets: readonly ClockReset[];
+  /** Entries of a file with filters whose time is before that of an entry before them, for no reason in the file. */
+  readonly backwards: readonly number[];
 }
 
 type Span = [from: number, to: number];
@@ -41,17 +53,34 @@ class Spans {
     else this.all.push([from, to]);
   }
 
-  /** Returns the parts that these runs do not cover. */
+  /** Returns the parts that the other runs do not cover. */
   without(others: readonly Span[]): Span[] {
-    let rest = [...this.all];
-    for (const [from, to] of others)
-      rest = rest.flatMap(([a, b]): Span[] =>
-        to < a || from > b
-          ? [[a, b]]
-          : [...(a < from ? [[a, from - 1] satisfies Span] : []), ...(b > to ? [[to + 1, b] satisfies Span] : [])],
-      );
+    const covered = merged(others);
+    const rest: Span[] = [];
+    let i = 0;
+    for (const [from, to] of this.all) {
+      while ((covered[i]?.[1] ?? to) < from) i++;
+      let next = from;
+      for (let j = i; next <= to; j++) {
+        const [a, b] = covered[j] ?? [to + 1, to];
+        if (a > next) rest.push([next, Math.min(a - 1, to)]);
+        if (a > to) break;
+        next = Math.max(next, b + 1);
+      }
+    }
     return rest;
   }
+}
+
+/** Returns runs of the same rows in order, without overlaps. */
+function merged(spans: readonly Span[]): Span[] {
+  const all: Span[] = [];
+  for (const [from, to] of spans.toSorted(([a], [b]) => a - b)) {
+    const last = all.at(-1);
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else if (from <= to) all.push([from, to]);
+  }
+  return all;
 }
 
 const isHead = (line: string): boolean => line.startsWith('{"format":"legate-export-v1"');
@@ -138,6 +167,8 @@ abstract class Check {
   #entries = 0;
   #withheld = 0;
   #goneRows = 0;
+  readonly #clockResets: ClockReset[] = [];
+  readonly #backwards: number[] = [];
   #firstTime: number | undefined;
   #lastTime = 0;
 
@@ -167,17 +198,24 @@ abstract class Check {
     if (type !== 'audit') this.#note(entryOf(parts));
     if (type === 'absent') this.#absent.add(seq, seq);
     else {
-      if (timestamp < this.#lastTime) refuse(`The time of row ${seq} is before that of a row before it.`);
+      if (timestamp < this.#lastTime) this.#goesBack(type, seq, timestamp);
       this.#firstTime ??= timestamp;
       this.#lastTime = timestamp;
     }
     return leafHash(leaf as string);
   }
 
+  /** Only `legate clock reset` sets the time back, with an entry that filters may leave out. */
+  #goesBack(type: string, seq: number, to: number): void {
+    if (type === 'ledger.clock_reset') this.#clockResets.push({ seq, from: this.#lastTime, to });
+    else if (this.head.complete) refuse(`The time of row ${seq} is before that of a row before it.`);
+    else this.#backwards.push(seq);
+  }
+
   /** Records the statements of an entry about other rows and keys. */
   #note(entry: Entry): void {
-    this.#deleted.push(...deletedRows(entry));
-    this.#erased.push(...erasedRows(entry));
+    for (const span of deletedRows(entry)) this.#deleted.push(span);
+    for (const span of erasedRows(entry)) this.#erased.push(span);
     this.#addedKeys.push(...addedKeys(entry));
     const changed = sealingChange(entry);
     if (changed) this.#sealingChanges.push(changed);
@@ -199,6 +237,8 @@ abstract class Check {
       sealingChanges: this.#sealingChanges,
       addedKeys: this.#addedKeys,
       times: this.#firstTime === undefined ? undefined : [this.#firstTime, this.#lastTime],
+      clockResets: this.#clockResets,
+      backwards: this.#backwards,
     };
   }
 }
@@ -250,10 +290,15 @@ class EntriesCheck extends Check {
   }
 }
 
-/** Returns why an export cannot be accepted as complete, if it does not explain missing rows. */
-export function assertExplained({ unexplained }: ProvenExport): void {
+/** Throws {@link Undecidable} for an export that does not explain missing rows or times. */
+export function assertExplained({ unexplained, backwards }: ProvenExport): void {
   if (unexplained.length > 0)
     throw new Undecidable(
       `Rows ${unexplained.join(', ')} are gone or differ from what was sealed, and no entry of the file says why.`,
+    );
+  if (backwards.length > 0)
+    throw new Undecidable(
+      `The times of rows ${backwards.join(', ')} are before that of a row before them, and no entry of the file says ` +
+        'why. An export of all rows shows whether the time of the ledger was set back.',
     );
 }
