@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { Refuted, Undecidable, utf8 } from './canonical.ts';
 import {
   type Checkpoint,
@@ -11,7 +11,8 @@ import {
 } from './checkpoint.ts';
 import { addedKeys } from './entry.ts';
 import { assertExplained, type ProvenExport, verifyExport } from './export.ts';
-import { type ProvenEntry, verifyConsistency, verifyContinuation, verifyProof } from './proof.ts';
+import { type ProvenEntry, verifyContinuation, verifyProof } from './proof.ts';
+import { chunksOf, linesOf, MAX_BYTES, read, take, textOf } from './read-file.ts';
 import { type SealedLater, type SealingChange, sealedLater, sealingChange } from './sealed-later.ts';
 
 interface VerifyOptions {
@@ -29,7 +30,8 @@ interface VerifyOptions {
 
 /** The findings about one file. */
 interface Finding {
-  readonly file: string;
+  /** Absent if the command line itself is wrong. */
+  readonly file?: string;
   readonly verdict: 'proven' | 'refuted' | 'undecidable';
   readonly reason?: string;
   readonly checkpoint?: Checkpoint;
@@ -45,16 +47,12 @@ interface Finding {
 }
 
 const EXIT_CODES = { proven: 0, undecidable: 2, refuted: 1 } as const;
-/** A larger file is not a proof or a checkpoint. */
-const MAX_BYTES = 16 * 1024 * 1024;
-const CHUNK = 1024 * 1024;
-const NEWLINE = 10;
 const EXPORT = Buffer.from('{"format":"legate-export-v1"');
 
 /** Checks the files. Prints the findings, and returns the exit code: 0 proven, 1 refuted, 2 neither. */
 export function runVerify(options: VerifyOptions, print: (text: string) => void): number {
   const examined = examineAll(options);
-  return typeof examined === 'string' ? undecidable(examined, print) : show(examined.findings, options, print);
+  return typeof examined === 'string' ? undecidable(examined, options, print) : show(examined.findings, options, print);
 }
 
 /**
@@ -66,11 +64,11 @@ export async function runVerifyOnline(
   print: (text: string) => void,
 ): Promise<number> {
   const examined = examineAll(options);
-  if (typeof examined === 'string') return undecidable(examined, print);
+  if (typeof examined === 'string') return undecidable(examined, options, print);
   const findings: Finding[] = [];
   for (const finding of examined.findings) {
     const { file, verdict, checkpoint } = finding;
-    if (verdict !== 'proven' || !checkpoint) findings.push(finding);
+    if (file === undefined || verdict !== 'proven' || !checkpoint) findings.push(finding);
     else {
       const asked = await askForToday(options.url, checkpoint);
       const checked = check(file, () => ({
@@ -86,6 +84,7 @@ export async function runVerifyOnline(
 function examineAll(options: VerifyOptions): { policy: Policy; findings: Finding[] } | string {
   try {
     let policy = policyOf(options);
+    if (options.followKeys) assertReadableAgain(options.files);
     if (options.followKeys) policy = followKeys(options.files, policy);
     const findings = options.consistent
       ? [checkConsistency(options.files, policy)]
@@ -98,8 +97,8 @@ function examineAll(options: VerifyOptions): { policy: Policy; findings: Finding
   }
 }
 
-function undecidable(reason: string, print: (text: string) => void): number {
-  print(`${reason}\n`);
+function undecidable(reason: string, { json }: VerifyOptions, print: (text: string) => void): number {
+  print(json ? `${JSON.stringify([{ verdict: 'undecidable', reason }], null, 2)}\n` : `${reason}\n`);
   return EXIT_CODES.undecidable;
 }
 
@@ -124,10 +123,18 @@ async function askForToday(url: string, { origin, size }: Checkpoint): Promise<s
   const path = `${id === undefined ? '/ledger' : `/ledger/${id}`}/consistency?from=${size}`;
   try {
     const response = await fetch(base + path, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    if (!response.ok) return new Undecidable(`${base}${path} answered ${response.status}, which proves nothing.`);
-    if (bytes.length > MAX_BYTES) return new Undecidable(`The answer of ${base} is larger than ${MAX_BYTES} bytes.`);
-    return utf8(bytes);
+    if (!response.ok) {
+      await response.body?.cancel();
+      return new Undecidable(`${base}${path} answered ${response.status}, which proves nothing.`);
+    }
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of response.body ?? []) {
+      length += chunk.length;
+      if (length > MAX_BYTES) return new Undecidable(`The answer of ${base} is larger than ${MAX_BYTES} bytes.`);
+      chunks.push(chunk);
+    }
+    return utf8(Buffer.concat(chunks));
   } catch (error) {
     if (error instanceof Refuted) return new Undecidable(error.message);
     return new Undecidable(`${base} cannot be asked: ${(error as Error).message}.`);
@@ -164,7 +171,22 @@ function policyOf({ key = [], policy }: VerifyOptions): Policy {
   const keys = key.map(parseKey);
   if (policy === undefined && !keys.some(({ type }) => type === LOG_KEY))
     throw new Undecidable('None of the keys is one of a ledger.');
-  return policy === undefined ? policyOfKeys(keys) : parsePolicy(read(policy));
+  return policy === undefined ? policyOfKeys(keys) : parsePolicy(readPolicy(policy));
+}
+
+function readPolicy(path: string): string {
+  try {
+    return read(path);
+  } catch (error) {
+    throw error instanceof Refuted ? new Undecidable(`${path} is not a policy: ${error.message}`) : error;
+  }
+}
+
+/** Keys are followed in several passes, and a pipe can be read only once. */
+function assertReadableAgain(files: readonly string[]): void {
+  for (const file of files)
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+      throw new Undecidable(`${file} is not a file that can be read twice, which --follow-keys needs. Save it first.`);
 }
 
 /**
@@ -191,17 +213,6 @@ function followKeys(files: readonly string[], policy: Policy): Policy {
   return followed;
 }
 
-function read(path: string): string {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch (error) {
-    throw new Undecidable(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
-  if (bytes.length > MAX_BYTES) throw new Undecidable(`${path} is larger than ${MAX_BYTES} bytes.`);
-  return utf8(bytes);
-}
-
 function check(file: string, work: () => Omit<Finding, 'file' | 'verdict'>): Finding {
   try {
     return { file, verdict: 'proven', ...work() };
@@ -212,45 +223,26 @@ function check(file: string, work: () => Omit<Finding, 'file' | 'verdict'>): Fin
   }
 }
 
-/** Yields the lines of a file in constant memory. Throws {@link Refuted} if the last one has no end. */
-function* linesOf(path: string): Generator<string> {
-  const file = openSync(path, 'r');
-  try {
-    const chunk = Buffer.alloc(CHUNK);
-    let rest: Buffer = Buffer.alloc(0);
-    for (let n = readSync(file, chunk); n > 0; n = readSync(file, chunk)) {
-      const bytes = Buffer.concat([rest, chunk.subarray(0, n)]);
-      const end = bytes.lastIndexOf(NEWLINE) + 1;
-      rest = bytes.subarray(end);
-      if (rest.length > MAX_BYTES) throw new Undecidable(`A line of ${path} is longer than ${MAX_BYTES} bytes.`);
-      if (end > 0) yield* utf8(bytes.subarray(0, end - 1)).split('\n');
-    }
-    if (rest.length > 0) throw new Refuted('The file has been cut: its last line has no end.');
-  } finally {
-    closeSync(file);
-  }
-}
-
-function isExport(path: string): boolean {
-  try {
-    const file = openSync(path, 'r');
-    const start = Buffer.alloc(EXPORT.length);
-    readSync(file, start);
-    closeSync(file);
-    return start.equals(EXPORT);
-  } catch {
-    return false;
-  }
-}
-
+/** Reads the file once, from its beginning, because it may be a pipe. */
 function examine(path: string, policy: Policy): Omit<Finding, 'file' | 'verdict'> {
-  if (isExport(path)) {
-    const sealedExport = verifyExport(linesOf(path), policy);
-    assertExplained(sealedExport);
-    return { sealedExport, checkpoint: sealedExport.checkpoint };
+  const chunks = chunksOf(path);
+  try {
+    const start = take(chunks, EXPORT.length);
+    if (start.subarray(0, EXPORT.length).equals(EXPORT)) {
+      const sealedExport = verifyExport(linesOf(path, start, chunks), policy);
+      assertExplained(sealedExport);
+      return { sealedExport, checkpoint: sealedExport.checkpoint };
+    }
+    return examineText(textOf(path, Buffer.concat([start, take(chunks, MAX_BYTES)])), policy);
+  } finally {
+    chunks.return(undefined);
   }
-  const text = read(path);
-  if (!text.startsWith('c2sp.org/tlog-proof@v1\n')) {
+}
+
+const isProof = (text: string): boolean => text.startsWith('c2sp.org/tlog-proof@v1\n');
+
+function examineText(text: string, policy: Policy): Omit<Finding, 'file' | 'verdict'> {
+  if (!isProof(text)) {
     if (!text.includes('\n\n')) throw new Undecidable('The file is neither a proof nor a checkpoint nor an export.');
     return { checkpoint: openCheckpoint(text, policy) };
   }
@@ -262,7 +254,15 @@ function checkConsistency(files: readonly string[], policy: Policy): Finding {
   const [old, recent] = files;
   if (old === undefined || recent === undefined || files.length > 2)
     throw new Undecidable('--consistent needs an older checkpoint and an answer of GET /ledger/consistency.');
-  return check(recent, () => ({ checkpoint: verifyConsistency(read(old), read(recent), policy)[1] }));
+  const opened = check(old, () => {
+    const text = read(old);
+    if (isProof(text) || !text.includes('\n\n'))
+      throw new Undecidable('The first file is not a checkpoint. The older checkpoint comes first, then the answer.');
+    return { checkpoint: openCheckpoint(text, policy) };
+  });
+  const { checkpoint } = opened;
+  if (!checkpoint) return opened;
+  return check(recent, () => ({ checkpoint: verifyContinuation(checkpoint, read(recent), policy) }));
 }
 
 /** Shows a text without characters that a terminal acts on. */
@@ -309,6 +309,7 @@ function describeExport({
   explained,
   unrecorded,
   times,
+  clockResets,
 }: ProvenExport): string[] {
   const { origin, size } = checkpoint;
   return [
@@ -317,6 +318,9 @@ function describeExport({
       : `  Each of these ${entries} entries is in ${origin}, unchanged since a tree of ${size} rows was signed.`,
     ...(complete ? [] : ['  Not proven: that no entry is missing. The export was made with filters.']),
     ...(times ? [`  Recorded from ${times.map(timeOf).join(' to ')}.`] : []),
+    ...clockResets.map(
+      (r) => `  Row ${r.seq} set the time of the ledger back from ${timeOf(r.from)} to ${timeOf(r.to)}.`,
+    ),
     ...(explained > 0 ? [`  ${rows(explained)} gone, and entries of the file say why.`] : []),
     ...(withheld > 0
       ? [`  The private fields of ${withheld === 1 ? '1 entry' : `${withheld} entries`} were erased or are gone.`]
