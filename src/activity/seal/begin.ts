@@ -31,13 +31,18 @@ export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.k
 }
 
 /**
- * Begins or continues the sealed log. Throws a ConfigError if the database is older than the newest checkpoint in the
+ * Begins or continues the sealed log. A process that does not serve neither stops nor resumes sealing, because only the
+ * configuration of the service counts. Throws a ConfigError if the database is older than the newest checkpoint in the
  * data folder.
  */
 export async function openSealedLog(
-  platform: Pick<Platform, 'background' | 'baseUrl' | 'config' | 'database' | 'ledger' | 'ledgerKeys' | 'stateOf'>,
+  platform: Pick<
+    Platform,
+    'background' | 'baseUrl' | 'config' | 'database' | 'instance' | 'ledger' | 'ledgerKeys' | 'stateOf'
+  >,
 ): Promise<void> {
-  if (platform.config.ledger.seal === 'off') return stopSealing(platform);
+  const { serves } = platform.instance;
+  if (platform.config.ledger.seal === 'off') return serves ? stopSealing(platform) : undefined;
   const path = platform.config.ledger.policy;
   const policy = path === undefined ? undefined : readPolicy(path);
   const anchor = readAnchor(platform.config.dataDir);
@@ -45,8 +50,9 @@ export async function openSealedLog(
   if (!log && anchor !== undefined)
     throw refusal(`The data folder has a checkpoint of a log that the database does not have. ${RECOVER}`);
   log ??= await beginLog(platform);
-  await resumeSealing(platform);
+  if (serves) await resumeSealing(platform);
   await assertContinues(platform, log);
+  if (!serves && (await isStopped(platform.database.read))) return;
   const signers = await signersOf(platform, log.origin);
   const begunAt = (await readPosition(platform.database.read, BEGUN)) ?? 0;
   const witnesses = platform.stateOf(cosigner);

@@ -221,6 +221,25 @@ describe('an existing ledger', () => {
     });
     expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
   });
+
+  it('neither stops nor goes on because of a command with another configuration than the service', async () => {
+    const first = await createTestService({ config: SEALED });
+    const seal = async (value: 'on' | 'off', serves: boolean) => {
+      const t = await createTestService({ sameDatabaseAs: first, serves, config: { ledger: { seal: value } } });
+      await t.legate.close();
+    };
+    const types = async (): Promise<string[]> =>
+      (await first.legate.platform.database.read.selectFrom('stream_events').select('type').orderBy('seq').execute())
+        .map(({ type }) => type)
+        .filter((type) => type !== 'ledger.begun');
+    await seal('off', false);
+    expect(await types()).toEqual([]);
+    await seal('off', true);
+    await seal('on', false);
+    expect(await types()).toEqual(['ledger.stopped']);
+    await seal('on', true);
+    expect(await types()).toEqual(['ledger.stopped', 'ledger.resumed']);
+  });
 });
 
 describe('retention', () => {
