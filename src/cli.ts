@@ -142,10 +142,16 @@ async function main(args: readonly string[]): Promise<void> {
     const positional = argument?.many ? parsed.positionals : parsed.positionals[0];
     values = { ...parsed.values, ...(argument ? { [argument.name]: positional } : {}) };
   } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${usageOf(name, entry.meaning, command)}`, EXIT_USAGE);
+    const usage = usageOf(name, entry.meaning, command);
+    throw new UsageError(`${(error as Error).message}\n\n${usage}`, command.failureCode ?? EXIT_USAGE);
   }
   if (values['help'] === true) return void process.stdout.write(usageOf(name, entry.meaning, command));
-  await command.run(values as never);
+  try {
+    await command.run(values as never);
+  } catch (error) {
+    if (command.failureCode === undefined || error instanceof UsageError) throw error;
+    throw new UsageError((error as Error).stack ?? String(error), command.failureCode);
+  }
 }
 
 /**

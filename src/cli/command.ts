@@ -18,6 +18,8 @@ export interface Command<Values = Record<string, unknown>> {
     readonly many?: boolean;
     readonly afterDashes?: boolean;
   };
+  /** Exit code of wrong usage and of unexpected errors, for a command whose exit codes have meanings of their own. */
+  readonly failureCode?: number;
   /** Printed after the options by `--help`. */
   readonly notes?: string;
   /** Runs the command. An error is printed and determines the exit code. */

@@ -34,6 +34,7 @@ export const command: Command<{
       meaning: 'also ask this service to prove that its current ledger continues the files',
     },
   },
+  failureCode: 2,
   notes: `Exit code: 0 proven, 1 refuted, 2 undecidable or wrong usage. Without --url nothing is sent anywhere.
 dist/verify.js of the package is the same program as a single file.`,
   run: async (values) => {

@@ -38,6 +38,12 @@ describe('legate', () => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
+  it('refuses a wrong command line of verify with exit code 2, because 1 means refuted', async () => {
+    const { code, stdout, stderr } = await legate(['verify', '--kye', 'x']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('npx legate verify');
+  });
+
   it('suggests a command for a mistyped one, and completions of an incomplete one', async () => {
     expect((await legate(['migrat'])).stderr).toContain('Did you mean migrate?');
     const half = await legate(['admin']);
