@@ -71,7 +71,7 @@ export const command: Command<Values> = {
     };
     try {
       const firstAdmin = legate.firstAdmin ?? (await ensureFirstAdmin(legate.platform));
-      listening = await listenOn(legate, port, HOST);
+      listening = await listenOn(legate, port, HOST, '--port');
       stopOnSignals({ drainMs: 0, drain: () => {}, stop, log });
       rememberAddress(dataDir, rest);
       const endpoints = Object.entries(servers)

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { LegateClient } from '../../src/client/index.ts';
 import { legate, PROGRAM, scratchFolder } from '../support/cli.ts';
 
@@ -56,6 +57,21 @@ describe('legate demo', () => {
     await expect.poll(() => folders().length, { timeout: 60_000 }).toBe(before.length + 1);
     child.kill('SIGINT');
     expect(await ended).toBe(0);
+    expect(folders().filter((name) => !before.includes(name))).toEqual([]);
+  });
+
+  it('refuses a port in use before it creates its data, and leaves no files', async () => {
+    const before = folders();
+    const server = createServer();
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    // The data alone would take minutes.
+    const { code, stdout, stderr } = await legate(['demo', '--rows', '1000000', '--port', String(port)]);
+    expect(stderr).toBe(
+      `Port ${port} of 127.0.0.1 is in use. Stop the other process, or set --port to another port.\n`,
+    );
+    expect([code, stdout]).toEqual([1, '']);
     expect(folders().filter((name) => !before.includes(name))).toEqual([]);
   });
 

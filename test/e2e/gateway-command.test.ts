@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { legate, PROGRAM, root, scratchFolder, serve } from '../support/cli.ts';
 import { connectV1, connectV2, provider } from '../support/mcp-clients.ts';
 import type { Json } from '../support/service.ts';
@@ -159,5 +160,17 @@ it('legate gateway refuses ambiguous arguments', async () => {
     [64, expect.stringContaining('--name')],
     [64, expect.stringContaining('line 1 is not a header')],
     [78, expect.stringMatching(/^--name: a name has at most/)],
+  ]);
+});
+
+it('legate gateway refuses a port in use with the option that sets another', async () => {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const { code, stderr } = await legate(['gateway', '--port', String(port), '--', process.execPath, 'server.cjs']);
+  expect([code, stderr]).toEqual([
+    1,
+    `Port ${port} of 127.0.0.1 is in use. Stop the other process, or set --port to another port.\n`,
   ]);
 });

@@ -5,18 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SYSTEM } from '../../access/actor.ts';
 import { LegateClient } from '../../client/index.ts';
-import { type Listening, listen } from '../../http/node.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { createRequestedLink, insertUser } from '../../people/users/index.ts';
 import type { Log } from '../../platform.ts';
 import { createLegate, type Legate } from '../../service.ts';
+import { freePort, listenOn } from '../listen.ts';
 import { applyPlan, planSeed, type SeededToken } from '../seed/plan.ts';
 import { localTarget } from '../seed/targets.ts';
 import { type LetIn, letIn } from './consent.ts';
 import { agentsOf, PEOPLE, SEED, TENANTS } from './data.ts';
 import { DemoClock, makeHistory } from './history.ts';
 import { type DemoServers, startServers } from './servers.ts';
+
+const HOST = '127.0.0.1';
 
 export interface DemoOptions {
   /** From {@link newDemoFolder}. Deleted when the demo closes, or if it cannot start. */
@@ -67,7 +69,7 @@ export async function startDemo({ folder, rows, agents: agentCount, port: wanted
   try {
     const receiver = await startReceiver();
     closers.push(() => receiver.close());
-    const port = wanted === 0 ? await freePort() : wanted;
+    const port = await freePort(HOST, wanted, '--port');
     const url = `http://localhost:${port}`;
     const legate = await createLegate(
       {
@@ -110,7 +112,7 @@ export async function startDemo({ folder, rows, agents: agentCount, port: wanted
     };
     const idByName = new Map([...agents].map(([name, { id }]) => [name, id]));
     await makeHistory(legate, clock, idByName, { agents: seed.agents, rows });
-    const listening: Listening = await listen(legate, { port, host: '127.0.0.1' });
+    const listening = await listenOn(legate, port, HOST, '--port');
     closers.push(() => listening.stop(0));
     const assistant = await consent('sam', 'Desk assistant', servers.wiki, 'mcp:read mcp:execute');
     await consent('ada', 'Report builder', url, 'agents:read audit:read');
@@ -207,13 +209,3 @@ async function startReceiver(): Promise<Receiver> {
   };
   return receiver;
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((done, failed) => {
-    const server = createServer();
-    server.once('error', failed);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => done(port));
-    });
-  });
