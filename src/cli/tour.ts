@@ -1,7 +1,9 @@
-import { type Command, UsageError } from './command.ts';
+import { type Command, EXIT_USAGE, UsageError } from './command.ts';
 import { developerToken } from './developer-token.ts';
 import { lastAddress, readSettings } from './settings.ts';
 import { runTour } from './tour/run.ts';
+
+const TIMEOUT_MS = 10_000;
 
 /** `legate tour`: runs the README's tour against a running service and explains each answer. */
 export const command: Command<{ url?: string; token?: string }> = {
@@ -18,6 +20,8 @@ export const command: Command<{ url?: string; token?: string }> = {
     },
   },
   run: async ({ url, token }) => {
+    if (url !== undefined && !URL.canParse(url))
+      throw new UsageError('--url needs an address such as http://localhost:3000.', EXIT_USAGE);
     const settings = readSettings();
     const { values } = settings;
     const configured = (values.baseUrl ?? `http://localhost:${values.http.port}`) + values.http.restPath;
@@ -35,13 +39,15 @@ export const command: Command<{ url?: string; token?: string }> = {
 };
 
 async function assertRunning(baseUrl: string): Promise<void> {
-  const live = await fetch(`${baseUrl}/health/live`).then(
-    (response) => response.ok,
-    () => false,
-  );
-  if (!live)
+  const response = await fetch(`${baseUrl}/health/live`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null);
+  if (response === null)
     throw new UsageError(
       `Nothing answers at ${baseUrl}. Start the service in another terminal (npm start, or npx legate serve), or set ` +
         'its address with --url.',
+    );
+  if (!response.ok)
+    throw new UsageError(
+      `${baseUrl} is not the address of a service: GET /health/live answers ${response.status}. Set the address with ` +
+        '--url.',
     );
 }

@@ -123,7 +123,12 @@ export class Transport {
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** The message of `fetch` is often only "fetch failed". Its cause has a code and no message if all addresses refused. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, code } = (error.cause ?? {}) as { message?: string; code?: string };
+  return message || code || error.message;
+}
 
 /** Returns the data of an answer. Throws its error. */
 function parse(response: Response, text: string, sentId: string | undefined): unknown {

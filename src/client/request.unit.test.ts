@@ -205,6 +205,19 @@ describe('an error', () => {
     await expect(client.agents.get('a')).rejects.toMatchObject({ code });
   });
 
+  it('of a failed connection says why', async () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' });
+    const both = Object.assign(new AggregateError([refused]), { code: 'ECONNREFUSED' });
+    const said = async (cause?: unknown): Promise<string> => {
+      const { client } = clientOf([new TypeError('fetch failed', { cause })], { retries: 0 });
+      const error: unknown = await client.agents.get('a').catch((thrown: unknown) => thrown);
+      return (error as Error).message.replace(/^.* failed: /, '');
+    };
+    expect(await said(refused)).toBe('connect ECONNREFUSED 127.0.0.1:9');
+    expect(await said(both)).toBe('ECONNREFUSED');
+    expect(await said()).toBe('fetch failed');
+  });
+
   it('is TIMEOUT without a response, and the reason of the signal if the signal ends the request', async () => {
     const never: typeof fetch = (_, init) =>
       new Promise((_resolve, reject) => init?.signal?.addEventListener('abort', () => reject(new Error('aborted'))));

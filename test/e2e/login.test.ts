@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { legate, PROGRAM, scratchFolder, serve } from '../support/cli.ts';
@@ -63,4 +65,17 @@ it('legate login keeps a token that other commands use and refresh', async () =>
   ]);
   const after = JSON.parse(readFileSync(path, 'utf8')).services[url];
   expect(after.refreshToken).not.toBe(before.refreshToken);
+});
+
+it('legate login says why a service does not answer', async () => {
+  const metadata = '/.well-known/oauth-authorization-server';
+  const other = createServer((_, response) => response.writeHead(404).end('<h1>Not here</h1>'));
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const { stderr } = await legate(['login', '--url', url]);
+  await new Promise((done) => other.close(done));
+  expect(stderr).toBe(
+    `${url}${metadata} does not answer as a Legate service: the answer with the status 404 is not a JSON object\n`,
+  );
+  expect((await legate(['login', '--url', url])).stderr).toContain('connect ECONNREFUSED 127.0.0.1:');
 });

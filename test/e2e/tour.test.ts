@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { TOUR } from '../../src/cli/tour/steps.ts';
 import { legate, root, run, scratchFolder, serve } from '../support/cli.ts';
 
@@ -27,6 +29,20 @@ describe('the tour', () => {
     const { code, stderr } = await legate(['tour', '--url', 'http://127.0.0.1:9']);
     expect(code).toBe(1);
     expect(stderr).toContain('npm start');
+  });
+
+  it('legate tour: reports that the address is not one, or that of another program', async () => {
+    const { code, stderr } = await legate(['tour', '--url', 'localhost']);
+    expect([code, stderr]).toEqual([64, '--url needs an address such as http://localhost:3000.\n']);
+    const other = createServer((_, response) => response.writeHead(404).end());
+    await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+    onTestFinished(() => void other.close());
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const answer = await legate(['tour', '--url', url]);
+    expect(answer.code).toBe(1);
+    expect(answer.stderr).toBe(
+      `${url} is not the address of a service: GET /health/live answers 404. Set the address with --url.\n`,
+    );
   });
 
   it('legate tour: fails at the first response that differs, if later steps need it', async () => {

@@ -1,3 +1,5 @@
+import { whyFailed } from '../why-failed.ts';
+
 /** A response with its whole body. */
 export interface Seen {
   readonly status: number;
@@ -31,8 +33,7 @@ export const askBy =
         url,
       };
     } catch (error) {
-      const cause = (error as { cause?: unknown }).cause;
-      throw new NoAnswer(`no answer from ${url}: ${cause instanceof Error ? cause.message : (error as Error).message}`);
+      throw new NoAnswer(`no answer from ${url}: ${whyFailed(error)}`);
     }
   };
 

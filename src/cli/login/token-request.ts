@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { UsageError } from '../command.ts';
+import { whyFailed } from '../why-failed.ts';
 
 const TIMEOUT_MS = 30_000;
 
@@ -10,16 +11,23 @@ export const TokenSet = z.object({
 });
 export type TokenSet = z.output<typeof TokenSet>;
 
+const JsonObject = z.record(z.string(), z.unknown());
 type Answer = { readonly ok: boolean; readonly body: Record<string, unknown> };
 
 /** Sends a request and returns its JSON object. Throws a UsageError if the service does not answer with one. */
 export async function fetchJson(url: string, init: RequestInit = {}): Promise<Answer> {
-  try {
-    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
-    return { ok: response.ok, body: z.record(z.string(), z.unknown()).parse(await response.json()) };
-  } catch (error) {
-    throw new UsageError(`${url} does not answer as a Legate service: ${(error as Error).message.split('\n')[0]}`);
-  }
+  const failed = (why: string): never => {
+    throw new UsageError(`${url} does not answer as a Legate service: ${why}`);
+  };
+  const response = await fetch(url, {
+    ...init,
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((error: unknown) => failed(whyFailed(error)));
+  const body = JsonObject.safeParse(await response.json().catch(() => undefined));
+  return body.success
+    ? { ok: response.ok, body: body.data }
+    : failed(`the answer with the status ${response.status} is not a JSON object`);
 }
 
 export const postForm = (url: string, fields: Record<string, string>): Promise<Answer> =>
