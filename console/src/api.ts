@@ -44,11 +44,16 @@ export const queries = new QueryClient({
     queries: {
       // The client has already retried.
       retry: false,
+      // A request without a connection fails at once, and again when there is one. It never waits unseen.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       staleTime: 5000,
       refetchOnWindowFocus: true,
       // The client remembers the ETag of each object that it returns, so the objects are cached unchanged.
       structuralSharing: false,
     },
+    // A change that waited for a connection would happen after the person has given it up.
+    mutations: { networkMode: 'always' },
   },
 });
 queries.getQueryCache().config.onError = onError;

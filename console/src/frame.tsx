@@ -155,7 +155,8 @@ function Account({ live }: { live: ReturnType<typeof useLive> }) {
   const [chosen, setChosen] = useState<Theme>(theme());
   const [spacing, setSpacing] = useState<Density>(density());
   const { me } = rights;
-  const path = useRouterState({ select: (s) => s.location.pathname });
+  // The address in the browser; `pathname` is below the path of the console.
+  const address = useRouterState({ select: (s) => s.location.publicHref });
   const other = document.documentElement.lang === 'de' ? (['en', 'English'] as const) : (['de', 'Deutsch'] as const);
   return (
     <div className="account">
@@ -196,11 +197,18 @@ function Account({ live }: { live: ReturnType<typeof useLive> }) {
       </select>
       <div className="row">
         <a href={`${REST}/account`}>{t.account}</a>
-        <a href={`${path}?lang=${other[0]}`} lang={other[0]} hrefLang={other[0]}>
+        <a href={inLanguage(address, other[0])} lang={other[0]} hrefLang={other[0]}>
           {other[1]}
         </a>
         <a href={`${REST}/docs`}>{t.apiDocs}</a>
       </div>
     </div>
   );
+}
+
+/** Returns an address of the console with another language, and with everything else that it contains. */
+function inLanguage(address: string, language: string): string {
+  const url = new URL(address, location.origin);
+  url.searchParams.set('lang', language);
+  return url.pathname + url.search + url.hash;
 }

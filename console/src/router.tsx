@@ -1,7 +1,8 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { CONSOLE, rights } from './api.ts';
+import type { ReactNode } from 'react';
+import { CONSOLE, legate, rights } from './api.ts';
 import { Frame } from './frame.tsx';
-import { NotFound } from './parts/screen.tsx';
+import { NotFound, NotLoaded } from './parts/screen.tsx';
 import { Overview } from './screens/overview.tsx';
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
@@ -18,14 +19,28 @@ const area = (path: string, first: () => string) =>
     },
   });
 
-const agent = lazyRouteComponent(() => import('./screens/agent.tsx'), 'AgentScreen');
-const delegations = lazyRouteComponent(() => import('./screens/delegations.tsx'), 'Delegations');
-const approvals = lazyRouteComponent(() => import('./screens/approvals.tsx'), 'Approvals');
-const people = lazyRouteComponent(() => import('./screens/people.tsx'), 'People');
-const connections = lazyRouteComponent(() => import('./screens/connections.tsx'), 'Connections');
-const entry = lazyRouteComponent(() => import('./screens/entry.tsx'), 'EntryScreen');
-const webhook = lazyRouteComponent(() => import('./screens/webhook.tsx'), 'WebhookScreen');
-const signals = lazyRouteComponent(() => import('./screens/signals.tsx'), 'Signals');
+/**
+ * The component of a screen, whose program is loaded when it is first shown. If that fails although the service can be
+ * reached, it has another version by now, and the router reloads the page once. Otherwise the page stays.
+ */
+const screen = <N extends string>(load: () => Promise<Readonly<Record<N, () => ReactNode>>>, name: N) =>
+  lazyRouteComponent(
+    () =>
+      load().catch(async (error: unknown) => {
+        await legate.sessions.current();
+        throw error;
+      }),
+    name,
+  );
+
+const agent = screen(() => import('./screens/agent.tsx'), 'AgentScreen');
+const delegations = screen(() => import('./screens/delegations.tsx'), 'Delegations');
+const approvals = screen(() => import('./screens/approvals.tsx'), 'Approvals');
+const people = screen(() => import('./screens/people.tsx'), 'People');
+const connections = screen(() => import('./screens/connections.tsx'), 'Connections');
+const entry = screen(() => import('./screens/entry.tsx'), 'EntryScreen');
+const webhook = screen(() => import('./screens/webhook.tsx'), 'WebhookScreen');
+const signals = screen(() => import('./screens/signals.tsx'), 'Signals');
 
 root.addChildren([
   at('/', Overview),
@@ -33,55 +48,55 @@ root.addChildren([
   at('/approvals/$id', approvals),
   at(
     '/agents',
-    lazyRouteComponent(() => import('./screens/agents.tsx'), 'Agents'),
+    screen(() => import('./screens/agents.tsx'), 'Agents'),
   ),
   at('/agents/graph', delegations),
   at('/agents/$id', agent),
   at('/agents/$id/$tab', agent),
   at(
     '/audit',
-    lazyRouteComponent(() => import('./screens/audit.tsx'), 'Audit'),
+    screen(() => import('./screens/audit.tsx'), 'Audit'),
   ),
   at('/audit/$id', entry),
   at('/audit/$id/$tab', entry),
   at(
     '/changes',
-    lazyRouteComponent(() => import('./screens/changes.tsx'), 'Changes'),
+    screen(() => import('./screens/changes.tsx'), 'Changes'),
   ),
   at(
     '/playground',
-    lazyRouteComponent(() => import('./screens/playground.tsx'), 'Playground'),
+    screen(() => import('./screens/playground.tsx'), 'Playground'),
   ),
   area('/signals', () => '/signals/anomalies'),
   area('/connections', () => (rights.all ? '/connections/servers' : '/connections/grants')),
   area('/people', () => '/people/users'),
   at(
     '/signals/anomalies/$id',
-    lazyRouteComponent(() => import('./screens/anomaly.tsx'), 'AnomalyScreen'),
+    screen(() => import('./screens/anomaly.tsx'), 'AnomalyScreen'),
   ),
   at(
     '/people/users/$id',
-    lazyRouteComponent(() => import('./screens/user.tsx'), 'UserScreen'),
+    screen(() => import('./screens/user.tsx'), 'UserScreen'),
   ),
   at(
     '/people/issuers/$id',
-    lazyRouteComponent(() => import('./screens/issuers.tsx'), 'IssuerScreen'),
+    screen(() => import('./screens/issuers.tsx'), 'IssuerScreen'),
   ),
   at(
     '/connections/servers/$id',
-    lazyRouteComponent(() => import('./screens/connection.tsx'), 'ServerScreen'),
+    screen(() => import('./screens/connection.tsx'), 'ServerScreen'),
   ),
   at(
     '/connections/clients/$id',
-    lazyRouteComponent(() => import('./screens/connection.tsx'), 'ClientScreen'),
+    screen(() => import('./screens/connection.tsx'), 'ClientScreen'),
   ),
   at(
     '/connections/grants/$id',
-    lazyRouteComponent(() => import('./screens/connection.tsx'), 'GrantScreen'),
+    screen(() => import('./screens/connection.tsx'), 'GrantScreen'),
   ),
   at(
     '/connections/gateway/$name',
-    lazyRouteComponent(() => import('./screens/gateway.tsx'), 'GatewayServerScreen'),
+    screen(() => import('./screens/gateway.tsx'), 'GatewayServerScreen'),
   ),
   at('/signals/$tab', signals),
   at('/connections/$tab', connections),
@@ -89,16 +104,23 @@ root.addChildren([
   at('/people/$tab', people),
   at(
     '/system',
-    lazyRouteComponent(() => import('./screens/system.tsx'), 'System'),
+    screen(() => import('./screens/system.tsx'), 'System'),
   ),
 ]);
 
-/** Search parameters are plain text, because people read and share addresses. */
+/**
+ * Search parameters are plain text, because people read and share addresses. The language is for the service, which
+ * remembers it: an address does not change the language of the person who gets it.
+ */
 export const router = createRouter({
   routeTree: root,
   basepath: CONSOLE,
   scrollRestoration: true,
-  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  defaultErrorComponent: NotLoaded,
+  parseSearch: (search) => {
+    const { lang: _, ...rest } = Object.fromEntries(new URLSearchParams(search));
+    return rest;
+  },
   stringifySearch: (search) => {
     const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
     const text = new URLSearchParams(given as [string, string][]).toString();

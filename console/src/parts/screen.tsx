@@ -1,7 +1,7 @@
 import { Link, useRouterState } from '@tanstack/react-router';
 import { LegateError } from 'legate/client';
-import { type ReactNode, useEffect, useRef } from 'react';
-import { asCurl, BRAND, signInAgain } from '../api.ts';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { asCurl, BRAND, legate, signInAgain } from '../api.ts';
 import { t } from '../texts/index.ts';
 import { CopyText, Untrusted, visible } from './text.tsx';
 
@@ -53,6 +53,26 @@ export const NotFound = () => (
     </p>
   </Screen>
 );
+
+/** A screen whose program could not be loaded, or that failed. */
+export function NotLoaded({ error }: { error: unknown }) {
+  const [found, setFound] = useState(error);
+  // Reloading without a connection would lose the page.
+  const again = (): void => void legate.sessions.current().then(() => location.reload(), setFound);
+  return (
+    <Screen title={t.screenMissing}>
+      {found instanceof LegateError ? (
+        <ErrorNotice error={found} retry={again} />
+      ) : (
+        <div className="actions">
+          <button type="button" className="button" onClick={again}>
+            {t.loadAgain}
+          </button>
+        </div>
+      )}
+    </Screen>
+  );
+}
 
 export function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
@@ -134,11 +154,21 @@ export function Result<T>({
   );
 }
 
+/** Errors whose message names the value or the limit, which the text of the code cannot. */
+const PRECISE = /^(VALIDATION_FAILED|POLICY_TOO_LARGE|INSUFFICIENT_PERMISSIONS|DELEGATION_LIMIT_EXCEEDED|OAUTH_\w+)$/;
+
 export function ErrorNotice({ error, retry }: { error: Error; retry?: () => void }) {
   const code = error instanceof LegateError ? error.code : undefined;
+  const text = code && t.errors[code];
+  const missing = error instanceof LegateError && error.status === 404;
   return (
     <div className="notice error" role="alert">
-      <p>{(code && (t.errors as Record<string, string>)[code]) ?? error.message}</p>
+      <p lang={text ? undefined : 'en'}>{text ?? error.message}</p>
+      {text && PRECISE.test(code) && (
+        <p className="small" lang="en">
+          <Untrusted>{error.message}</Untrusted>
+        </p>
+      )}
       <div className="actions">
         {code && <code>{code}</code>}
         {code === 'REAUTHENTICATION_REQUIRED' && (
@@ -146,7 +176,8 @@ export function ErrorNotice({ error, retry }: { error: Error; retry?: () => void
             {t.signInAgain}
           </a>
         )}
-        {retry && (
+        {retry && missing && <Link to="/">{t.nav.overview}</Link>}
+        {retry && !missing && (
           <button type="button" className="button" onClick={retry}>
             {t.retry}
           </button>

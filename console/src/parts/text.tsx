@@ -31,49 +31,62 @@ export function Untrusted({ children, mono = false }: { children: string; mono?:
   return <bdi className={mono ? 'mono' : undefined}>{parts}</bdi>;
 }
 
-/** Returns whether something has just been copied, and a function that copies. */
-function useCopy(): [boolean, (text: string) => void] {
-  const [copied, setCopied] = useState(false);
+/** Returns whether something has just been copied, or could not be, and a function that copies. */
+function useCopy(): ['copied' | 'notCopied' | undefined, (text: string) => void] {
+  const [outcome, setOutcome] = useState<'copied' | 'notCopied'>();
   useEffect(() => {
-    if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), 2000);
+    if (!outcome) return;
+    const timer = setTimeout(() => setOutcome(undefined), 2000);
     return () => clearTimeout(timer);
-  }, [copied]);
-  return [
-    copied,
-    (text) => {
-      copy(text);
-      setCopied(true);
-    },
-  ];
+  }, [outcome]);
+  return [outcome, (text) => void copy(text).then((done) => setOutcome(done ? 'copied' : 'notCopied'))];
 }
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [copied, run] = useCopy();
-  const Icon = copied ? Check : Copy;
+  const [outcome, run] = useCopy();
+  const Icon = outcome === 'copied' ? Check : Copy;
   return (
-    <button type="button" className="icon" aria-label={label} title={label} onClick={() => run(text)}>
-      <Icon size={14} aria-hidden="true" />
-      {copied && (
-        <span className="sr" role="status">
-          {t.copied}
+    <>
+      <button type="button" className="icon" aria-label={label} title={label} onClick={() => run(text)}>
+        <Icon size={14} aria-hidden="true" />
+      </button>
+      {outcome && (
+        <span className={outcome === 'copied' ? 'sr' : 'quiet small'} role="status">
+          {t[outcome]}
         </span>
       )}
-    </button>
+    </>
   );
 }
 
 /** A button with a text that copies something, which is created when the button is pressed. */
 export function CopyText({ text, children }: { text: () => string; children: string }) {
-  const [copied, run] = useCopy();
+  const [outcome, run] = useCopy();
   return (
     <button type="button" className="button plain" onClick={() => run(text())}>
-      {copied ? <span role="status">{t.copied}</span> : children}
+      {outcome ? <span role="status">{t[outcome]}</span> : children}
     </button>
   );
 }
 
-const copy = (text: string): void => void navigator.clipboard?.writeText(text);
+/** Returns whether the text is in the clipboard. Without https, browsers only have the event of the command. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    let written = false;
+    const write = (event: ClipboardEvent): void => {
+      event.clipboardData?.setData('text/plain', text);
+      event.preventDefault();
+      written = true;
+    };
+    document.addEventListener('copy', write);
+    document.execCommand('copy');
+    document.removeEventListener('copy', write);
+    return written;
+  }
+}
 
 export const Id = ({ children }: { children: string }) => (
   <span>
@@ -97,6 +110,9 @@ export const Time = ({ at }: { at: string | null | undefined }) =>
   );
 const number = new Intl.NumberFormat(document.documentElement.lang);
 export const formatNumber = (value: number): string => number.format(value);
+/** A measured value, which may be a number or a text such as an hour. */
+export const formatValue = (value: unknown): string =>
+  typeof value === 'number' ? formatNumber(value) : String(value);
 
 const STATUS: Readonly<Record<string, readonly [kind: string, sign: string]>> = {
   allowed: ['allowed', '●'],

@@ -5,7 +5,7 @@ import { EntryTable } from '../parts/entries.tsx';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { RevokeAgent } from '../parts/revoke.tsx';
 import { Result, Screen, Section } from '../parts/screen.tsx';
-import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
+import { formatValue, Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 /** One anomaly: the observed value, the usual value, and the decisions that show it. */
@@ -69,11 +69,11 @@ export function AnomalyScreen() {
             </dd>
             <dt>{t.observed}</dt>
             <dd>
-              <Untrusted>{String(a.observed)}</Untrusted>
+              <Untrusted>{formatValue(a.observed)}</Untrusted>
             </dd>
             <dt>{t.usual}</dt>
             <dd>
-              <Untrusted>{String(a.expected)}</Untrusted>
+              <Untrusted>{formatValue(a.expected)}</Untrusted>
             </dd>
             <dt>{t.detected}</dt>
             <dd>

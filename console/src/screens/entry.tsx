@@ -7,7 +7,7 @@ import { EntryTable } from '../parts/entries.tsx';
 import { download, fixtureOf } from '../parts/fixture.ts';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Result, Screen, Section, Tabs } from '../parts/screen.tsx';
-import { Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
+import { formatNumber, Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { ActorName, actorIds } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
 import { EntryProof } from './entry-proof.tsx';
@@ -93,9 +93,11 @@ export function EntryScreen() {
           {(data) => <Explained data={data} />}
         </Result>
       )}
-      <Section title={t.neighbours}>
-        <Result of={around}>{(rows) => <EntryTable entries={rows} />}</Result>
-      </Section>
+      {!explained.error && (
+        <Section title={t.neighbours}>
+          <Result of={around}>{(rows) => <EntryTable entries={rows} />}</Result>
+        </Section>
+      )}
     </Screen>
   );
 }
@@ -185,7 +187,7 @@ function Explained({ data: { entry, trace, complete, asOf, policyChanged } }: { 
           <dt>{t.userAgent}</dt>
           <dd>{entry.userAgent ? <Untrusted>{entry.userAgent}</Untrusted> : '–'}</dd>
           <dt>{t.duration}</dt>
-          <dd>{entry.durationMs} ms</dd>
+          <dd>{t.milliseconds(formatNumber(entry.durationMs))}</dd>
         </dl>
         <details>
           <summary>{t.raw}</summary>

@@ -141,7 +141,7 @@ export function GatewayServerScreen() {
       <Result of={servers}>
         {(all) => {
           const server = all.find((s) => s.name === name);
-          return server ? <Facts server={server} /> : <Empty>{t.errors.NOT_FOUND}</Empty>;
+          return server ? <Facts server={server} /> : <Empty>{t.errors['NOT_FOUND']}</Empty>;
         }}
       </Result>
       <Section

@@ -1,4 +1,5 @@
 import type { actsEn } from './acts-en.ts';
+import { deNumber } from './numbers.ts';
 
 /** The German texts of actions on the screens. */
 export const actsDe: typeof actsEn = {
@@ -27,8 +28,8 @@ export const actsDe: typeof actsEn = {
   could: 'Was könnte er tun?',
   couldHint: 'Jedes Feld ist ein Probelauf mit den aktuellen Berechtigungen. Nichts wird aufgezeichnet oder gezählt.',
   couldNothing: 'Es sind keine Werkzeuge registriert, und der Agent hat in den letzten 30 Tagen nichts angefragt.',
-  couldLeft: (n) => `${n} weitere Ressourcen sind nicht aufgeführt.`,
-  left: (n) => `Ja, noch ${n} in dieser Stunde`,
+  couldLeft: (n) => `${deNumber(n)} weitere Ressourcen sind nicht aufgeführt.`,
+  left: (n) => `Ja, noch ${deNumber(n)} in dieser Stunde`,
   yes: 'Ja',
   no: 'Nein',
   narrowing: (from, to) => `Was ${from} an ${to} weitergibt`,
@@ -104,14 +105,16 @@ export const actsDe: typeof actsEn = {
   },
   preview: {
     nothing: 'Kein Agent verliert etwas.',
-    loses: (n, left) => `verliert ${n} ${n === 1 ? 'Berechtigung' : 'Berechtigungen'}, behält ${left}`,
-    grants: (n) => (n === 1 ? 'Ein Zugriff einer Anwendung endet.' : `${n} Zugriffe von Anwendungen enden.`),
+    loses: (n, left) =>
+      `verliert ${deNumber(n)} ${n === 1 ? 'Berechtigung' : 'Berechtigungen'}, behält ${deNumber(left)}`,
+    grants: (n) => (n === 1 ? 'Ein Zugriff einer Anwendung endet.' : `${deNumber(n)} Zugriffe von Anwendungen enden.`),
     approvals: (n) =>
       n === 1
         ? 'Eine offene Freigabe kann nicht mehr verwendet werden.'
-        : `${n} offene Freigaben können nicht mehr verwendet werden.`,
-    calls: (n) => `Diese Agenten haben in der letzten Stunde ${n === 1 ? 'einen Aufruf' : `${n} Aufrufe`} ausgeführt.`,
-    hidden: (n) => `${n} weitere Agenten, die Sie nicht sehen können, verlieren Berechtigungen.`,
+        : `${deNumber(n)} offene Freigaben können nicht mehr verwendet werden.`,
+    calls: (n) =>
+      `Diese Agenten haben in der letzten Stunde ${n === 1 ? 'einen Aufruf' : `${deNumber(n)} Aufrufe`} ausgeführt.`,
+    hidden: (n) => `${deNumber(n)} weitere Agenten, die Sie nicht sehen können, verlieren Berechtigungen.`,
   },
   lints: {
     everything: 'Diese Berechtigung erlaubt jede Aktion auf jeder Ressource.',
@@ -120,7 +123,7 @@ export const actsDe: typeof actsEn = {
     duplicate: 'Andere Berechtigungen mit denselben Bedingungen decken diese schon ab.',
   },
   says: {
-    cap: (n) => `höchstens ${n} Aufrufe pro Stunde`,
+    cap: (n) => `höchstens ${deNumber(n)} Aufrufe pro Stunde`,
     ips: (list) => `nur von ${list}`,
     patterns: (list) => `Argumente entsprechen ${list}`,
     window: (time, days) => `${time}${days ? `, ${days}` : ''}`,

@@ -1,3 +1,5 @@
+import { enNumber } from './numbers.ts';
+
 /** Texts of actions on the screens. */
 export const actsEn = {
   timeLeft: (minutes: number, seconds: number) => `${minutes} min ${String(seconds).padStart(2, '0')} s left`,
@@ -25,8 +27,8 @@ export const actsEn = {
   could: 'What could it do?',
   couldHint: 'Each field is a dry run with the current permissions. Nothing is recorded or counted.',
   couldNothing: 'No tools are registered, and the agent has not asked for anything in the last 30 days.',
-  couldLeft: (n: number) => `${n} further resources are not shown.`,
-  left: (n: number) => `Yes, ${n} left this hour`,
+  couldLeft: (n: number) => `${enNumber(n)} further resources are not shown.`,
+  left: (n: number) => `Yes, ${enNumber(n)} left this hour`,
   yes: 'Yes',
   no: 'No',
   narrowing: (from: string, to: string) => `What ${from} passes to ${to}`,
@@ -101,12 +103,13 @@ export const actsEn = {
   },
   preview: {
     nothing: 'No agent loses anything.',
-    loses: (n: number, left: number) => `loses ${n} ${n === 1 ? 'permission' : 'permissions'}, keeps ${left}`,
-    grants: (n: number) => (n === 1 ? 'A grant of an application ends.' : `${n} grants of applications end.`),
+    loses: (n: number, left: number) =>
+      `loses ${enNumber(n)} ${n === 1 ? 'permission' : 'permissions'}, keeps ${enNumber(left)}`,
+    grants: (n: number) => (n === 1 ? 'A grant of an application ends.' : `${enNumber(n)} grants of applications end.`),
     approvals: (n: number) =>
-      n === 1 ? 'A waiting approval can no longer be used.' : `${n} waiting approvals can no longer be used.`,
-    calls: (n: number) => `These agents made ${n === 1 ? '1 call' : `${n} calls`} in the last hour.`,
-    hidden: (n: number) => `${n} further agents that you cannot see lose permissions.`,
+      n === 1 ? 'A waiting approval can no longer be used.' : `${enNumber(n)} waiting approvals can no longer be used.`,
+    calls: (n: number) => `These agents made ${n === 1 ? '1 call' : `${enNumber(n)} calls`} in the last hour.`,
+    hidden: (n: number) => `${enNumber(n)} further agents that you cannot see lose permissions.`,
   },
   lints: {
     everything: 'This permission allows every action on every resource.',
@@ -115,7 +118,7 @@ export const actsEn = {
     duplicate: 'Other permissions with the same conditions already cover this one.',
   },
   says: {
-    cap: (n: number) => `at most ${n} calls per hour`,
+    cap: (n: number) => `at most ${enNumber(n)} calls per hour`,
     ips: (list: string) => `only from ${list}`,
     patterns: (list: string) => `arguments match ${list}`,
     window: (time: string, days?: string) => `${time}${days ? `, ${days}` : ''}`,

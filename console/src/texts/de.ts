@@ -3,9 +3,11 @@ import { credentialsDe } from './credentials-de.ts';
 import { editDe } from './edit-de.ts';
 import type { Texts } from './en.ts';
 import { erasureDe } from './erasure-de.ts';
+import { errorsDe } from './errors-de.ts';
 import { federationDe } from './federation-de.ts';
 import { frameDe } from './frame-de.ts';
 import { gatewayDe, gatewayStatusDe } from './gateway-de.ts';
+import { deNumber } from './numbers.ts';
 import { sealDe } from './seal-de.ts';
 
 export const de: Texts = {
@@ -238,10 +240,11 @@ export const de: Texts = {
   argumentsJson: 'Argumente als JSON (optional)',
   ask: 'Fragen',
   copyId: (id) => `${id} kopieren`,
-  total: (n) => `${n} insgesamt`,
+  total: (n) => `${deNumber(n)} insgesamt`,
   peak: (n) => `Höchstwert: ${n}`,
-  counts: (allowed, denied, limited) => `${allowed} erlaubt, ${denied} abgelehnt, ${limited} gedrosselt`,
-  chartSummary: (n) => `${n} Entscheidungen. Jeder Balken öffnet seinen Zeitraum im Protokoll.`,
+  counts: (allowed, denied, limited) =>
+    `${deNumber(allowed)} erlaubt, ${deNumber(denied)} abgelehnt, ${deNumber(limited)} gedrosselt`,
+  chartSummary: (n) => `${deNumber(n)} Entscheidungen. Jeder Balken öffnet seinen Zeitraum im Protokoll.`,
   version: (n) => `Version ${n}`,
   entry: (n) => `Berechtigung ${n}`,
   removeEntry: (n) => `Berechtigung ${n} entfernen`,
@@ -251,7 +254,7 @@ export const de: Texts = {
   revokeDelegation: (from, to) => `Delegation von ${from} an ${to} widerrufen?`,
   saveQuestion: (name) => `Berechtigungen von ${name} ändern?`,
   replayed: (examined, changed) =>
-    `Von den ${examined} neuesten aufgezeichneten Entscheidungen würden ${changed} anders ausfallen.`,
+    `Von den ${deNumber(examined)} neuesten aufgezeichneten Entscheidungen würden ${deNumber(changed)} anders ausfallen.`,
   filterHint: (keys) => `Schlüssel: ${keys} Ein Minus schließt aus; prefix:* findet alle Ressourcen darunter.`,
   range: (from, to) => `Von ${from} bis ${to}`,
   newEntries: (n) => `${n} neue`,
@@ -378,12 +381,5 @@ export const de: Texts = {
   metrics: { cost: 'Kosten', tokens: 'Token', calls: 'Aufrufe' },
   windows: { hour: 'Stunde', day: 'Tag', month: 'Monat' },
   exceeds: { notify: 'Melden', deny: 'Ablehnen' },
-  errors: {
-    REAUTHENTICATION_REQUIRED:
-      'Dafür muss die Anmeldung weniger als 15 Minuten her sein. Ihre Eingaben bleiben erhalten.',
-    FORBIDDEN: 'Das dürfen Sie nicht sehen oder tun.',
-    NOT_FOUND: 'Das existiert nicht oder gehört Ihnen nicht.',
-    NETWORK_ERROR: 'Der Dienst ist nicht erreichbar.',
-    TIMEOUT: 'Der Dienst hat nicht rechtzeitig geantwortet.',
-  },
+  errors: errorsDe,
 };

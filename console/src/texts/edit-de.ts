@@ -1,4 +1,5 @@
 import type { editEn } from './edit-en.ts';
+import { deNumber } from './numbers.ts';
 
 /** The German texts of selections, of the permission editor and of forms that change existing things. */
 export const editDe: typeof editEn = {
@@ -58,14 +59,15 @@ export const editDe: typeof editEn = {
   metadataHint: 'Ein eigenes JSON-Objekt',
   findPermission: 'Berechtigungen nach Ressource oder Aktion suchen',
   previousPage: 'Vorige Seite',
-  permissionsShown: (from, to, of) => `${from} bis ${to} von ${of}`,
-  rowsShown: (n, of) => `${n} von ${of} sind zu sehen.`,
+  permissionsShown: (from, to, of) => `${deNumber(from)} bis ${deNumber(to)} von ${deNumber(of)}`,
+  rowsShown: (n, of) => `${deNumber(n)} von ${deNumber(of)} sind zu sehen.`,
   showMore: 'Mehr zeigen',
   unfold: (n, name) => `${n} weitere nach ${name} zeigen`,
   fold: (name) => `Ausblenden, was auf ${name} folgt`,
-  folded: (n, of) => `${n} von ${of} Agenten und Personen sind gezeichnet. Eine Zahl öffnet, was folgt.`,
+  folded: (n, of) =>
+    `${deNumber(n)} von ${deNumber(of)} Agenten und Personen sind gezeichnet. Eine Zahl öffnet, was folgt.`,
   anomaliesOf: (name) => `Auffälligkeiten von ${name}`,
-  decisionCount: (n) => (n === 1 ? '1 Entscheidung' : `${n} Entscheidungen`),
+  decisionCount: (n) => (n === 1 ? '1 Entscheidung' : `${deNumber(n)} Entscheidungen`),
   fixtures: 'Tests aus einer Datei',
   fixturesHint:
     'Eine Datei für legate test, als YAML oder JSON. Jeder Test ist ein Probelauf mit dem Agenten dieses Namens; ' +

@@ -1,3 +1,5 @@
+import { enNumber } from './numbers.ts';
+
 /** Texts of selections, of the permission editor and of forms that change existing things. */
 export const editEn = {
   select: 'Select',
@@ -51,14 +53,15 @@ export const editEn = {
   metadataHint: 'A JSON object of your own',
   findPermission: 'Find permissions by resource or action',
   previousPage: 'Previous page',
-  permissionsShown: (from: number, to: number, of: number) => `${from} to ${to} of ${of}`,
-  rowsShown: (n: number, of: number) => `${n} of ${of} are shown.`,
+  permissionsShown: (from: number, to: number, of: number) => `${enNumber(from)} to ${enNumber(to)} of ${enNumber(of)}`,
+  rowsShown: (n: number, of: number) => `${enNumber(n)} of ${enNumber(of)} are shown.`,
   showMore: 'Show more',
   unfold: (n: number, name: string) => `Show ${n} more of ${name}`,
   fold: (name: string) => `Hide what follows ${name}`,
-  folded: (n: number, of: number) => `${n} of ${of} agents and people are drawn. A number opens what follows.`,
+  folded: (n: number, of: number) =>
+    `${enNumber(n)} of ${enNumber(of)} agents and people are drawn. A number opens what follows.`,
   anomaliesOf: (name: string) => `Anomalies of ${name}`,
-  decisionCount: (n: number) => (n === 1 ? '1 decision' : `${n} decisions`),
+  decisionCount: (n: number) => (n === 1 ? '1 decision' : `${enNumber(n)} decisions`),
   fixtures: 'Tests of a file',
   fixturesHint:
     'A file for legate test, as YAML or JSON. Each test is a dry run with the agent of that name; permissions in the ' +

@@ -5,6 +5,7 @@ import { erasureEn } from './erasure-en.ts';
 import { federationEn } from './federation-en.ts';
 import { frameEn } from './frame-en.ts';
 import { gatewayEn, gatewayStatusEn } from './gateway-en.ts';
+import { enNumber } from './numbers.ts';
 import { sealEn } from './seal-en.ts';
 
 /** All texts of the console in English. German has the type of this catalogue. */
@@ -235,11 +236,11 @@ export const en = {
   argumentsJson: 'Arguments as JSON (optional)',
   ask: 'Ask',
   copyId: (id: string) => `Copy ${id}`,
-  total: (n: number) => `${n} in total`,
+  total: (n: number) => `${enNumber(n)} in total`,
   peak: (n: string) => `Highest: ${n}`,
   counts: (allowed: number, denied: number, limited: number) =>
-    `${allowed} allowed, ${denied} denied, ${limited} rate limited`,
-  chartSummary: (n: number) => `${n} decisions. Each bar opens its period in the audit log.`,
+    `${enNumber(allowed)} allowed, ${enNumber(denied)} denied, ${enNumber(limited)} rate limited`,
+  chartSummary: (n: number) => `${enNumber(n)} decisions. Each bar opens its period in the audit log.`,
   version: (n: number) => `Version ${n}`,
   entry: (n: number) => `Permission ${n}`,
   removeEntry: (n: number) => `Remove permission ${n}`,
@@ -249,7 +250,7 @@ export const en = {
   revokeDelegation: (from: string, to: string) => `Revoke the delegation from ${from} to ${to}?`,
   saveQuestion: (name: string) => `Change the permissions of ${name}?`,
   replayed: (examined: number, changed: number) =>
-    `Of the newest ${examined} recorded decisions, ${changed} would come out differently.`,
+    `Of the newest ${enNumber(examined)} recorded decisions, ${enNumber(changed)} would come out differently.`,
   filterHint: (keys: string) => `Keys: ${keys} A minus excludes; prefix:* matches all resources below it.`,
   range: (from: string, to: string) => `From ${from} to ${to}`,
   newEntries: (n: string) => `${n} new`,
@@ -388,7 +389,9 @@ export const en = {
     NOT_FOUND: 'This does not exist, or it is not yours.',
     NETWORK_ERROR: 'The service cannot be reached.',
     TIMEOUT: 'The service did not answer in time.',
-  },
+    RATE_LIMIT_EXCEEDED: 'Too many requests. Wait a moment, then try again.',
+    SECOND_FACTOR_REQUIRED: 'Your account needs a second factor. Set it up under Account.',
+  } as Readonly<Record<string, string>>,
 };
 
 export type Texts = typeof en;

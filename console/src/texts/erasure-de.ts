@@ -1,4 +1,5 @@
 import type { ErasureTexts } from './erasure-en.ts';
+import { deNumber } from './numbers.ts';
 
 export const erasureDe: ErasureTexts = {
   erase: 'Löschen',
@@ -15,7 +16,7 @@ export const erasureDe: ErasureTexts = {
   willErase: (n) =>
     n === 1
       ? 'Parameter, Adresse und User-Agent von 1 Entscheidung werden gelöscht.'
-      : `Parameter, Adressen und User-Agents von ${n} Entscheidungen werden gelöscht.`,
+      : `Parameter, Adressen und User-Agents von ${deNumber(n)} Entscheidungen werden gelöscht.`,
   erased: 'Gelöscht',
   erasedEntry:
     'Parameter, Adresse und User-Agent dieser Entscheidung wurden gelöscht. Agent, Aktion, Ergebnis und Zeit lassen ' +

@@ -1,3 +1,5 @@
+import { enNumber } from './numbers.ts';
+
 /** Texts about the erasure of personal data, in English. */
 export const erasureEn = {
   erase: 'Erase',
@@ -14,7 +16,7 @@ export const erasureEn = {
   willErase: (n: number) =>
     n === 1
       ? 'Parameters, address and user agent of 1 decision will be erased.'
-      : `Parameters, addresses and user agents of ${n} decisions will be erased.`,
+      : `Parameters, addresses and user agents of ${enNumber(n)} decisions will be erased.`,
   erased: 'Erased',
   erasedEntry:
     'Parameters, address and user agent of this decision were erased. Agent, action, result and time can still be ' +

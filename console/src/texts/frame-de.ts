@@ -2,6 +2,8 @@ import type { FrameTexts } from './frame-en.ts';
 
 export const frameDe: FrameTexts = {
   copied: 'Kopiert',
+  notCopied: 'Nicht kopiert. Der Browser erlaubt es nicht.',
+  screenMissing: 'Dieser Bereich konnte nicht geladen werden',
   mainScreens: 'Wichtigste Bereiche',
   density: 'Dichte',
   densities: { comfortable: 'Komfortabel', compact: 'Kompakt' },

@@ -1,6 +1,8 @@
 /** Texts of the frame, the keyboard and the detail screens, in English. */
 export const frameEn = {
   copied: 'Copied',
+  notCopied: 'Not copied. The browser does not allow it.',
+  screenMissing: 'This screen could not be loaded',
   mainScreens: 'Main screens',
   density: 'Density',
   densities: { comfortable: 'Comfortable', compact: 'Compact' },
