@@ -1,17 +1,19 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Preview } from 'legate/client';
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useState } from 'react';
 import { queries } from '../api.ts';
 import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { t } from '../texts/index.ts';
+import { useChange } from './hooks.tsx';
 import { ErrorNotice, Result } from './screen.tsx';
 import { CopyButton, Untrusted, visible } from './text.tsx';
 
-/** A modal dialog with a question, the consequences and buttons. */
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
+/** A modal dialog with a question, the consequences and buttons. Without `close`, the Escape key does not end it. */
+export function Dialog({ title, close, children }: { title: string; close?: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // A layout effect ends while the element is still in the document, so the focus returns to where it was.
+  useLayoutEffect(() => {
     const dialog = ref.current as HTMLDialogElement;
     dialog.showModal();
     return () => dialog.close();
@@ -22,8 +24,10 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
       aria-labelledby={id}
       onCancel={(e) => {
         e.preventDefault();
-        close();
+        close?.();
       }}
+      // Browsers close a dialog at the second press of Escape, whatever became of the first one.
+      onClose={() => !close && ref.current?.showModal()}
     >
       <div className="body">
         <h2 id={id}>
@@ -71,6 +75,19 @@ export function Consequences({ of }: { of: Preview }) {
   );
 }
 
+/** Moves the focus to the heading of the screen. */
+export const focusHeading = (): void => document.querySelector<HTMLElement>('main h1')?.focus();
+
+/** Moves the focus to the heading of the screen if this element goes away with it, such as with the row that it ended. */
+export function useFocusKept(element: RefObject<HTMLElement | null>): void {
+  useLayoutEffect(() => {
+    const { current } = element;
+    return () => {
+      if (current?.contains(document.activeElement)) focusHeading();
+    };
+  }, [element]);
+}
+
 interface ActionProps {
   /** The label of the button: a verb. Its object is in the dialog's title. */
   readonly label: string;
@@ -92,9 +109,16 @@ interface ActionProps {
 /** A button for a change, with a dialog that shows its consequences and asks for confirmation. */
 export function Action(props: ActionProps) {
   const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useFocusKept(button);
   return (
     <>
-      <button type="button" className={props.danger ? 'button danger' : 'button'} onClick={() => setOpen(true)}>
+      <button
+        ref={button}
+        type="button"
+        className={props.danger ? 'button danger' : 'button'}
+        onClick={() => setOpen(true)}
+      >
         {props.label}
       </button>
       {open && <ActionDialog {...props} close={() => setOpen(false)} />}
@@ -120,8 +144,8 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
     staleTime: 0,
     gcTime: 0,
   });
-  const change = useMutation({
-    mutationFn: () => run(reason.trim() === '' ? undefined : reason.trim()),
+  const change = useChange({
+    mutationFn: async () => run(reason.trim() === '' ? undefined : reason.trim()),
     onSuccess: (answer) => {
       for (const key of stale) void queries.invalidateQueries({ queryKey: [key] });
       if (!secret?.(answer as never)) finish();
@@ -174,7 +198,7 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
 }
 
 export const Secret = ({ value, close }: { value: string; close: () => void }) => (
-  <Dialog title={t.secretTitle} close={close}>
+  <Dialog title={t.secretTitle}>
     <p>{t.secretOnce}</p>
     <p>
       <code>{value}</code> <CopyButton text={value} label={t.copySecret} />

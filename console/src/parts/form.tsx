@@ -6,6 +6,7 @@ import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { t } from '../texts/index.ts';
 import { Conflict, isConflict } from './conflict.tsx';
 import { Consequences, Dialog, Secret } from './dialog.tsx';
+import { useChange } from './hooks.tsx';
 import { Control, type Input, type Values } from './input.tsx';
 import { ErrorNotice, Result } from './screen.tsx';
 
@@ -133,8 +134,8 @@ function Fields<N extends string, T>({
   const all = (typeof given === 'function' ? given({ ...base, ...typed } as Values<N>) : given) as Input<N>[];
   const values = { ...base, ...Object.fromEntries(all.map((input) => [input.name, currentOf(input)])) } as Values<N>;
   const consequences = useMutation({ mutationFn: () => (preview as NonNullable<typeof preview>)(values, of) });
-  const send = useMutation({
-    mutationFn: () => run(values, of, reason.trim() || undefined),
+  const send = useChange({
+    mutationFn: async () => run(values, of, reason.trim() || undefined),
     onSuccess: (answer) => {
       for (const key of stale) void queries.invalidateQueries({ queryKey: [key] });
       const shown = secret?.(answer as never);

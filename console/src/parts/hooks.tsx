@@ -1,4 +1,10 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  type UseMutationOptions,
+  type UseMutationResult,
+  useMutation,
+  useQuery,
+} from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { AriaAttributes, ReactNode } from 'react';
 import { useCallback, useEffect, useId, useRef, useState } from 'react';
@@ -66,6 +72,31 @@ export const useParam = (name: string): string => (useParams({ strict: false }) 
 /** A query that keeps its previous result, dimmed, while the next one is loaded. */
 export const useKept = <T,>(queryKey: readonly unknown[], queryFn: () => Promise<T>, enabled = true) =>
   useQuery({ queryKey, queryFn, enabled, placeholderData: keepPreviousData });
+
+/**
+ * A change that runs once, even if the button is pressed twice: the second press may arrive before React has disabled
+ * the button.
+ */
+export function useChange<T, V = void>(
+  options: UseMutationOptions<T, Error, V> & { mutationFn: (variables: V) => Promise<T> },
+): UseMutationResult<T, Error, V> {
+  const running = useRef(false);
+  const change = useMutation({
+    ...options,
+    mutationFn: (variables: V) =>
+      options.mutationFn(variables).finally(() => {
+        running.current = false;
+      }),
+  });
+  return {
+    ...change,
+    mutate: (...given) => {
+      if (running.current) return;
+      running.current = true;
+      change.mutate(...given);
+    },
+  };
+}
 
 /** Active agents to choose from, with their names. */
 export function useAgentChoices(): readonly (readonly [id: string, name: string])[] {

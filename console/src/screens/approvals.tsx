@@ -1,10 +1,10 @@
-import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Approval, LegateError } from 'legate/client';
 import { useEffect, useRef, useState } from 'react';
 import { legate, queries, rights, serverNow } from '../api.ts';
 import { draftAt, dropDraft, useDraft } from '../drafts.ts';
-import { AgentLink, Field, Select, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { focusHeading } from '../parts/dialog.tsx';
+import { AgentLink, Field, Select, useAddress, useChange, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { pathsOf } from '../parts/paths.ts';
 import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
@@ -250,10 +250,14 @@ function Decide({ approval, place, late }: { approval: Approval; place: number; 
     observer.observe(end.current as HTMLElement);
     return () => observer.disconnect();
   }, []);
-  const decide = useMutation({
+  const decide = useChange({
     mutationFn: (verb: 'approve' | 'deny') =>
       legate.approvals[verb](approval.id, note.trim() === '' ? {} : { note: note.trim() }),
-    onSuccess: () => dropDraft(approval.id),
+    onSuccess: () => {
+      dropDraft(approval.id);
+      // The pressed button is disabled by now and goes away with the card.
+      focusHeading();
+    },
     onError: (error) => {
       if (!(error instanceof LegateError) || error.status !== 409) return;
       dropDraft(approval.id);

@@ -1,11 +1,11 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Agent, Permission } from 'legate/client';
 import { useCallback, useMemo, useState } from 'react';
 import { legate, queries, rights } from '../api.ts';
 import { draftAt, useDraft } from '../drafts.ts';
 import { Conflict, isConflict } from '../parts/conflict.tsx';
 import { Consequences, Dialog } from '../parts/dialog.tsx';
-import { Field, useAddress, useKept } from '../parts/hooks.tsx';
+import { Field, useAddress, useChange, useKept } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Section } from '../parts/screen.tsx';
 import { LongTable } from '../parts/table.tsx';
 import { jsonOf, Status, Time, Untrusted } from '../parts/text.tsx';
@@ -306,7 +306,7 @@ function Review({
     queryFn: () => legate.agents.replay(agent.id, { permissions, limit: 200 }),
     gcTime: 0,
   });
-  const save = useMutation({
+  const save = useChange({
     mutationFn: () =>
       legate.agents.update(
         agent.id,
