@@ -7,7 +7,8 @@ import { databaseUrlOf, readSettings, useExistingData } from './settings.ts';
 export const command: Command = {
   notes: `Stop the service on all machines first. Proofs and checkpoints of the ended log stay valid. The next
 start begins a log with another name, seals every row again, and records ledger.restored with the
-size and root of the ended log.`,
+size and root of the ended log. On each further machine, run it before the start there: that machine
+has the checkpoint of the ended log too, and the log that has begun goes on.`,
   run: async () => {
     const settings = readSettings();
     useExistingData(settings);
@@ -18,7 +19,9 @@ size and root of the ended log.`,
       process.stdout.write(
         ended === undefined
           ? 'nothing to do: there is no sealed log\n'
-          : `the log ${ended} has ended; the next start begins another\n`,
+          : ended.current === undefined
+            ? `the log ${ended.origin} has ended; the next start begins another\n`
+            : `the log ${ended.origin} had ended before; ${ended.current} goes on\n`,
       );
     } finally {
       await database.close();

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { endRolledBackLog } from '../activity/seal/index.ts';
 import { createFolder, FolderError, secretsPath } from '../kernel/data-folder.ts';
 import { BackupError, readManifest, restoreBackup } from '../operations/backup/index.ts';
 import { openDatabase } from '../storage/index.ts';
@@ -29,6 +30,8 @@ export const command: Command<{ folder?: string }> = {
       const database = await openDatabase(databaseUrlOf(settings), { serviceName: settings.values.service.name });
       try {
         const restored = await restoreBackup(database, dir);
+        // The folder may have a newer checkpoint of the log that has ended with the restore.
+        await endRolledBackLog(database, dataDir, Date.now());
         const { tables, ledger, version, createdAt } = restored.manifest;
         if (restored.secrets && !existsSync(secrets))
           writeFileSync(secrets, restored.secrets, { mode: 0o600, flag: 'wx', flush: true });

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { legate, scratchFolder, serve } from '../support/cli.ts';
@@ -105,6 +105,20 @@ describe('legate backup and restore', () => {
     const empty = scratchFolder();
     const none = await legate(['backup', 'saved'], { cwd: empty });
     expect([none.code, readdirSync(empty)]).toEqual([1, []]);
+  });
+
+  it('is restored into the data folder of a lost database, which has a checkpoint of the ended log', async () => {
+    const cwd = scratchFolder();
+    const first = await serve({ cwd });
+    expect((await legate(['backup', 'saved'], { cwd })).code).toBe(0);
+    await first.stop();
+    for (const file of readdirSync(join(cwd, '.legate')).filter((name) => name.startsWith('legate.db')))
+      rmSync(join(cwd, '.legate', file));
+    expect((await legate(['restore', 'saved'], { cwd })).code).toBe(0);
+    const second = await serve({ cwd });
+    const logs = await (await fetch(`${second.url}/ledger/logs`)).json();
+    expect(logs).toMatchObject([{ endedAt: null }, { endedAt: expect.any(String) }]);
+    await second.stop();
   });
 
   it('is not needed for a stopped service: its legate.db alone is complete', async () => {

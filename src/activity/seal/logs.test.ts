@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
@@ -109,6 +109,35 @@ describe('a log by its id', () => {
     const [current] = await t.legate.ledger.logs();
     expect(await get(`/${current?.id}/proof?seq=1`)).toContain('index 0\n');
   });
+});
+
+it('a further instance, whose data folder has a checkpoint of the ended log, keeps the log that has begun', async () => {
+  const scene = await begin();
+  await seal(scene);
+  const { t: first } = scene;
+  const { dir } = first.database;
+  const recover = async () => {
+    const { legate } = await createTestService({ sameDatabaseAs: first });
+    const ended = await endRolledBackLog(legate.platform.database, dir, 0);
+    await legate.close();
+    return ended;
+  };
+  await first.legate.close();
+  const anchor = readFileSync(join(dir, 'ledger-anchor'), 'utf8');
+  const [origin = '', size] = anchor.split('\n');
+  expect(await recover()).toMatchObject({ origin });
+  const second = await createTestService({ config: SEALED, sameDatabaseAs: first });
+  const [current] = await second.legate.ledger.logs();
+  await second.legate.close();
+
+  writeFileSync(join(dir, 'ledger-anchor'), anchor);
+  await expect(createTestService({ config: SEALED, sameDatabaseAs: first })).rejects.toThrow('legate ledger recover');
+  expect(await recover()).toEqual({ origin, current: current?.origin });
+  const third = await createTestService({ config: SEALED, sameDatabaseAs: first });
+  expect(await third.legate.ledger.logs()).toMatchObject([
+    { id: current?.id, endedAt: null },
+    { origin, size: Number(size) },
+  ]);
 });
 
 it('the key of the log is in the data folder before a checkpoint is given to anybody', async () => {

@@ -280,7 +280,7 @@ describe('a rolled-back database', () => {
     writeFileSync(anchor, note.replace(/\n\d+\n/, '\n1\n'));
     await expect(again()).rejects.toThrow(/does not belong to the log/);
     writeFileSync(anchor, note);
-    expect(await endRolledBackLog(reopened.legate.platform.database, first.database.dir, 0)).toBe(origin);
+    expect(await endRolledBackLog(reopened.legate.platform.database, first.database.dir, 0)).toMatchObject({ origin });
     const t = await again();
     const { keys } = await t.legate.ledger.keys();
     const logs = await t.legate.ledger.logs();
