@@ -43,6 +43,7 @@ export type Principal =
       readonly ownerId: Id<'user'>;
       readonly tenantId: Id<'tenant'> | null;
       readonly tokenHash: SecretHash;
+      readonly expiresAt: number | null;
     }
   | {
       /** An access token of our authorization server: an agent acting for a user within scopes. */
@@ -56,6 +57,7 @@ export type Principal =
       readonly clientId: Id<'client'>;
       readonly grantId: Id<'grant'>;
       readonly scopes: ReadonlySet<string>;
+      /** When the token, a grant behind it or one of their agents expires, whichever is first. */
       readonly expiresAt: number;
       /** The workload whose assertion was exchanged for the token (contract 23.4). */
       readonly workload?: Workload;

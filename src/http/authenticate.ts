@@ -127,6 +127,7 @@ export class Authenticator {
           ownerId: agent.ownerId,
           tenantId: agent.tenantId,
           tokenHash,
+          expiresAt: agent.expires_at,
         };
         return {
           principal,

@@ -143,13 +143,19 @@ export class RequestCall implements Call<unknown, unknown, unknown> {
         actor: this.#actor(proof.principal),
         visibility: await visibilityOf(this.#platform, proof.principal, access, this.effect),
         reauthorize: this.#again(proof, access),
+        proveAgain: (db) => this.#proveAgain(proof, access, db),
       };
     };
   }
 
   /** Authenticates and authorizes again inside a change. */
   #again(proof: Proof, access: Access): (db: Db) => Promise<Visibility> {
-    return async (db) => visibilityOf(this.#platform, await proof.reauthenticate(db), access, this.effect, db);
+    return async (db) => (await this.#proveAgain(proof, access, db)).visibility;
+  }
+
+  async #proveAgain(proof: Proof, access: Access, db: Db) {
+    const principal = await proof.reauthenticate(db);
+    return { principal, visibility: await visibilityOf(this.#platform, principal, access, this.effect, db) };
   }
 
   get userAgent(): string | null {

@@ -44,6 +44,8 @@ export interface Call<Params, Query, Body> {
     readonly actor: Actor;
     readonly visibility: Visibility;
     readonly reauthorize: (db: Db) => Promise<Visibility>;
+    /** Like `reauthorize`, and also returns the principal, whose credential may expire at another time now. */
+    readonly proveAgain: (db: Db) => Promise<{ readonly principal: Principal; readonly visibility: Visibility }>;
   }>;
   readonly params: Params;
   readonly query: Query;

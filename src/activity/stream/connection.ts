@@ -14,6 +14,12 @@ const RETRY_MS = 2000;
 
 const encoder = new TextEncoder();
 
+/** What a credential lets a stream show, and when it expires. */
+export interface Allowed {
+  readonly visibility: Visibility;
+  readonly expiresAt: number | null;
+}
+
 export interface StreamOptions {
   readonly hub: EventHub;
   /** The stream begins after this sequence. */
@@ -24,8 +30,8 @@ export interface StreamOptions {
   /** When the credential expires, in ms since 1970. */
   readonly expiresAt: number | null;
   readonly now: () => number;
-  /** Checks the credential again and returns its current visibility. Throws 401 or 403. */
-  readonly reauthorize: () => Promise<Visibility>;
+  /** Checks the credential again and returns what it allows now. Throws 401 or 403. */
+  readonly reauthorize: () => Promise<Allowed>;
   /** Sent first, as an error event. */
   readonly notice?: { readonly code: string; readonly message: string } | undefined;
   readonly onClose: () => void;
@@ -72,6 +78,7 @@ export class StreamConnection implements Listener {
   /** Text to send once there is a reader. */
   #unsent: string;
   #cursor: number;
+  #expiresAt: number | null;
   #pumping = false;
   #wokenMeanwhile = false;
   #revalidations = 0;
@@ -88,6 +95,7 @@ export class StreamConnection implements Listener {
   constructor(options: StreamOptions) {
     this.#o = options;
     this.#cursor = options.after;
+    this.#expiresAt = options.expiresAt;
     const { selected } = options;
     this.#where = selected?.first;
     this.#subscription = options.hub.subscribe(this.#viewOf(options.visibility));
@@ -122,7 +130,7 @@ export class StreamConnection implements Listener {
   tick(): void {
     if (!this.#outlet && performance.now() - this.#openedAt >= STALLED_MS) this.#end();
     else if (this.#blockedSince !== undefined && performance.now() - this.#blockedSince >= STALLED_MS) this.#abort();
-    else if (this.#o.expiresAt !== null && this.#o.now() >= this.#o.expiresAt) this.revalidate();
+    else if (this.#hasExpired()) this.revalidate();
     const { selected } = this.#o;
     if (!selected || this.#closed) return;
     this.#reportSecond(selected);
@@ -143,6 +151,10 @@ export class StreamConnection implements Listener {
   revalidate(): void {
     if (this.#closed || this.#revalidations++ > 0) return;
     void this.#reauthorize();
+  }
+
+  #hasExpired(): boolean {
+    return this.#expiresAt !== null && this.#o.now() >= this.#expiresAt;
   }
 
   /** Ends the stream so that the client connects again. An error is sent first. */
@@ -205,7 +217,8 @@ export class StreamConnection implements Listener {
     while (this.#revalidations > 0 && !this.#closed) {
       const revalidations = this.#revalidations;
       try {
-        const visibility = await this.#o.reauthorize();
+        const { visibility, expiresAt } = await this.#o.reauthorize();
+        this.#expiresAt = expiresAt;
         if (this.#o.selected) this.#where = await this.#o.selected.conditions();
         this.#applyVisibility(visibility);
       } catch (error) {
@@ -252,6 +265,7 @@ export class StreamConnection implements Listener {
           }
           const result = this.#next();
           const chunk = result instanceof Promise ? await result : result;
+          if (this.#hasExpired()) this.revalidate();
           // A revalidation that began during the read may change the visibility, so the chunk is read again after it.
           if (!chunk || this.#closed || this.#revalidations > 0) break;
           this.#cursor = chunk.lastSeq;

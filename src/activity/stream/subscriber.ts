@@ -1,4 +1,5 @@
-import { type Role, slotHolderOf, type Visibility } from '../../access/principal.ts';
+import { type Principal, type Role, slotHolderOf, type Visibility } from '../../access/principal.ts';
+import { isActive } from '../../authorization/agents/index.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { CommonErrors, invalidCredential } from '../../kernel/errors.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
@@ -6,6 +7,7 @@ import type { SlotHolder } from '../../kernel/slots.ts';
 import { findUser } from '../../people/users/index.ts';
 import type { Call } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
+import type { Allowed } from './connection.ts';
 import type { StreamQuery } from './schema.ts';
 import { takeTicket } from './ticket.ts';
 
@@ -14,13 +16,11 @@ export const mayFollow = { scope: 'events:read', resource: 'legate:events', acti
 /** Lifetime of a stream of a user whom the application signed in: Legate cannot detect a sign-out there. */
 const EXTERNAL_MS = HOUR_MS;
 
-/** The caller of a stream, its visibility, and the function that checks both again. */
-export interface Subscriber {
+/** The caller of a stream, what it may see until when, and the function that checks that again. */
+export interface Subscriber extends Allowed {
   /** The owner and caller whose share of the connections this stream counts against; undefined if there is none. */
   readonly holder: SlotHolder | undefined;
-  readonly visibility: Visibility;
-  readonly expiresAt: number | null;
-  readonly reauthorize: () => Promise<Visibility>;
+  readonly reauthorize: () => Promise<Allowed>;
 }
 
 type Asking = Pick<Call<undefined, StreamQuery, undefined>, 'query' | 'request' | 'authenticateAs'>;
@@ -34,15 +34,15 @@ export async function subscriberOf(
   { query, request, authenticateAs }: Asking,
 ): Promise<Subscriber> {
   if (!platform.config.events.requireAuth)
-    return { holder: undefined, visibility: ALL, expiresAt: null, reauthorize: async () => ALL };
+    return { holder: undefined, ...EVERYTHING, reauthorize: async () => EVERYTHING };
   const proved = async (credential?: string): Promise<Subscriber> => {
-    const { principal, visibility, reauthorize } = await authenticateAs(mayFollow, credential);
+    const { principal, visibility, proveAgain } = await authenticateAs(mayFollow, credential);
     if (principal.kind === 'user' && principal.via === 'external') {
       // Authenticating the original request again asks the application.
       const expiresAt = platform.clock.now() + EXTERNAL_MS;
-      const reauthorize = async (): Promise<Visibility> => {
+      const reauthorize = async (): Promise<Allowed> => {
         if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
-        return (await authenticateAs(mayFollow)).visibility;
+        return { visibility: (await authenticateAs(mayFollow)).visibility, expiresAt };
       };
       return { holder: slotHolderOf(principal), visibility, expiresAt, reauthorize };
     }
@@ -54,10 +54,11 @@ export async function subscriberOf(
     return {
       holder: slotHolderOf(principal),
       visibility,
-      expiresAt: 'expiresAt' in principal ? principal.expiresAt : null,
+      expiresAt: expiryOf(principal),
       reauthorize: async () => {
         await assertOwnerActive();
-        return reauthorize(platform.database.read);
+        const again = await proveAgain(platform.database.read);
+        return { visibility: again.visibility, expiresAt: expiryOf(again.principal) };
       },
     };
   };
@@ -69,9 +70,9 @@ export async function subscriberOf(
     if (user.kind !== 'user') throw invalidCredential('stream-ticket-unknown');
     const visibility: Visibility = seesAll(user.role) ? ALL : { kind: 'owner', userId: user.userId };
     const expiresAt = platform.clock.now() + EXTERNAL_MS;
-    const reauthorize = async (): Promise<Visibility> => {
+    const reauthorize = async (): Promise<Allowed> => {
       if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
-      return visibility;
+      return { visibility, expiresAt };
     };
     return { holder: slotHolderOf(user), visibility, expiresAt, reauthorize };
   }
@@ -86,6 +87,9 @@ async function isSuspended({ database }: Pick<Platform, 'database'>, userId: Id<
 }
 
 const ALL: Visibility = { kind: 'all' };
+const EVERYTHING: Allowed = { visibility: ALL, expiresAt: null };
+
+const expiryOf = (principal: Principal): number | null => ('expiresAt' in principal ? principal.expiresAt : null);
 
 const seesAll = (role: Role): boolean => role !== 'user';
 
@@ -99,31 +103,37 @@ const holderOfView = (visibility: Visibility): SlotHolder | undefined =>
 
 /** `events.validateToken` of the application: a user id or an agent id, or null. */
 async function byOwnFunction(
-  platform: Pick<Platform, 'database' | 'validateStreamToken'>,
+  platform: Pick<Platform, 'clock' | 'database' | 'validateStreamToken'>,
   token: string,
 ): Promise<Subscriber | undefined> {
   const validate = platform.validateStreamToken;
-  const visibility = async (): Promise<Visibility | undefined> => {
+  const allowed = async (): Promise<Allowed | undefined> => {
     const id = await validate?.(token);
     if (!id) return undefined;
     const db = platform.database.read;
     if (id.startsWith('agt_')) {
       const agentId = asId('agent', id);
-      const agent = await db.selectFrom('agents').select('owner_id').where('id', '=', agentId).executeTakeFirst();
+      const agent = await db
+        .selectFrom('agents')
+        .select(['owner_id', 'expires_at', 'revoked_at'])
+        .where('id', '=', agentId)
+        .executeTakeFirst();
+      if (agent && !isActive(agent, platform.clock.now())) return undefined;
       if (agent && (await isSuspended(platform, agent.owner_id))) return undefined;
-      return { kind: 'agent', agentId, userId: agent?.owner_id ?? asId('user', '') };
+      const visibility: Visibility = { kind: 'agent', agentId, userId: agent?.owner_id ?? asId('user', '') };
+      return { visibility, expiresAt: agent?.expires_at ?? null };
     }
     const userId = asId('user', id);
     const user = await findUser(db, userId);
     if (user && user.suspended_at !== null) return undefined;
-    return user && seesAll(user.role) ? ALL : { kind: 'owner', userId };
+    return user && seesAll(user.role) ? EVERYTHING : { visibility: { kind: 'owner', userId }, expiresAt: null };
   };
-  const first = await visibility();
+  const first = await allowed();
   if (!first) return undefined;
-  const reauthorize = async (): Promise<Visibility> => {
-    const again = await visibility();
+  const reauthorize = async (): Promise<Allowed> => {
+    const again = await allowed();
     if (!again) throw CommonErrors.UNAUTHORIZED();
     return again;
   };
-  return { holder: holderOfView(first), visibility: first, expiresAt: null, reauthorize };
+  return { holder: holderOfView(first.visibility), ...first, reauthorize };
 }

@@ -15,6 +15,7 @@ export const agentToken: Credential = {
       .executeTakeFirst();
     if (!row) return 'agent-token-unknown';
     if (!isActive(row, now)) return 'agent-inactive';
-    return { kind: 'agent', agentId: row.id, ownerId: row.owner_id, tenantId: row.tenant_id, tokenHash };
+    const { id: agentId, owner_id: ownerId, tenant_id: tenantId, expires_at: expiresAt } = row;
+    return { kind: 'agent', agentId, ownerId, tenantId, tokenHash, expiresAt };
   },
 };

@@ -114,8 +114,8 @@ function askerOf(
     };
   const asItself = (agent: CompiledAgent | undefined): Asker => {
     if (!agent) throw invalidCredential('principal-ended');
-    const { id: agentId, ownerId, tenantId, tokenHash } = agent;
-    const principal = { kind: 'agent', agentId, ownerId, tenantId, tokenHash } as const;
+    const { id: agentId, ownerId, tenantId, tokenHash, expires_at: expiresAt } = agent;
+    const principal = { kind: 'agent', agentId, ownerId, tenantId, tokenHash, expiresAt } as const;
     return { ...common, principal, epoch: -1, reauthenticate: async () => principal };
   };
   const tokenHash = stateOf(tokenHashes).of(token);

@@ -1,9 +1,10 @@
 import { type Actor, actorOf } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
+import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Credential } from '../../platform.ts';
 import { scopeNames } from '../scope.ts';
 import { type Claims, claimsOf, grantOfJti, looksLikeAccessToken } from './access-token.ts';
-import { checkLiveToken } from './live-token.ts';
+import { readLiveToken } from './live-token.ts';
 
 /**
  * The Bearer credential of an access token for this service (contract 4): an agent that acts for a person within
@@ -13,13 +14,14 @@ export const accessTokenCredential: Credential = {
   kind: 'accessToken',
   recognises: looksLikeAccessToken,
   verify: async (platform, db, _hash, now, token) => {
-    const claims = await checkLiveToken(platform, db, token, now);
-    if (typeof claims === 'string') return claims;
-    return claims.aud === platform.audience ? principalOf(claims) : 'access-token-audience';
+    const live = await readLiveToken(platform, db, token, now);
+    if (typeof live === 'string') return live;
+    const { claims, endsAt } = live;
+    return claims.aud === platform.audience ? principalOf(claims, endsAt) : 'access-token-audience';
   },
 };
 
-const principalOf = (claims: Claims): Principal => ({
+const principalOf = (claims: Claims, expiresAt: number): Principal => ({
   kind: 'accessToken',
   agentId: claims.sub,
   actorId: claims.act?.sub ?? null,
@@ -27,7 +29,7 @@ const principalOf = (claims: Claims): Principal => ({
   clientId: claims.client_id,
   grantId: grantOfJti(claims.jti),
   scopes: new Set(scopeNames(claims.scope)),
-  expiresAt: claims.exp * 1000,
+  expiresAt,
   ...(claims.workload ? { workload: claims.workload } : {}),
   ...(claims.enterprise ? { enterprise: claims.enterprise } : {}),
 });
@@ -35,5 +37,5 @@ const principalOf = (claims: Claims): Principal => ({
 /** Returns the actor that an access token names. Verifies nothing. undefined: not a token of this form. */
 export function holderOfAccessToken(token: string): Actor | undefined {
   const claims = claimsOf(token);
-  return claims && actorOf(principalOf(claims), null);
+  return claims && actorOf(principalOf(claims, claims.exp * SECOND_MS), null);
 }

@@ -1,4 +1,5 @@
 import { isActive } from '../../authorization/agents/index.ts';
+import { SECOND_MS } from '../../kernel/clock.ts';
 import { growingCache } from '../../kernel/growing-cache.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
@@ -28,10 +29,34 @@ export async function checkLiveToken(
   token: string,
   now: number,
 ): Promise<Claims | RefusalReason> {
+  const live = await readLiveToken(platform, db, token, now);
+  return typeof live === 'string' ? live : live.claims;
+}
+
+/** A live token, and when it, a grant behind it or one of their agents expires, whichever is first, in ms. */
+export interface LiveToken {
+  readonly claims: Claims;
+  readonly endsAt: number;
+}
+
+/** Like `checkLiveToken`; also returns when the token ends by the clock. */
+export async function readLiveToken(
+  platform: Pick<Platform, 'audience' | 'config' | 'issuer' | 'secrets' | 'stateOf'>,
+  db: Db,
+  token: string,
+  now: number,
+): Promise<LiveToken | RefusalReason> {
   const claims = checkAccessToken(platform, token, now);
   if (typeof claims === 'string') return claims;
-  return findRefusalReason(platform, await readTokenState(db, claims), claims, now) ?? claims;
+  const state = await readTokenState(db, claims);
+  const refused = findRefusalReason(platform, state, claims, now);
+  return refused ?? { claims, endsAt: Math.min(claims.exp * SECOND_MS, ...(state ? expiriesOf(state) : [])) };
 }
+
+const expiriesOf = (state: TokenState): number[] =>
+  [state, ...state.parents].flatMap((grant) =>
+    [grant.grant_expires_at, grant.expires_at, grant.actor_expires_at].filter((at) => at !== null),
+  );
 
 /** Maximum number of tokens whose state is cached. */
 const MAX_CACHED = 20_000;
