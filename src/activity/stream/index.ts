@@ -16,7 +16,7 @@ import { slotsOf, streamSlots } from './stream.ts';
  * `../webhooks`.
  */
 export { type EventsApi, eventsApi } from './api.ts';
-export { eventId, toJson } from './record.ts';
+export { eventId, findRowOf, toJson } from './record.ts';
 export type { StreamEvent } from './schema.ts';
 
 export const events = defineModule({

@@ -1,10 +1,19 @@
 import { isoTime } from '../../kernel/clock.ts';
-import { asId, type Id } from '../../kernel/ids.ts';
+import { asId, type Id, isId, timeOfId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { toJsonText } from '../audit/index.ts';
 
 /** On the stream every id is `evt_...`, that of an audit entry too. */
 export const eventId = (id: string): Id<'event'> => asId('event', id.startsWith('aud_') ? `evt_${id.slice(4)}` : id);
+
+/** Returns the row of an event by its id on the stream or by the id of its audit entry. */
+export async function findRowOf({ reader }: Pick<Platform, 'reader'>, id: string): Promise<StreamEventRow | undefined> {
+  if (!isId('event', id) && !isId('audit', id)) return undefined;
+  const body = id.slice(4);
+  const around = timeOfId(id);
+  return (await reader.byId(`evt_${body}`, around)) ?? (await reader.byId(`aud_${body}`, around));
+}
 
 const text = (value: string): string => JSON.stringify(value);
 

@@ -1,5 +1,4 @@
 import { LegateError } from '../../kernel/errors.ts';
-import { isId, timeOfId } from '../../kernel/ids.ts';
 import type { Condition } from '../../ledger/index.ts';
 import type { Call } from '../../platform/route.ts';
 import { defineState, type Platform } from '../../platform.ts';
@@ -7,6 +6,7 @@ import { conditionsOf } from '../audit/index.ts';
 import { errorEvent, type SelectedStream, StreamConnection } from './connection.ts';
 import { EventErrors } from './errors.ts';
 import { eventHub } from './hub.ts';
+import { findRowOf } from './record.ts';
 import { forgottenUpTo } from './retention.ts';
 import type { StreamQuery } from './schema.ts';
 import { type StreamSlot, StreamSlots } from './slots.ts';
@@ -118,7 +118,7 @@ async function cursorOf(
 ): Promise<{ after: number; gap?: boolean }> {
   const id = request.headers.get('last-event-id') || query.lastEventId;
   if (id) {
-    const seq = await seqOf(platform, id);
+    const seq = (await findRowOf(platform, id))?.seq;
     return seq === undefined ? { after: 0, gap: true } : { after: seq, gap: seq < (await forgottenUpTo(platform)) };
   }
   if (query.since === undefined) return { after: await platform.stateOf(eventHub).head() };
@@ -135,12 +135,4 @@ async function cursorOf(
       (oldest !== undefined && oldest.seq > 1 && query.since < oldest.timestamp) ||
       after < (await forgottenUpTo(platform)),
   };
-}
-
-/** Returns the sequence of an event by its id on the stream or by the id of its audit entry. */
-async function seqOf({ reader }: Pick<Platform, 'reader'>, id: string): Promise<number | undefined> {
-  if (!isId('event', id) && !isId('audit', id)) return undefined;
-  const body = id.slice(4);
-  const around = timeOfId(id);
-  return ((await reader.byId(`evt_${body}`, around)) ?? (await reader.byId(`aud_${body}`, around)))?.seq;
 }

@@ -63,7 +63,7 @@ export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
     rotate: async (id, options) => rotateWebhook(platform, expecting(caller, options), asId('webhook', id)),
     deliveries: async (id) =>
       (await findDeliveries(db, (await findWebhook(db, all, asId('webhook', id))).id, undefined, page)).map(toDelivery),
-    delivery: (id) => getDelivery(db, all, asId('delivery', id)),
+    delivery: (id) => getDelivery(platform, all, asId('delivery', id)),
     recover: async (id, span) =>
       recoverWebhook(platform, caller, asId('webhook', id), parseWith(Recover, asOverHttp(span))),
     redeliver: (id) => redeliver(platform, caller, asId('delivery', id)),

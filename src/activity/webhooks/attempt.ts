@@ -7,6 +7,7 @@ import { createGuardedFetch, GuardedFetchError } from '../../operations/outbound
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { type Answered, recordAttempt } from './attempt-log.ts';
+import { getsAll, isOfOwner } from './may-receive.ts';
 import { SECRET_PURPOSE } from './signature.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
@@ -26,7 +27,8 @@ export const webhookFetch = defineState(({ config }) =>
 
 /**
  * Makes one attempt (contract 13; Standard Webhooks). Only 2xx within `webhooks.timeoutMs` is success; a redirect is a
- * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint.
+ * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint. Nothing is
+ * sent while the owner is suspended, or if the webhook may no longer see the event.
  *
  * @param leases every lease that this process has written for the delivery. Grows while the attempt is in progress.
  * @param last true: a failure is not retried.
@@ -39,10 +41,15 @@ export async function attempt(
 ): Promise<WebhookDeliveryRow> {
   const webhook = await platform.database.read
     .selectFrom('webhooks')
-    .selectAll()
-    .where('id', '=', delivery.webhook_id)
+    .innerJoin('users', 'users.id', 'webhooks.user_id')
+    .selectAll('webhooks')
+    .select(['users.role', 'users.suspended_at'])
+    .where('webhooks.id', '=', delivery.webhook_id)
     .executeTakeFirst();
-  if (!webhook) return delivery;
+  // Messages for a suspended person wait. A test message, which has no retries, reports nothing and is sent.
+  if (!webhook || (webhook.suspended_at !== null && !last)) return delivery;
+  if (!getsAll(webhook) && !(await isOfOwner(platform, webhook, delivery)))
+    return dropHidden(platform, delivery, leases);
   const startedAt = performance.now();
   const result = await send(platform, webhook, delivery);
   const durationMs = performance.now() - startedAt;
@@ -90,6 +97,24 @@ export async function attempt(
       await disableGone(change, webhook);
     });
   else await platform.ledger.maintain(write);
+  return { ...delivery, ...set };
+}
+
+/** Drops a delivery without an attempt: since it was queued, its webhook has lost the right to see the event. */
+async function dropHidden(
+  { ledger }: Pick<Platform, 'ledger'>,
+  delivery: WebhookDeliveryRow,
+  leases: readonly number[],
+): Promise<WebhookDeliveryRow> {
+  const set = { status: 'dropped', lease_until: 0, last_status: null, last_error: 'not_visible' } as const;
+  await ledger.maintain((db) =>
+    db
+      .updateTable('webhook_deliveries')
+      .set(set)
+      .where('id', '=', delivery.id)
+      .where('lease_until', 'in', leases)
+      .execute(),
+  );
   return { ...delivery, ...set };
 }
 

@@ -3,22 +3,32 @@ import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
 import { findAttempts } from './attempt-log.ts';
 import { type ChatFormat, chatBody } from './chat.ts';
 import { dispatcherOf, insertDeliveries, leaseUntil, newDelivery } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
+import { isOfOwner } from './may-receive.ts';
 import type { Delivery, DeliveryWithAttempts } from './schema.ts';
 import { findDelivery, findWebhook, toDelivery } from './store.ts';
+import { TEST_TYPE } from './webhook-events.ts';
 
-/** Returns a delivery with its payload and its attempts. Throws 404 DELIVERY_NOT_FOUND. */
-export async function getDelivery(db: Db, visibility: Visibility, id: Id<'delivery'>): Promise<DeliveryWithAttempts> {
+/**
+ * Returns a delivery with its payload and its attempts. Throws 404 DELIVERY_NOT_FOUND, also for an event that the
+ * caller may not see: the webhook got it while its owner saw everything.
+ */
+export async function getDelivery(
+  { database, reader }: Pick<Platform, 'database' | 'reader'>,
+  visibility: Visibility,
+  id: Id<'delivery'>,
+): Promise<DeliveryWithAttempts> {
+  const db = database.read;
   const row = await findDelivery(db, visibility, id);
+  const webhook = await findWebhook(db, visibility, row.webhook_id);
+  if (visibility.kind !== 'all' && !(await isOfOwner({ reader }, webhook, row)))
+    throw WebhookErrors.DELIVERY_NOT_FOUND();
   return { ...toDelivery(row), payload: row.body, log: await findAttempts(db, row.id) };
 }
 
-/** The type of a test message. It is not a type of events. */
-export const TEST_TYPE = 'webhook.test';
 const MAX_TESTS_AT_ONCE = 5;
 
 /** Test messages in progress in this process, by owner. */

@@ -15,6 +15,7 @@ import { conditionsOf, type RowQuery } from '../audit/index.ts';
 import { eventId, toJson } from '../stream/index.ts';
 import { attempt } from './attempt.ts';
 import { type ChatFormat, chatBody, isChatType } from './chat.ts';
+import { getsAll } from './may-receive.ts';
 
 /** Name of the queue as a follower of the ledger. */
 export const FOLLOWER = 'webhooks';
@@ -184,6 +185,7 @@ export class Dispatcher {
         'webhooks.by_agent',
         'webhooks.created_at',
         'users.role',
+        'users.suspended_at',
       ])
       .where('webhooks.enabled', '=', 1)
       .execute();
@@ -203,7 +205,7 @@ export class Dispatcher {
       .execute();
     const now = this.#platform.clock.now();
     const wanted = [];
-    for (const e of endpoints)
+    for (const e of endpoints.filter(({ suspended_at }) => suspended_at === null))
       wanted.push({
         ...e,
         types: e.types === null ? undefined : new Set(JSON.parse(e.types) as string[]),
@@ -219,7 +221,7 @@ export class Dispatcher {
       const fitting = wanted.filter(
         (e) =>
           row.timestamp >= e.created_at &&
-          ((e.role === 'admin' && e.by_agent === 0) || e.user_id === row.user_id) &&
+          (getsAll(e) || e.user_id === row.user_id) &&
           (e.types === undefined ? !row.type.startsWith(OWN) : e.types.has(row.type)) &&
           (e.where === undefined || matches(filterFieldsOf(row), e.where)) &&
           (e.format === null || isChatType(row.type)) &&
@@ -289,6 +291,7 @@ export class Dispatcher {
       .innerJoin('webhook_deliveries as d', 'd.webhook_id', 'w.id')
       .select(['d.id', 'd.webhook_id', 'd.lease_until', 'w.user_id', 'w.failures'])
       .where('w.enabled', '=', 1)
+      .where('u.suspended_at', 'is', null)
       .where('w.paused_until', '<=', now)
       .where('d.id', 'in', (eb) =>
         eb

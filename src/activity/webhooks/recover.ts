@@ -2,10 +2,10 @@ import type { Changer } from '../../access/caller.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
-import { TEST_TYPE } from './deliveries.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import type { Recover } from './schema.ts';
 import { findWebhook } from './store.ts';
+import { TEST_TYPE } from './webhook-events.ts';
 
 /** Deliveries that one request recovers. Limited, because decisions wait for this transaction. */
 const MAX_RECOVERED = 1000;

@@ -189,7 +189,7 @@ export const webhookRoutes = [
     responses: { 200: DeliveryWithAttempts },
     errors: [DELIVERY_NOT_FOUND],
     handle: async (call, platform) => {
-      return { status: 200, body: await getDelivery(platform.database.read, call.visibility, call.params.id) };
+      return { status: 200, body: await getDelivery(platform, call.visibility, call.params.id) };
     },
   }),
   defineRoute({

@@ -105,7 +105,7 @@ export const Delivery = z
           'Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, ' +
           '`tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use ' +
           'address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the ' +
-          'receiver failed.',
+          'receiver failed; `not_visible`: the webhook may no longer see the event.',
       }),
     nextAttemptAt: isoTimestamp.nullable(),
     createdAt: isoTimestamp,

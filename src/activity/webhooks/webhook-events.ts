@@ -2,6 +2,9 @@ import type { NewEvent } from '../../ledger/index.ts';
 import type { WebhookRow } from '../../storage/index.ts';
 import { toWebhook } from './store.ts';
 
+/** The type of a test message. It is not a type of events. */
+export const TEST_TYPE = 'webhook.test';
+
 type WebhookChange = 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.rotated';
 
 export const webhookEvent = (type: WebhookChange, { id, user_id }: WebhookRow): NewEvent => ({
