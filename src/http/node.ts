@@ -58,17 +58,18 @@ export function nodeListener(legate: Served): (req: IncomingMessage, res: Server
     },
     hostname: new URL(legate.baseUrl).host,
   });
+  const refuse = (res: ServerResponse, error: Error): void => {
+    const { status, headers, body } = renderError(legate.platform, error);
+    res.writeHead(status, headers).end(body);
+  };
   return (req, res) => {
-    if (req.readableDidRead) {
-      const { status, headers, body } = renderError(
-        legate.platform,
-        new Error('The body was read by somebody else: mount nodeListener before any body parser.'),
-      );
-      res.writeHead(status, headers).end(body);
-      return;
-    }
-    if (legate.hot(req, res)) return;
-    void general(req, res);
+    if (req.readableDidRead)
+      refuse(res, new Error('The body was read by somebody else: mount nodeListener before any body parser.'));
+    else if (legate.hot(req, res)) return;
+    // Programs disagree on which Host counts (RFC 9112, section 3.2).
+    else if (req.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'host').length > 1)
+      refuse(res, badAddress());
+    else void general(req, res);
   };
 }
 

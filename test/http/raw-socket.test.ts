@@ -244,6 +244,19 @@ describe('POST /authorize on a bare socket', () => {
     await w.server.stop(500);
   });
 
+  it('refuses two Hosts, because proxies and servers disagree on which counts (RFC 9112, section 3.2)', async () => {
+    const w = await world();
+    const wire = await w.open();
+    const body = question('db:x');
+    const twice = w.request(body, `content-length: ${body.length}\r\nHOST: x\r\n`);
+    wire.socket.write(twice + twice.replace('/authorize', '/authorize?x=1') + w.request(body));
+    const codes = (await wire.answers(3)).map((a) => [a.status, a.body.error?.code]);
+    const refused = [400, 'VALIDATION_FAILED'];
+    expect([codes, (await w.rows()).length]).toEqual([[refused, refused, [200, undefined]], 1]);
+    wire.socket.destroy();
+    await w.server.stop(500);
+  });
+
   it('limits how long a request may take to arrive, and ends incomplete requests when it stops', async () => {
     const w = await world();
     const { server } = w.server;

@@ -248,19 +248,22 @@ export function nodeSource(
 
 /**
  * Whether the request has a valid Host, no Origin (which may need CORS headers), and no important header twice: Node
- * would keep the first, but the web source refuses both.
+ * would keep the first, but both are refused elsewhere.
  */
 function isPlain({ headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.origin !== undefined || !/^[\w.:[\]-]+$/.test(headers.host ?? '')) return false;
   let credentials = 0;
   let types = 0;
+  let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     if (name.length === 13) {
       if (name.toLowerCase() === 'authorization') credentials++;
     } else if (name.length === 6) {
       if (name.toLowerCase() === 'cookie') credentials++;
-    } else if (name.length === 12 && name.toLowerCase() === 'content-type') types++;
+    } else if (name.length === 12) {
+      if (name.toLowerCase() === 'content-type') types++;
+    } else if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
-  return credentials <= 1 && types <= 1;
+  return credentials <= 1 && types <= 1 && hosts <= 1;
 }
