@@ -133,7 +133,7 @@ describe.skipIf(chromiumPath === undefined)('the console when something does not
     await context.close();
   });
 
-  it('shows a secret until the person has confirmed to have it, and never claims a copy that was not made', async () => {
+  it('shows a secret until the person confirms to have it, and never claims a copy that was not made', async () => {
     const { page, context } = await open('/agents');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Register agent' }).click();

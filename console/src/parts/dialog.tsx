@@ -78,7 +78,7 @@ export function Consequences({ of }: { of: Preview }) {
 /** Moves the focus to the heading of the screen. */
 export const focusHeading = (): void => document.querySelector<HTMLElement>('main h1')?.focus();
 
-/** Moves the focus to the heading of the screen if this element goes away with it, such as with the row that it ended. */
+/** Moves the focus to the heading if this element goes away while it has the focus, such as with the row it ended. */
 export function useFocusKept(element: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const { current } = element;

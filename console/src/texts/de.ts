@@ -254,7 +254,8 @@ export const de: Texts = {
   revokeDelegation: (from, to) => `Delegation von ${from} an ${to} widerrufen?`,
   saveQuestion: (name) => `Berechtigungen von ${name} ändern?`,
   replayed: (examined, changed) =>
-    `Von den ${deNumber(examined)} neuesten aufgezeichneten Entscheidungen würden ${deNumber(changed)} anders ausfallen.`,
+    `Von den ${deNumber(examined)} neuesten aufgezeichneten Entscheidungen würden ${deNumber(changed)} ` +
+    'anders ausfallen.',
   filterHint: (keys) => `Schlüssel: ${keys} Ein Minus schließt aus; prefix:* findet alle Ressourcen darunter.`,
   range: (from, to) => `Von ${from} bis ${to}`,
   newEntries: (n) => `${n} neue`,

@@ -95,7 +95,7 @@ export const errorsDe: Readonly<Record<string, string>> = {
   ANOMALY_NOT_FOUND: 'Diese Auffälligkeit gibt es nicht, oder sie gehört Ihnen nicht.',
   IDEMPOTENCY_IN_PROGRESS: 'Die Änderung läuft noch. Laden Sie die Seite gleich neu.',
   IDEMPOTENCY_SECRET_GONE:
-    'Die Änderung wurde ausgeführt, aber die Antwort kam nicht an. Das Geheimnis darin wird nicht noch einmal gezeigt; ' +
-    'erneuern Sie es.',
+    'Die Änderung wurde ausgeführt, aber die Antwort kam nicht an. Das Geheimnis darin wird nicht noch einmal ' +
+    'gezeigt; erneuern Sie es.',
   IDEMPOTENCY_ANSWER_GONE: 'Die Änderung wurde ausgeführt, aber die Antwort kam nicht an. Laden Sie die Seite neu.',
 };
