@@ -7,6 +7,7 @@ import type { Db, SealRow } from '../../storage/index.ts';
 import { readAnchor } from './anchor.ts';
 import { type NoteSigner, noteSigner, noteVerifier, openCheckpoint } from './note.ts';
 import { sealer } from './sealer.ts';
+import { statedBy } from './stated-by.ts';
 import { readLog, readRangeHashes } from './store.ts';
 import { MissingTile } from './tree.ts';
 import { cosigner, readPolicy } from './witnesses/index.ts';
@@ -27,7 +28,7 @@ export async function signersOf({ ledgerKeys }: Pick<Platform, 'ledgerKeys'>, or
 /** The verifier keys that the ledger records as added or retired. */
 export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.key-retired'): Promise<string[]> {
   const rows = await db.selectFrom('stream_events').select('data').where('type', '=', type).execute();
-  return rows.map(({ data }) => (JSON.parse(data ?? '{}') as { vkey: string }).vkey);
+  return rows.map(({ data }) => statedBy(data)['vkey']).filter((vkey) => typeof vkey === 'string');
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readRuns } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
+import { statedBy } from './stated-by.ts';
 
 /**
  * Returns whether the entry `by` of the ledger records the erasure of a part of a row or, with `whole`, of the whole
@@ -33,5 +34,8 @@ async function readErased(db: Db, seq: number): Promise<Erased | undefined> {
     .where('seq', '=', seq)
     .where('type', '=', 'audit.erased')
     .executeTakeFirst();
-  return row && (JSON.parse(row.data ?? '{}') as Erased);
+  const { what, seqs } = statedBy(row?.data ?? null);
+  return typeof what === 'string' && typeof seqs === 'string' && RUNS.test(seqs) ? { what, seqs } : undefined;
 }
+
+const RUNS = /^\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*$/;

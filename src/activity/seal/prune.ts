@@ -16,6 +16,7 @@ import { type ComparedRows, firstChanged } from './compare-rows.ts';
 import { deleteDeliveries, eraseApprovals } from './erasure/erase-rows.ts';
 import { RowDiffers, sealedUpTo } from './remains.ts';
 import { SALT } from './salts.ts';
+import { statedBy } from './stated-by.ts';
 import { readLog, readTiles, waitForLog } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
 import { unsealedRows, type WasUnsealed } from './unsealed-rows.ts';
@@ -71,7 +72,8 @@ export async function recordedPruning(db: Db): Promise<number> {
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return row ? Math.min((JSON.parse(row.data ?? '{}') as { below: number }).below, row.seq) - 1 : 0;
+  const { below } = statedBy(row?.data ?? null);
+  return row && typeof below === 'number' ? Math.min(below, row.seq) - 1 : 0;
 }
 
 /** Sequences up to `upto` of the events that are not deleted, because verifiers need them. */
