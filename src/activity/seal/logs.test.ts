@@ -111,7 +111,7 @@ describe('a log by its id', () => {
   });
 });
 
-it('a further instance, whose data folder has a checkpoint of the ended log, keeps the log that has begun', async () => {
+it('a further instance with a checkpoint of the ended log in its folder keeps the log that has begun', async () => {
   const scene = await begin();
   await seal(scene);
   const { t: first } = scene;
