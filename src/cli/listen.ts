@@ -39,8 +39,8 @@ export async function listenOn(
 }
 
 /**
- * Returns `port` if it is free, and any free port for 0. The base URL has to be known before the service listens. Throws
- * a UsageError for an address that cannot be used.
+ * Returns `port` if it is free, and any free port for 0. The base URL has to be known before the service listens.
+ * Throws a UsageError for an address that cannot be used.
  */
 export const freePort = (host: string, port = 0, setting: PortSetting = 'PORT'): Promise<number> =>
   new Promise((done, failed) => {

@@ -123,7 +123,9 @@ export class Transport {
   }
 }
 
-/** The message of `fetch` is often only "fetch failed". Its cause has a code and no message if all addresses refused. */
+/**
+ * The message of `fetch` is often only "fetch failed". Its cause has a code and no message if all addresses refused.
+ */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, code } = (error.cause ?? {}) as { message?: string; code?: string };

@@ -87,7 +87,8 @@ it('wrong use is undecidable: a policy that is no text, and the files of --consi
   for (const first of [answer, file('proof', PROOF)])
     expect(run({ files: [first, old], key, consistent: true })).toEqual([
       2,
-      `${first}: undecidable\n  The first file is not a checkpoint. The older checkpoint comes first, then the answer.\n`,
+      `${first}: undecidable\n  The first file is not a checkpoint. The older checkpoint comes first, then the ` +
+        'answer.\n',
     ]);
 });
 

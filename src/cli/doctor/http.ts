@@ -1,4 +1,4 @@
-import { whyFailed } from '../why-failed.ts';
+import { whyFailed } from './why-failed.ts';
 
 /** A response with its whole body. */
 export interface Seen {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UsageError } from '../command.ts';
-import { whyFailed } from '../why-failed.ts';
+import { whyFailed } from '../doctor/why-failed.ts';
 
 const TIMEOUT_MS = 30_000;
 
