@@ -37,6 +37,7 @@ export {
   fastifyMcp,
   honoMcp,
   type McpApi,
+  type McpAuth,
   type McpServer,
   protectMcp,
   type TokenValidation,

@@ -5,8 +5,8 @@ import { UnreadableBody } from './json-rpc.ts';
 
 /** Second argument of the handler. Compatible with the options of the MCP SDK's web transport. */
 export interface McpContext {
-  /** undefined: no token was sent, and none is required. */
-  readonly authInfo: McpAuth | undefined;
+  /** Absent: no token was sent, and none is required. */
+  readonly authInfo?: McpAuth;
 }
 
 export type McpHandler = (request: Request, context: McpContext) => Response | Promise<Response>;
@@ -21,7 +21,7 @@ export type McpHandler = (request: Request, context: McpContext) => Response | P
  */
 export function protectMcp(handler: McpHandler, options: ProtectMcpOptions): (request: Request) => Promise<Response> {
   const guard = new Guard(options);
-  return (request) => guarded(guard, request, async (auth, passed) => handler(passed, { authInfo: auth }));
+  return (request) => guarded(guard, request, async (auth, passed) => handler(passed, auth ? { authInfo: auth } : {}));
 }
 
 /** The part of Hono's context that is used. */

@@ -13,7 +13,7 @@ import { findTools } from './store.ts';
  *
  * The guard in front of a server is in `../guard`. Tokens are issued by `src/oauth`.
  */
-export { expressMcp, fastifyMcp, honoMcp, protectMcp } from '../guard/protect.ts';
+export { expressMcp, fastifyMcp, honoMcp, type McpAuth, protectMcp } from '../guard/protect.ts';
 export { missingScopes } from '../guard/scope-check.ts';
 export type { TokenValidation } from '../guard/token-validation.ts';
 export { type McpApi, mcpApi } from './api.ts';
