@@ -1,8 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { createTestService, newTestDatabase, type TestService } from '../../../test/support/service.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import { restoreBackup, writeBackup } from '../../operations/backup/index.ts';
+import { openDatabase } from '../../storage/index.ts';
 import { openCheckpoint, parseKey, policyOfKeys, verifyConsistency } from '../../verify/index.ts';
 import { endRolledBackLog } from './index.ts';
 import { thinCheckpoints } from './kept-checkpoints.ts';
@@ -138,6 +140,41 @@ it('a further instance with a checkpoint of the ended log in its folder keeps th
     { id: current?.id, endedAt: null },
     { origin, size: Number(size) },
   ]);
+});
+
+it('a restore that ends between its commit and the end of the log leaves a log that signs nothing', async () => {
+  const scene = await begin();
+  await seal(scene);
+  const { legate } = scene.t;
+  const { origin } = await legate.ledger.status();
+  const place = await newTestDatabase();
+  const backup = join(place.dir, 'backup');
+  await writeBackup(legate.platform.database, backup);
+  const target = await openDatabase(place.url, { serviceName: place.name });
+  const crash = (): void => {
+    vi.spyOn(target.write, 'transaction').mockImplementation(() => {
+      throw new Error('ended');
+    });
+  };
+  await expect(restoreBackup(target, backup, { onTable: crash })).rejects.toThrow('ended');
+  await target.close();
+
+  const sameDatabaseAs = { database: place, clock: scene.t.clock } as unknown as TestService;
+  const secrets = legate.platform.secrets();
+  const start = () => createTestService({ config: SEALED, sameDatabaseAs, secrets });
+  const halted = await start();
+  expect(await halted.legate.ledger.status()).toMatchObject({
+    origin,
+    sealing: false,
+    halted: expect.stringContaining('legate ledger recover'),
+  });
+  expect(await endRolledBackLog(halted.legate.platform.database, place.dir, 0)).toMatchObject({ origin });
+  await halted.legate.close();
+  const t = await start();
+  expect(await t.legate.ledger.status()).toMatchObject({
+    origin: expect.not.stringMatching(origin ?? ''),
+    sealing: true,
+  });
 });
 
 it('the key of the log is in the data folder before a checkpoint is given to anybody', async () => {

@@ -14,6 +14,8 @@ import { columnsOf, SAVED_TABLES } from './tables.ts';
 
 /** Rows written with one call. */
 const BATCH = 500;
+/** Why nothing is signed if the process ends between the commit and the end of the log. */
+const UNFINISHED = 'A restore was interrupted. Run npx legate ledger recover.';
 
 export interface RestoredBackup {
   readonly manifest: Manifest;
@@ -47,6 +49,7 @@ export async function restoreBackup(
       onTable?.(table.name, table.rows);
     }
     await assertLedgerWhole(restore, manifest);
+    if (manifest.tables.some(({ name }) => name === 'seal')) await restore.haltLog(UNFINISHED);
     await restore.commit();
   } catch (error) {
     await restore.rollback();

@@ -11,6 +11,8 @@ export interface Restore {
   entries(from: number, to: number): Promise<number>;
   /** The data of the events that record erasures. */
   erasures(): Promise<string[]>;
+  /** Keeps the log of the backup from being continued: nothing is signed until it is ended. */
+  haltLog(reason: string): Promise<void>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
@@ -44,6 +46,7 @@ async function openSqliteRestore({ writer, prefix }: SqliteDatabase): Promise<Re
         .prepare(`select data from ${quoted(`${prefix}stream_events`)} where type = 'audit.erased'`)
         .raw([])
         .map(([data]) => String(data)),
+    haltLog: async (reason) => void writer.prepare(`update ${quoted(`${prefix}seal`)} set halted = ?`).run([reason]),
     commit: async () => writer.exec('commit'),
     rollback: async () => writer.exec('rollback'),
   };
@@ -83,6 +86,9 @@ async function openPostgresRestore({ pool, prefix }: PostgresDatabase): Promise<
     erasures: async () => {
       const text = `select data from ${quoted(`${prefix}stream_events`)} where type = 'audit.erased'`;
       return (await client.query<[string]>({ text, rowMode: 'array' })).rows.map(([data]) => data);
+    },
+    haltLog: async (reason) => {
+      await client.query(`update ${quoted(`${prefix}seal`)} set halted = $1`, [reason]);
     },
     commit: async () => {
       await client.query('commit');
