@@ -33,8 +33,7 @@ const post = <B extends z.ZodType>(o: {
     method: 'POST',
     path: `/access/v1/${o.path}`,
     summary: o.summary,
-    description:
-      'AuthZEN Authorization API 1.0. Unknown members are ignored.' + (o.description ? ` ${o.description}` : ''),
+    description: ['AuthZEN Authorization API 1.0. Unknown members are ignored.', o.description ?? []].flat().join(' '),
     access: mayCheck,
     ...(o.effect === undefined ? {} : { effect: o.effect }),
     body: o.body,
