@@ -53,6 +53,9 @@ const ABOVE_DATABASE = [
   'test/http/{hostile-bodies,mcp-clients,mcp-remote,rate-limit}.test.ts',
 ];
 
+/** `expect.poll` waits for a second by default, which is not enough on a busy machine. See test/support/until.ts. */
+const PATIENT = { poll: { timeout: 120_000 } };
+
 const project = (name: 'sqlite' | 'postgres') => ({
   plugins: [frameworks],
   resolve: {
@@ -78,6 +81,7 @@ const project = (name: 'sqlite' | 'postgres') => ({
     // Long, since the machine may be busy: a test that hangs fails all the same.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    expect: PATIENT,
   },
 });
 
@@ -100,6 +104,7 @@ export default defineConfig({
           isolate: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          expect: PATIENT,
         },
       },
       project('sqlite'),
@@ -113,6 +118,7 @@ export default defineConfig({
           // Several browsers, databases and processes share the machine.
           testTimeout: 600_000,
           hookTimeout: 300_000,
+          expect: PATIENT,
         },
       },
       { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 300_000 } },

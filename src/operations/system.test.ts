@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createTestService, FakeClock } from '../../test/support/service.ts';
+import { untilPasses } from '../../test/support/until.ts';
 import { SYSTEM } from '../access/actor.ts';
 
 const metric = (text: string, line: string): number =>
@@ -94,7 +95,7 @@ describe('GET /health/ready, while nothing can be recorded', () => {
     release();
     await change;
     expect([r.status, r.body]).toEqual([503, { status: 'unavailable', checks: { ...OK, ledger: 'blocked' } }]);
-    await vi.waitFor(async () => expect((await t.call('GET', '/health/ready')).status).toBe(200));
+    await untilPasses(async () => expect((await t.call('GET', '/health/ready')).status).toBe(200));
   });
 
   it('503 while rows cannot be inserted, as on a full disk, and 200 after it', async () => {
@@ -183,7 +184,7 @@ describe('GET /metrics', () => {
     const admin = await t.admin();
     const scrape = async () => (await t.call('GET', '/metrics', { as: admin })).text;
     // The delivery is queued after the response.
-    await vi.waitFor(async () => expect(metric(await scrape(), 'legate_webhook_queue')).toBe(1));
+    await untilPasses(async () => expect(metric(await scrape(), 'legate_webhook_queue')).toBe(1));
     const text = await scrape();
     await stream.body?.cancel();
     const labels = 'method="POST",route="/authorize"';

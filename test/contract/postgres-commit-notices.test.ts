@@ -5,6 +5,7 @@ import type { Log } from '../../src/platform.ts';
 import { createTestService, newTestDatabase, type TestService } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
 import { startTransactionPooler } from '../support/transaction-pooler.ts';
+import { untilPasses } from '../support/until.ts';
 
 const noticesOf = (t: TestService) => {
   const { notices } = t.legate.platform.ledger;
@@ -16,7 +17,7 @@ const noticesOf = (t: TestService) => {
 const connected = async (from: TestService, to: TestService): Promise<void> => {
   for (const t of [from, to]) noticesOf(t).start();
   const ready = () => noticesOf(to).connected && noticesOf(from).connected && noticesOf(from).watched;
-  await vi.waitFor(() => expect(ready()).toBe(true), 5000);
+  await untilPasses(() => expect(ready()).toBe(true));
 };
 
 /** For services created after this call, event streams find commits of other instances only through notices. */
@@ -43,7 +44,7 @@ describe('commits of other instances', () => {
     const { database } = a.legate.platform;
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'legate-listener' and datname = current_database()`.execute(database.read);
-    await vi.waitFor(() => expect(noticesOf(a).connected).toBe(false), 5000);
+    await untilPasses(() => expect(noticesOf(a).connected).toBe(false));
     await connected(b, a);
     await b.agent(alice);
     await stream.events(2);
@@ -58,7 +59,7 @@ describe('commits of other instances', () => {
     const b = await createTestService({ config, sameDatabaseAs: a });
     const alice = await a.user();
     for (const t of [a, b]) noticesOf(t).start();
-    await vi.waitFor(() => expect(noticesOf(a).connected && noticesOf(b).connected).toBe(true), 5000);
+    await untilPasses(() => expect(noticesOf(a).connected && noticesOf(b).connected).toBe(true));
     expect(noticesOf(b).watched).toBe(false);
 
     const query = 'types=agent.created';

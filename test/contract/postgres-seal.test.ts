@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkSealedLedger } from '../../src/activity/seal/index.ts';
 import { parseKey, policyOfKeys, verifyProof } from '../../src/verify/index.ts';
 import { createTestService, type TestAgent, type TestService } from '../support/service.ts';
+import { untilPasses } from '../support/until.ts';
 
 const SEALED = { ledger: { seal: 'on' } } as const;
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
@@ -46,7 +47,7 @@ describe('the sealed ledger of several instances', () => {
 
     await first.legate.close();
     await decide(second, agent);
-    await vi.waitFor(() => expect(times('seal_remains')).toBeGreaterThan(before), 20_000);
+    await untilPasses(() => expect(times('seal_remains')).toBeGreaterThan(before));
     expect(await checkSealedLedger(second.legate.platform)).not.toHaveProperty('problem');
   });
 });

@@ -11,10 +11,11 @@ import {
   ElicitRequestSchema,
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROGRAM, root } from '../support/cli.ts';
 import { freePort, type Running, startProcess } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /**
  * The unmodified reference server with every feature of MCP, over each of its transports, with clients of both
@@ -43,7 +44,7 @@ async function listening(transport: 'sse' | 'streamableHttp', announced: RegExp)
   upstreams.push(() => child.kill('SIGKILL'));
   let output = '';
   child.stderr.on('data', (chunk: Buffer) => (output += chunk));
-  await vi.waitUntil(() => announced.test(output), { timeout: 60_000 });
+  await until(() => announced.test(output), { timeout: 60_000 });
   return port;
 }
 

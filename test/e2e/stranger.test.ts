@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createLegate, type Legate } from '../../src/service.ts';
 import { openWitness, serveWitness } from '../../src/witness/index.ts';
 import { root, run, scratchFolder } from '../support/cli.ts';
+import { until } from '../support/until.ts';
 
 const ignore = (): void => {};
 const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -92,6 +93,11 @@ it('an auditor without network reads the decision, its time range and its keys f
     return legate.ledger.proof(auditId as string);
   };
   const before = sizeOf(await decide('read'));
+  // A later proof refers to the checkpoints that are stored.
+  await until(async () => {
+    const { after } = await legate.ledger.checkpoints(Number(before));
+    return after?.size === Number(before) && after.checkpoint.includes('witness.example/w1');
+  });
   time = LATEST;
   const proof = await decide('pay');
   await legate.close();

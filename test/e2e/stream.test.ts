@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createParser } from 'eventsource-parser';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { legate, scratchFolder, serve } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** The number of events that every reader must receive before the process is stopped or killed again. */
 const STEP = 80;
@@ -118,7 +119,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   );
   const progress = async (): Promise<void> => {
     const from = readers.map((reader) => reader.ids.length);
-    await vi.waitUntil(() => readers.every((reader, i) => reader.ids.length >= (from[i] as number) + STEP), {
+    await until(() => readers.every((reader, i) => reader.ids.length >= (from[i] as number) + STEP), {
       timeout: 60_000,
       interval: 10,
     });
@@ -127,7 +128,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   await progress();
   expect(await running.stop()).toBe(0);
   const atPlace = [...ofOwner.slice(0, 2), ...ofAgent.slice(0, 1)];
-  await vi.waitUntil(() => atPlace.every((reader) => reader.ends.length > 0), { timeout: 20_000 });
+  await until(() => atPlace.every((reader) => reader.ends.length > 0), { timeout: 20_000 });
   for (const { ends } of atPlace) expect(ends).toEqual(['closed']);
   for (let kills = 0; kills < 2; kills++) {
     running = await serve({ cwd, env });
@@ -146,7 +147,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   const all = await listed(place.url, token);
   const ids = all.map((event) => event.id);
   const ofFirst = all.filter((event) => event.agentId === agents[0].id).map((event) => event.id);
-  await vi.waitUntil(
+  await until(
     () => ofOwner.every((r) => r.ids.length >= ids.length) && ofAgent.every((r) => r.ids.length >= ofFirst.length),
     { timeout: 30_000 },
   );

@@ -1,17 +1,18 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { legate, scratchFolder, serve } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** Fewer than the failures after which an endpoint is paused. */
 const AGENTS = 8;
 /** A delivery that was in progress when its process died is repeated after 6 s. */
 const TIMEOUT_MS = 1000;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 interface Received {
   readonly id: string;
@@ -92,7 +93,7 @@ async function surviveKill(database: Record<string, string>): Promise<void> {
   const { id, secret } = await call(first, token, '/webhooks', { url, types: ['agent.created'] });
   const make = (): Promise<Json> => call(first, token, '/agents', { ownerId: user.id, name: 'a', type: 'service' });
   const made = await Promise.all(Array.from({ length: AGENTS - 1 }, make));
-  await vi.waitUntil(() => received.length >= 2, { interval: 5 });
+  await until(() => received.length >= 2, { timeout: PATIENCE_MS, interval: 5 });
   made.push(await make());
   const died = new Promise((resolve) => first.process.once('exit', resolve));
   first.process.kill('SIGKILL');
@@ -102,7 +103,7 @@ async function surviveKill(database: Record<string, string>): Promise<void> {
   receiver.accepting = true;
   const second = await serve({ cwd, env });
   const delivered = async (): Promise<Json[]> => call(second, token, `/webhooks/${id}/deliveries?status=delivered`);
-  await vi.waitUntil(async () => (await delivered()).length === AGENTS, { timeout: PATIENCE_MS, interval: 50 });
+  await until(async () => (await delivered()).length === AGENTS, { timeout: PATIENCE_MS, interval: 50 });
   const messages = received
     .filter((r) => r.accepted)
     .map((r) => new Verifier(secret).verify(r.body, r.headers) as Json);

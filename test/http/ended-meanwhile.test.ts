@@ -3,6 +3,7 @@ import { SYSTEM } from '../../src/access/actor.ts';
 import { asId } from '../../src/kernel/ids.ts';
 import { createSession } from '../../src/people/sessions/index.ts';
 import { createTestService, type TestService, type TestUser } from '../support/service.ts';
+import { untilPasses } from '../support/until.ts';
 import { matrix, type Row } from './matrix.cases.ts';
 import { newScene } from './matrix.scene.ts';
 
@@ -59,7 +60,7 @@ describe('a session that ends while a request waits for the ledger', () => {
           as: caller.token,
           ...(form || (body === undefined ? {} : { body })),
         });
-        await vi.waitFor(() => expect(isWaiting()).toBe(true));
+        await untilPasses(() => expect(isWaiting()).toBe(true));
         await change.db.deleteFrom('sessions').where('user_id', '=', asId('user', caller.id)).execute();
         change.invalidate();
       });

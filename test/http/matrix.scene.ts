@@ -195,7 +195,13 @@ export const webhook = async ({ t, owner }: Scene): Promise<string> =>
 export const delivery = async (s: Scene): Promise<string> => {
   const webhookId = await webhook(s);
   const now = s.t.clock.now();
-  const row = newDelivery(now, asId('webhook', webhookId), newId('event', now), 'audit', '{}');
+  const row = newDelivery(
+    now,
+    asId('webhook', webhookId),
+    newId('event', now),
+    'audit',
+    JSON.stringify({ userId: s.owner.id }),
+  );
   await s.t.legate.platform.database.write
     .insertInto('webhook_deliveries')
     .values({ ...row, status: 'dropped' })

@@ -8,6 +8,7 @@ import { examine } from '../../src/cli/doctor/examine.ts';
 import { listen } from '../../src/http/node.ts';
 import { freePort } from '../support/process.ts';
 import { createTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { WebPerson } from '../support/web-person.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -80,15 +81,15 @@ it("the README's stream and its webhook: a decision arrives at both, and an unsi
     ['--input-type=module', '--eval', block('webhook').replace('4000', String(port))],
     { WEBHOOK_SECRET: secret },
   );
-  await vi.waitUntil(() => watched().includes(': connected'), { timeout: 60_000 });
+  await until(() => watched().includes(': connected'), { timeout: 60_000 });
   const status = (): Promise<number> =>
     fetch(url, { method: 'POST', body: '{}' }).then(
       (r) => r.status,
       () => 0,
     );
-  await vi.waitUntil(async () => (await status()) === 400, { timeout: 60_000 });
+  await until(async () => (await status()) === 400, { timeout: 60_000 });
   const { auditId } = (await t.authorize(agent, { action: 'read', resource: 'db:x' })).body;
-  await vi.waitUntil(
+  await until(
     () => watched().includes(`event: audit\ndata: {"id":"evt_${auditId.slice(4)}"`) && received().includes(auditId),
     { timeout: 60_000 },
   );

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { BrowserContext, Page } from 'playwright-core';
-import { beforeAll, expect, vi } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { type PagesService, pagesService } from './pages-service.ts';
+import { untilPasses } from './until.ts';
 
 export const WIDE = { width: 1440, height: 900 } as const;
 /**
@@ -167,10 +168,10 @@ export function consoleScene(): ConsoleScene {
       } as never)
       .execute();
     let anomaly = '';
-    await vi.waitFor(async () => {
+    await untilPasses(async () => {
       const found = await send(role, 'GET', '/anomalies');
       anomaly = found.find((one: { agentId: string }) => one.agentId === agent.id).id;
-    }, 30_000);
+    });
     return {
       agent: agent.id,
       entry: auditId,

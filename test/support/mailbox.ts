@@ -1,6 +1,7 @@
 import PostalMime from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { afterAll, vi } from 'vitest';
+import { afterAll } from 'vitest';
+import { untilPasses } from './until.ts';
 
 export interface ReceivedMail {
   readonly to: readonly string[];
@@ -55,7 +56,7 @@ export async function openMailbox(options: SMTPServerOptions = {}): Promise<Mail
     url: `smtp://127.0.0.1:${port}`,
     mails,
     next: (to) =>
-      vi.waitFor(
+      untilPasses(
         () => {
           const mail = mails.find((m) => !taken.has(m) && m.to.includes(to));
           if (!mail) throw new Error(`no further mail to ${to}`);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { EventSource as LibrarySource } from 'eventsource';
 import { createParser } from 'eventsource-parser';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chromiumPath, complaintsOf, openChromium } from '../../../test/support/chromium.ts';
 import { freePort } from '../../../test/support/process.ts';
 import { random } from '../../../test/support/random.ts';
@@ -13,6 +13,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { until } from '../../../test/support/until.ts';
 import { type Listening, listen } from '../../http/node.ts';
 import { EVENT_TYPES } from '../../ledger/index.ts';
 
@@ -142,22 +143,22 @@ it.skipIf(chromiumPath === undefined)(
     for (const type of TYPES)
       library.addEventListener(type, ({ lastEventId, data }) => seenByLibrary.push({ id: lastEventId, type, data }));
 
-    await vi.waitUntil(() => t.legate.events.connectionCount() === 4, { timeout: 60_000 });
+    await until(() => t.legate.events.connectionCount() === 4, { timeout: 60_000 });
     await happen();
     const first = await committed();
-    await vi.waitUntil(async () => (await seenBy('byTicket')).length === first.length, { timeout: 60_000 });
+    await until(async () => (await seenBy('byTicket')).length === first.length, { timeout: 60_000 });
     // Events are written while the readers are disconnected and while they reconnect.
     listening.server.closeAllConnections();
     await happen();
     await large();
-    await vi.waitUntil(() => t.legate.events.connectionCount() === 3, { timeout: 60_000 });
+    await until(() => t.legate.events.connectionCount() === 3, { timeout: 60_000 });
     await happen();
 
     const all = await committed();
     const arrived = async (): Promise<boolean> =>
       [await seenBy('byCookie'), await seenByExample(), seenByLibrary].every((seen) => seen.length >= all.length);
-    await vi.waitUntil(arrived, { timeout: 60_000, interval: 100 });
-    await vi.waitUntil(async () => (await seenBy('byTicket')).length > first.length, {
+    await until(arrived, { timeout: 60_000, interval: 100 });
+    await until(async () => (await seenBy('byTicket')).length > first.length, {
       timeout: 60_000,
       interval: 100,
     });

@@ -8,6 +8,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { untilPasses } from '../../../test/support/until.ts';
 import { type Listening, listen } from '../../http/node.ts';
 
 let t: TestService;
@@ -85,7 +86,7 @@ it('a response that is never read frees its slot, and ends immediately if it is 
   expect([answer.status, t.legate.events.connectionCount()]).toEqual([200, before + 1]);
   const now = performance.now.bind(performance);
   const later = vi.spyOn(performance, 'now').mockImplementation(() => now() + 6000);
-  await vi.waitFor(() => expect(t.legate.events.connectionCount()).toBe(before), { timeout: 60_000 });
+  await untilPasses(() => expect(t.legate.events.connectionCount()).toBe(before), { timeout: 60_000 });
   later.mockRestore();
   expect(await answer.text()).toMatch(/^retry: 2000\n: connected\n\n$/);
 });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { until } from '../../../test/support/until.ts';
 import { newId } from '../../kernel/ids.ts';
 import { dispatcherOf, newDelivery } from './dispatcher.ts';
 
@@ -215,7 +216,7 @@ describe('receivers that fail', () => {
     ]);
     // No redirect was followed, and of 100 MB only what fits into the buffers of a connection was read.
     expect(ids.has('/elsewhere')).toBe(false);
-    await vi.waitUntil(() => sent.size === 2, TIMEOUT_MS);
+    await until(() => sent.size === 2);
     for (const bytes of sent.values()) expect(bytes).toBeLessThan(20 * 2 ** 20);
 
     for (const path of Object.keys(failing)) {
@@ -274,7 +275,7 @@ describe('the order of deliveries', () => {
     await t.agent(quick);
     await dispatcherOf(t.legate.platform).run();
     expect(await waiting()).toBe(400 - 5 - 1);
-    await vi.waitUntil(() => ids.get('/quick')?.length === 1, TIMEOUT_MS);
+    await until(() => ids.get('/quick')?.length === 1);
     for (const { id } of hooks) await t.call('DELETE', `/webhooks/${id}`, { as: crowded });
     await deliverAll();
   });
@@ -288,7 +289,7 @@ describe('the order of deliveries', () => {
     await t.agent(quick);
     await dispatcherOf(t.legate.platform).run();
     expect(await waiting()).toBe(10);
-    await vi.waitUntil(() => ids.get('/other')?.length === 1, TIMEOUT_MS);
+    await until(() => ids.get('/other')?.length === 1);
     await deliverAll();
   });
 });

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { until } from '../../../test/support/until.ts';
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts';
 import type { Encrypted } from '../../kernel/encryption.ts';
 import { dispatcherOf } from './dispatcher.ts';
@@ -19,7 +20,7 @@ describe('receivers that are slow, unreachable or new', () => {
     const dispatcher = dispatcherOf(t.legate.platform);
     answers.set(pathOf(webhook), () => {});
     await dispatcher.run();
-    await vi.waitUntil(() => at(pathOf(webhook)).length === 1);
+    await until(() => at(pathOf(webhook)).length === 1);
     answers.delete(pathOf(webhook));
     const died = vi.spyOn(dispatcher, 'renew').mockResolvedValue();
     const next = await createTestService({ sameDatabaseAs: t, config: { webhooks: { allowPrivateNetworks: true } } });
@@ -47,7 +48,7 @@ describe('receivers that are slow, unreachable or new', () => {
       fail = () => res.writeHead(500).end();
     });
     await dispatcher.run();
-    await vi.waitUntil(() => at(pathOf(webhook)).length === 1);
+    await until(() => at(pathOf(webhook)).length === 1);
     const next = await createTestService({ sameDatabaseAs: t, config: { webhooks: { allowPrivateNetworks: true } } });
     for (let i = 0; i < 3; i++) {
       t.clock.advance(5000);
@@ -79,7 +80,7 @@ describe('receivers that are slow, unreachable or new', () => {
     t.clock.advance(1_980_000);
     answers.set(path, () => {});
     await dispatcherOf(t.legate.platform).run();
-    await vi.waitUntil(() => at(path).length === 4);
+    await until(() => at(path).length === 4);
     const enable = (enabled: boolean) => t.call('PATCH', `/webhooks/${webhook.id}`, { as: owner, body: { enabled } });
     await enable(false);
     const waiting = { id, status: 'pending', attempts: 0 };
@@ -103,7 +104,7 @@ describe('receivers that are slow, unreachable or new', () => {
       (await t.call('GET', `/webhooks/${webhook.id}/deliveries?status=delivered`, { as: user })).body.length;
     const dispatcher = dispatcherOf(t.legate.platform);
     await dispatcher.run();
-    await vi.waitUntil(() => held.length === 5);
+    await until(() => held.length === 5);
     let idle = false;
     const all = deliverAll().then(() => {
       idle = true;
@@ -112,9 +113,9 @@ describe('receivers that are slow, unreachable or new', () => {
     await dispatcher.run();
     for (const answer of held.slice(0, 4)) answer();
     // The background begins both.
-    await vi.waitUntil(() => held.length === 7);
+    await until(() => held.length === 7);
     held[4]?.();
-    await vi.waitUntil(async () => (await delivered()) === 5);
+    await until(async () => (await delivered()) === 5);
     await dispatcher.run();
     expect(idle).toBe(false);
     for (const answer of held.slice(5)) answer();

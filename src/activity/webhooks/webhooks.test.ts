@@ -1,5 +1,5 @@
 import { Webhook as Verifier } from 'standardwebhooks';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   createTestService,
   dialect,
@@ -7,6 +7,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { until } from '../../../test/support/until.ts';
 import { type Received, webhookReceiver } from '../../../test/support/webhook-receiver.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import { webhooks } from './index.ts';
@@ -282,7 +283,7 @@ describe('refusals', () => {
     for (const hook of hooks) answers.set(pathOf(hook), () => {});
     const test = (n: number, as = user) => t.call('POST', `/webhooks/${hooks[n % 2]?.id}/test`, { as });
     const begun = Array.from({ length: 5 }, (_, i) => test(i));
-    await vi.waitUntil(() => receiving.received.length === 5);
+    await until(() => receiving.received.length === 5);
     expect((await test(0)).body.error.code).toBe('WEBHOOK_BUSY');
     expect((await t.call('POST', `/webhooks/${(await make()).id}/test`, { as: owner })).body.status).toBe('delivered');
     receiving.server.closeAllConnections();

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createTestService, type Json, type TestAgent } from '../../../test/support/service.ts';
+import { untilPasses } from '../../../test/support/until.ts';
 import { Yielder } from '../../ledger/index.ts';
 
 const t = await createTestService({ lasting: true });
@@ -64,7 +65,7 @@ describe('POST /agents/:id/permissions/replay', () => {
     const held = new Promise<void>((resolve) => (end = resolve));
     const paused = vi.spyOn(Yielder.prototype, 'pause').mockReturnValueOnce(held);
     const first = replay(agent);
-    await vi.waitFor(() => expect(paused).toHaveBeenCalled());
+    await untilPasses(() => expect(paused).toHaveBeenCalled());
     for (const as of [owner, agent]) {
       const r = await replay(agent, as);
       expect([r.status, r.body.error.code, r.headers.get('retry-after')]).toEqual([503, 'TOO_MANY_REPLAYS', '5']);

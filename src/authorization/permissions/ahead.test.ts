@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { untilPasses } from '../../../test/support/until.ts';
 import { SYSTEM } from '../../access/actor.ts';
 import { asId } from '../../kernel/ids.ts';
 import { Ledger } from '../../ledger/index.ts';
@@ -125,7 +126,7 @@ describe('conditions on the arguments', () => {
       const answer = authorize(platform, asker, input);
       for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
       try {
-        await vi.waitFor(() => expect(matches.mock.calls.length).toBe(8), { timeout: 60_000 });
+        await untilPasses(() => expect(matches.mock.calls.length).toBe(8), { timeout: 60_000 });
       } finally {
         unlock();
         await locked;

@@ -9,6 +9,7 @@ import {
   type TestUser,
 } from '../../../test/support/service.ts';
 import { openStream } from '../../../test/support/stream.ts';
+import { untilPasses } from '../../../test/support/until.ts';
 import { TABLE_NAMES } from '../../storage/tables.ts';
 
 let t: TestService;
@@ -266,7 +267,7 @@ describe('preview=true', () => {
     const deliveries = async (): Promise<Json[]> =>
       (await sending.call('GET', `/webhooks/${hook.body.id}/deliveries`, { as: carol })).body;
     // The event of a later change is listed, so an event of the preview would be listed too.
-    await vi.waitFor(async () => expect(await deliveries()).not.toEqual([]), { timeout: 60_000 });
+    await untilPasses(async () => expect(await deliveries()).not.toEqual([]), { timeout: 60_000 });
     expect(JSON.stringify(await deliveries())).not.toContain('agent.revoked');
   });
 

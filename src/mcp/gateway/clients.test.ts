@@ -12,6 +12,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { until } from '../../../test/support/until.ts';
 
 /**
  * The behaviour of each kind of client when a call waits for a person; docs/gateway.md has the table. `mcp-remote` is
@@ -166,8 +167,8 @@ describe('a call that waits for a person', () => {
     await client.connect(new v2.StreamableHTTPClientTransport(endpoint, { ...others, fetch: counted }));
     const called = client.callTool(PAY);
     // The person opens the page and decides only after the second request.
-    await vi.waitUntil(() => sent === 2);
-    await vi.waitUntil(() => {
+    await until(() => sent === 2);
+    await until(() => {
       vi.advanceTimersByTime(20_000);
       return sent === 3;
     });

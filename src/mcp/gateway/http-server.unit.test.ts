@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { Ending } from './ending.ts';
 import { channelOf } from './list-tools.ts';
 import { OutcomeUnknown, Peer, ServerUnavailable } from './peer.ts';
@@ -31,10 +32,10 @@ it('requests over HTTP share a connection to the server, and requests in progres
   expect(connections).toBe(1);
 
   const waiting = expect(peer.request('hang', {}, { timeoutMs: 10_000 })).rejects.toThrow('it was closed');
-  await vi.waitUntil(() => hanging === 1);
+  await until(() => hanging === 1);
   await peer.close();
   await waiting;
-  await vi.waitUntil(() => hanging === 0);
+  await until(() => hanging === 0);
 });
 
 describe('an answer over HTTP', () => {
@@ -143,10 +144,10 @@ it('a request that is cancelled before it has a connection is never sent, and le
   cancelling.end();
   await cancelled;
   expect(await other).toEqual({ result: {} });
-  await vi.waitUntil(() => connections === 1);
+  await until(() => connections === 1);
   expect(received).toEqual(['ping']);
   await peer.close();
-  await vi.waitUntil(() => connections === 0);
+  await until(() => connections === 0);
 });
 
 it('leaves the connections of the global fetch alone', async () => {

@@ -8,6 +8,7 @@ import { mcpHeaders, modern } from '../../../test/support/guarded.ts';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import { createTestService, type Json, type TestAgent, type TestService } from '../../../test/support/service.ts';
 import type { Stream } from '../../../test/support/stream.ts';
+import { until } from '../../../test/support/until.ts';
 import { gateway } from './index.ts';
 
 /** Sends a notification of the server of 2025-11-25, on the stream of a session. */
@@ -147,7 +148,7 @@ it('forwards only notifications to which a client of 2026-07-28 listens', async 
   for (const uri of ['file:///a', 'file:///b', 'file:///c']) notify('notifications/resources/updated', { uri });
   notify('notifications/prompts/list_changed');
   notify('notifications/message', { level: 'info', data: 'x' });
-  await vi.waitUntil(() => seen.length === 4);
+  await until(() => seen.length === 4);
   expect(seen).toEqual(
     expect.arrayContaining([
       ['one', 'notifications/resources/updated', 'file:///a'],
@@ -157,10 +158,10 @@ it('forwards only notifications to which a client of 2026-07-28 listens', async 
     ]),
   );
   await second.close();
-  await vi.waitUntil(() => received.length === 4);
+  await until(() => received.length === 4);
   expect(received.at(-1)).toBe('unsubscribe file:///b');
   await first.close();
-  await vi.waitUntil(() => received.at(-1) === 'unsubscribe file:///a');
+  await until(() => received.at(-1) === 'unsubscribe file:///a');
 });
 
 it('decides about each resource, and subscribes to none if one is refused', async () => {
@@ -204,7 +205,7 @@ describe('a server of 2026-07-28', () => {
     const stream = await older.listen();
     for (const uri of ['file:///a', 'file:///b'])
       expect(await older.request('resources/subscribe', { uri })).toMatchObject({ result: {} });
-    await vi.waitUntil(() => streamsAtModern() === 1);
+    await until(() => streamsAtModern() === 1);
 
     for (const name of ['a', 'b', 'c']) onlyModern.notify.resourceUpdated(`file:///${name}`);
     onlyModern.notify.resourcesChanged();
@@ -213,7 +214,7 @@ describe('a server of 2026-07-28', () => {
       ['resources/updated', { uri: 'file:///b' }],
       ['resources/list_changed', {}],
     ]);
-    await vi.waitUntil(() => seen.length === 2);
+    await until(() => seen.length === 2);
     expect(seen).toEqual(['file:///a', 'list']);
 
     await older.request('resources/unsubscribe', { uri: 'file:///a' });
@@ -221,7 +222,7 @@ describe('a server of 2026-07-28', () => {
     for (const name of ['a', 'b']) onlyModern.notify.resourceUpdated(`file:///${name}`);
     onlyModern.notify.resourcesChanged();
     expect((await heardOn(stream, 4)).at(-1)).toEqual(['resources/list_changed', {}]);
-    await vi.waitUntil(() => seen.length === 4);
+    await until(() => seen.length === 4);
     expect(seen.slice(2)).toEqual(['file:///a', 'list']);
     await subscription.close();
     await stream.close();
@@ -266,7 +267,7 @@ describe('a server of 2026-07-28', () => {
     onlyModern.notify.resourceUpdated('file:///a');
     expect(await heardOn(stream, 1)).toHaveLength(1);
     await stream.close();
-    await vi.waitUntil(async () => {
+    await until(async () => {
       await gateway.upkeep?.(t.legate.platform);
       return streamsAtModern() === 0;
     });

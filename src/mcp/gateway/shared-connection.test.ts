@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+import { until } from '../../../test/support/until.ts';
 
 /** Sends a notification on the stream of the only session. */
 let notify = (_method: string, _params: Json): void => {};
@@ -80,7 +81,7 @@ it('progress reaches the client that made the call, although all use the same id
   const calls = await Promise.all(
     clients.map(async (client, n) => {
       const calling = client.call('work', { of: `call ${n}` }, { _meta: { progressToken: 'same' } });
-      await vi.waitUntil(() => held.has(`call ${n}`));
+      await until(() => held.has(`call ${n}`));
       notify('notifications/progress', { progressToken: held.get(`call ${n}`)?.token, progress: n });
       return calling;
     }),

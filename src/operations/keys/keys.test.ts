@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { dialect, type FakeClock, newTestDatabase, FakeClock as TurnedClock } from '../../../test/support/service.ts';
+import { until } from '../../../test/support/until.ts';
 import type { Log } from '../../platform.ts';
 import { createLegate, type Legate } from '../../service.ts';
 import { forgetKeys, KeyStore } from './index.ts';
@@ -52,7 +53,7 @@ describe('with LEGATE_SECRET', () => {
   it('a data folder that does not exist is created, because the sealed ledger has its anchor there', async () => {
     const dataDir = join(newFolder(), 'not yet', 'there');
     const { legate } = await start(await newTestDatabase(), { secret: newSecret(), dataDir });
-    const served = await vi.waitUntil(async () => {
+    const served = await until(async () => {
       const response = await legate.fetch(new Request(`${legate.baseUrl}/ledger/checkpoint`));
       return response.status === 200 && response;
     });

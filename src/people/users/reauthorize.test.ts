@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { untilPasses } from '../../../test/support/until.ts';
 import { SYSTEM } from '../../access/actor.ts';
 
 interface Scene {
@@ -48,7 +49,7 @@ describe('a right that ends while a request waits', () => {
       const waiting = vi.spyOn(ledger, 'change');
       const { method, path, body } = request(s);
       answer = t.call(method, path, { as: admin, ...(body ? { body } : {}) });
-      await vi.waitFor(() => expect(waiting).toHaveBeenCalled());
+      await untilPasses(() => expect(waiting).toHaveBeenCalled());
       await change.db.deleteFrom('api_tokens').where('user_id', '=', admin.id).execute();
       change.invalidate();
     });

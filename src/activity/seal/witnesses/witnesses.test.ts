@@ -10,6 +10,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../../test/support/service.ts';
+import { untilPasses } from '../../../../test/support/until.ts';
 import { openCheckpoint, parsePolicy, runVerify, verifyProof } from '../../../verify/index.ts';
 import { openWitness, serveWitness, type Witness } from '../../../witness/index.ts';
 import { noteSigner, signCheckpoint } from '../note.ts';
@@ -219,7 +220,7 @@ describe('a ledger with witnesses', () => {
     vi.advanceTimersByTime(1000);
     // With fake timers, waitFor would advance the time.
     vi.useRealTimers();
-    await vi.waitFor(() => expect(one.requests).toHaveLength(1), 20_000);
+    await untilPasses(() => expect(one.requests).toHaveLength(1));
   });
 
   it('has no proof of a new entry without the quorum, and still shows the last cosigned checkpoint', async () => {

@@ -1,6 +1,7 @@
 import { generateSync } from 'otplib';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createTestService, type TestOptions, type TestService } from '../../../../test/support/service.ts';
+import { until } from '../../../../test/support/until.ts';
 
 const password = 'correct horse battery';
 const MINUTE = 60_000;
@@ -192,7 +193,7 @@ describe('session times', () => {
       t.clock.advance(9 * MINUTE);
       expect(await alive(session)).toBe(true);
       // The use is recorded after the response.
-      await vi.waitUntil(
+      await until(
         async () => {
           const rows = await t.legate.platform.database.read.selectFrom('sessions').select('last_used_at').execute();
           return rows.some((row) => row.last_used_at >= t.clock.now());
