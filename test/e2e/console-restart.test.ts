@@ -44,9 +44,7 @@ describe.skipIf(chromiumPath === undefined)('the console during a crash of the s
     const shown = (): Promise<string[]> => tail.locator('tbody td[data-label=Resource]').allInnerTexts();
 
     let n = 0;
-    await expect
-      .poll(async () => (await decide(++n)) && (await shown()).length, { timeout: 30_000 })
-      .toBeGreaterThan(0);
+    await expect.poll(async () => (await decide(++n)) && (await shown()).length).toBeGreaterThan(0);
     await decide(++n);
     await expect.poll(shown).toContain(`db:${n}`);
     const [newest] = await shown();
@@ -61,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)('the console during a crash of the s
     for (let i = 0; i < 3; i++) await decide(++n);
     for (const page of [list, tail, editor]) await page.locator('.pill.live').waitFor();
     await decide(++n);
-    await expect.poll(shown, { timeout: 30_000 }).toContain(`db:${n}`);
+    await expect.poll(shown).toContain(`db:${n}`);
     // The screen shows every entry since the first one, newest first and without duplicates.
     const rows = await shown();
     const recorded = (await send('GET', `/audit?order=desc&limit=${rows.length}`)) as { resource: string }[];

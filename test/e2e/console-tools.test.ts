@@ -30,7 +30,7 @@ describe.skipIf(chromiumPath === undefined)('tools of the console, and agents wi
     await context.addCookies([{ name: 'legate_session', value: token, domain: 'localhost', path: '/' }]);
     await page.goto(`${service.url}/console${path}`);
     await page.waitForSelector('h1');
-    await expect.poll(() => page.locator('.skeleton').count(), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => page.locator('.skeleton').count()).toBe(0);
     return { page, context, bad: complaints };
   }
   const newAgent = (name: string, permissions: readonly object[] = []) =>

@@ -49,7 +49,7 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
   async function go(page: Page, path: string): Promise<void> {
     await page.goto(`${service.url}/console${path}`);
     await page.waitForSelector('h1');
-    await expect.poll(() => page.locator('.skeleton').count(), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => page.locator('.skeleton').count()).toBe(0);
   }
 
   it('allows a refused call from now on, with the narrowest permission, by keyboard', async () => {

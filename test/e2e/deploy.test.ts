@@ -47,17 +47,17 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
 
       const reader = await agentBehind(url, agent, cwd, pair);
       stream = new ProxiedStream(url, agent, '/api/legate/events/stream', reader.ownerToken);
-      await expect.poll(() => stream?.connections, { timeout: 15_000 }).toBe(1);
+      await expect.poll(() => stream?.connections).toBe(1);
       const clients = askSteadily(url, agent, reader.token, 6);
       const people = signInSteadily(url, agent, pair);
       for (const i of [0, 1] as const) {
         const before = clients.answers.length;
-        await expect.poll(() => clients.answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
+        await expect.poll(() => clients.answers.length).toBeGreaterThan(before + 50);
         expect(await pair.restart(i)).toBe(0);
         if (i > 0) break;
         // After a failure, nginx sends no requests to an instance for two seconds.
         const restarted = performance.now();
-        await expect.poll(() => performance.now() - restarted, { timeout: 15_000 }).toBeGreaterThan(2500);
+        await expect.poll(() => performance.now() - restarted).toBeGreaterThan(2500);
       }
       expect(await clients.stop()).toEqual([]);
       expect(await people.stop()).toEqual([]);
@@ -66,7 +66,7 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
       const decided = clients.answers.map(({ text }) => JSON.parse(text).auditId as string);
       const events = (): { id: string; event: string | undefined }[] => stream?.seen ?? [];
       const shown = () => events().flatMap(({ id, event }) => (event === 'audit' ? id.replace('evt_', 'aud_') : []));
-      await expect.poll(() => shown().length, { timeout: 15_000 }).toBeGreaterThanOrEqual(decided.length);
+      await expect.poll(() => shown().length).toBeGreaterThanOrEqual(decided.length);
       expect(stream.failed).toEqual([]);
       expect(shown().sort()).toEqual([...decided].sort());
       expect(stream.connections).toBeGreaterThan(1);
@@ -102,12 +102,12 @@ describe.skipIf(!hasCaddy())('two instances in production and Caddy with deploy/
       const clients = askSteadily(url, agent, reader.token, 6);
       for (const i of [0, 1] as const) {
         const before = clients.answers.length;
-        await expect.poll(() => clients.answers.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
+        await expect.poll(() => clients.answers.length).toBeGreaterThan(before + 50);
         expect(await pair.restart(i)).toBe(0);
         if (i > 0) break;
         // Caddy checks every second whether an instance is ready again.
         const restarted = performance.now();
-        await expect.poll(() => performance.now() - restarted, { timeout: 15_000 }).toBeGreaterThan(2500);
+        await expect.poll(() => performance.now() - restarted).toBeGreaterThan(2500);
       }
       expect(await clients.stop()).toEqual([]);
       expect(clients.answers.length).toBeGreaterThan(100);

@@ -34,7 +34,7 @@ it('legate gateway puts a login and decisions in front of a server, as the guide
   const started = [process.execPath, 'server.cjs'] as const;
   const program = [process.execPath, PROGRAM, 'gateway', '--name', 'filesystem', '--', ...started] as const;
   const service = await serve({ cwd, command: program as never });
-  await expect.poll(() => service.output(), { timeout: 20_000 }).toContain('filesystem answers, and has 3 tools.');
+  await expect.poll(() => service.output()).toContain('filesystem answers, and has 3 tools.');
 
   const { port } = new URL(service.url);
   const printed = service.output().replaceAll(`localhost:${port}`, 'localhost:3000');

@@ -128,7 +128,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   await progress();
   expect(await running.stop()).toBe(0);
   const atPlace = [...ofOwner.slice(0, 2), ...ofAgent.slice(0, 1)];
-  await until(() => atPlace.every((reader) => reader.ends.length > 0), { timeout: 20_000 });
+  await until(() => atPlace.every((reader) => reader.ends.length > 0), { timeout: 120_000 });
   for (const { ends } of atPlace) expect(ends).toEqual(['closed']);
   for (let kills = 0; kills < 2; kills++) {
     running = await serve({ cwd, env });
@@ -149,7 +149,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   const ofFirst = all.filter((event) => event.agentId === agents[0].id).map((event) => event.id);
   await until(
     () => ofOwner.every((r) => r.ids.length >= ids.length) && ofAgent.every((r) => r.ids.length >= ofFirst.length),
-    { timeout: 30_000 },
+    { timeout: 120_000 },
   );
   for (const reader of readers) reader.stop();
   for (const reader of ofOwner) expect(reader.ids).toEqual(ids);

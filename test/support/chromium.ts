@@ -147,8 +147,7 @@ const focused = (page: Page): Promise<string> =>
   );
 
 /** Waits until the page has set its focus, because earlier input is lost. */
-export const focusOn = (page: Page, name: string): Promise<void> =>
-  expect.poll(() => focused(page), { timeout: 5000 }).toBe(name);
+export const focusOn = (page: Page, name: string): Promise<void> => expect.poll(() => focused(page)).toBe(name);
 
 /** Presses Tab until an element with this accessible name has focus. */
 export async function tabTo(page: Page, name: string): Promise<void> {

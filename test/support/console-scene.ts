@@ -50,7 +50,7 @@ type Send = (as: Role, method: string, path: string, body?: unknown, token?: str
 /** Waits until the screen has finished loading. */
 export async function settled(page: Page): Promise<void> {
   await page.waitForSelector('h1');
-  await expect.poll(() => page.locator('.skeleton, .dim').count(), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => page.locator('.skeleton, .dim').count()).toBe(0);
 }
 
 /** Goes to an address within the page, as a link does. */

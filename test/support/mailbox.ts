@@ -63,7 +63,7 @@ export async function openMailbox(options: SMTPServerOptions = {}): Promise<Mail
           taken.add(mail);
           return mail;
         },
-        { timeout: 10_000, interval: 5 },
+        { interval: 5 },
       ),
   };
 }
