@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { PATIENCE_MS } from './test/support/patience.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -54,7 +55,7 @@ const ABOVE_DATABASE = [
 ];
 
 /** `expect.poll` waits for a second by default, which is not enough on a busy machine. See test/support/until.ts. */
-const PATIENT = { poll: { timeout: 120_000 } };
+const PATIENT = { poll: { timeout: PATIENCE_MS } };
 
 const project = (name: 'sqlite' | 'postgres') => ({
   plugins: [frameworks],

@@ -20,6 +20,8 @@ import {
 } from './schema.ts';
 import { searchActions, searchResources, searchSubjects } from './search.ts';
 
+const ABOUT = 'AuthZEN Authorization API 1.0. Unknown members are ignored.';
+
 const post = <B extends z.ZodType>(o: {
   path: string;
   summary: string;
@@ -33,7 +35,7 @@ const post = <B extends z.ZodType>(o: {
     method: 'POST',
     path: `/access/v1/${o.path}`,
     summary: o.summary,
-    description: ['AuthZEN Authorization API 1.0. Unknown members are ignored.', o.description ?? []].flat().join(' '),
+    description: o.description ? `${ABOUT} ${o.description}` : ABOUT,
     access: mayCheck,
     ...(o.effect === undefined ? {} : { effect: o.effect }),
     body: o.body,

@@ -4,7 +4,7 @@ import { SECOND_MS } from '../../kernel/clock.ts';
 import type { Credential } from '../../platform.ts';
 import { scopeNames } from '../scope.ts';
 import { type Claims, claimsOf, grantOfJti, looksLikeAccessToken } from './access-token.ts';
-import { readLiveToken } from './live-token.ts';
+import { checkLiveToken } from './live-token.ts';
 
 /**
  * The Bearer credential of an access token for this service (contract 4): an agent that acts for a person within
@@ -14,7 +14,7 @@ export const accessTokenCredential: Credential = {
   kind: 'accessToken',
   recognises: looksLikeAccessToken,
   verify: async (platform, db, _hash, now, token) => {
-    const live = await readLiveToken(platform, db, token, now);
+    const live = await checkLiveToken(platform, db, token, now);
     if (typeof live === 'string') return live;
     const { claims, endsAt } = live;
     return claims.aud === platform.audience ? principalOf(claims, endsAt) : 'access-token-audience';

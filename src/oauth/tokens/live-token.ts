@@ -18,19 +18,8 @@ export async function findLiveToken(
   token: string,
   now: number,
 ): Promise<Claims | undefined> {
-  const claims = await checkLiveToken(platform, db, token, now);
-  return typeof claims === 'string' ? undefined : claims;
-}
-
-/** Like `findLiveToken`; returns the reason if the token is refused. */
-export async function checkLiveToken(
-  platform: Pick<Platform, 'audience' | 'config' | 'issuer' | 'secrets' | 'stateOf'>,
-  db: Db,
-  token: string,
-  now: number,
-): Promise<Claims | RefusalReason> {
-  const live = await readLiveToken(platform, db, token, now);
-  return typeof live === 'string' ? live : live.claims;
+  const live = await checkLiveToken(platform, db, token, now);
+  return typeof live === 'string' ? undefined : live.claims;
 }
 
 /** A live token, and when it, a grant behind it or one of their agents expires, whichever is first, in ms. */
@@ -39,8 +28,8 @@ export interface LiveToken {
   readonly endsAt: number;
 }
 
-/** Like `checkLiveToken`; also returns when the token ends by the clock. */
-export async function readLiveToken(
+/** Like `findLiveToken`; returns the reason if the token is refused, and when a live one ends by the clock. */
+export async function checkLiveToken(
   platform: Pick<Platform, 'audience' | 'config' | 'issuer' | 'secrets' | 'stateOf'>,
   db: Db,
   token: string,

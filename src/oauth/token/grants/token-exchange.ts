@@ -53,10 +53,9 @@ async function readSubject(
   token: string,
   now: number,
 ): Promise<Claims> {
-  const claims = await checkLiveToken(platform, db, token, now);
-  if (typeof claims === 'string')
-    throw invalidRequest(claims, 'subject_token is not valid, has expired or was revoked.');
-  return claims;
+  const live = await checkLiveToken(platform, db, token, now);
+  if (typeof live === 'string') throw invalidRequest(live, 'subject_token is not valid, has expired or was revoked.');
+  return live.claims;
 }
 
 async function readActor(db: Db, token: string, now: number): Promise<AgentRow> {
