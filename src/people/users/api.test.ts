@@ -58,8 +58,8 @@ describe('legate.apiTokens', () => {
       scopes: ['agents:read'],
       expiresAt: '2031-01-01T00:00:00Z',
     });
-    expect((await t.call('GET', '/agents', { as: token })).status).toBe(200);
     expect(await apiTokens.list(alice.id)).toContainEqual(shown);
+    expect((await t.call('GET', '/agents', { as: token })).status).toBe(200);
     await apiTokens.revoke(shown.id);
     expect((await t.call('GET', '/agents', { as: token })).status).toBe(401);
     await expect(apiTokens.revoke(shown.id)).rejects.toMatchObject({ code: 'API_TOKEN_NOT_FOUND' });
