@@ -52,7 +52,7 @@ export async function openSealedLog(
     throw refusal(`The data folder has a checkpoint of a log that the database does not have. ${RECOVER}`);
   log ??= await beginLog(platform);
   if (serves) await resumeSealing(platform);
-  await assertContinues(platform, log);
+  await assertContinues(platform, log, anchor);
   if (!serves && (await isStopped(platform.database.read))) return;
   const signers = await signersOf(platform, log.origin);
   const begunAt = (await readPosition(platform.database.read, BEGUN)) ?? 0;
@@ -66,12 +66,14 @@ export async function openSealedLog(
 
 /**
  * Throws a ConfigError if the newest checkpoint of the data folder, if any, does not match the tree in the database.
+ * `anchor` must have been read before `log`, because a running service signs a tree in the database first, and writes
+ * its checkpoint to the data folder afterwards.
  */
 export async function assertContinues(
-  platform: Pick<Platform, 'config' | 'database' | 'ledgerKeys'>,
+  platform: Pick<Platform, 'database' | 'ledgerKeys'>,
   log: SealRow,
+  anchor: string | undefined,
 ): Promise<void> {
-  const anchor = readAnchor(platform.config.dataDir);
   if (anchor === undefined) return;
   const { database } = platform;
   const checkpoint =

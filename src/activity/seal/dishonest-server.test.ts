@@ -321,7 +321,10 @@ async function findings(lies: Lies): Promise<string[]> {
       expect([proven.unexplained, proven.unrecorded]).toEqual([[], []]);
     },
     check: async () => expect(await checkSealedLedger(platform)).not.toHaveProperty('problem'),
-    start: async () => assertContinues(platform, (await readLog(db())) as SealRow),
+    start: async () => {
+      const anchor = readAnchor(platform.config.dataDir);
+      await assertContinues(platform, (await readLog(db())) as SealRow, anchor);
+    },
     'kept checkpoint': async () => {
       if (lies.unseen) return;
       const answer = JSON.stringify(await ledger.consistency(size));

@@ -12,6 +12,7 @@ import {
   verifyProof,
 } from '../../verify/index.ts';
 import { forgetOldEvents } from '../stream/retention.ts';
+import { openSealedLog } from './begin.ts';
 import { checkSealedLedger, endRolledBackLog } from './index.ts';
 
 const SEALED = { ledger: { seal: 'on' } } as const;
@@ -239,6 +240,27 @@ describe('an existing ledger', () => {
     expect(await types()).toEqual(['ledger.stopped']);
     await seal('on', true);
     expect(await types()).toEqual(['ledger.stopped', 'ledger.resumed']);
+  });
+
+  it('is opened by a command although the service signs a tree meanwhile', async () => {
+    const first = await createTestService({ config: SEALED });
+    const agent = await first.agent(await first.user(), { permissions });
+    await first.legate.ledger.proof(await decide(first, agent));
+    const { platform } = (await createTestService({ sameDatabaseAs: first, serves: false })).legate;
+    let signed = 0;
+    const read = platform.database.read.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        if (signed++ < 3) await first.legate.ledger.proof(await decide(first, agent));
+        return result;
+      },
+    });
+    await openSealedLog({
+      ...platform,
+      config: { ...platform.config, ...first.legate.platform.config },
+      database: { ...platform.database, read },
+    });
+    expect(signed).toBeGreaterThan(3);
   });
 });
 
