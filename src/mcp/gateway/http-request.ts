@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Client, Dispatcher } from 'undici';
+import { InProgress } from '../../kernel/in-progress.ts';
 import { packageVersion } from '../../kernel/version.ts';
 import { Ending } from './ending.ts';
 import { OutcomeUnknown, ServerUnavailable } from './peer.ts';
@@ -114,11 +115,12 @@ export function senderTo({ headers: configured }: GatewayServer, url: string, ac
         method,
         path,
         body: message === undefined ? null : JSON.stringify(message),
-        headers: {
-          ...(message === undefined ? common : ofMessages),
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-          ...headers,
-        },
+        headers: Object.assign(
+          {},
+          message === undefined ? common : ofMessages,
+          token !== undefined && { authorization: `Bearer ${token}` },
+          headers,
+        ),
       };
       connection.dispatch(options, answer);
       end.onEnd(() => answer.close());
@@ -160,9 +162,20 @@ async function withAccess(
   throw refused();
 }
 
+/** The end of one HTTP request, with the number of the request in its connection. */
+class OpenRequest extends Ending {
+  readonly number: number;
+
+  constructor(number: number) {
+    super();
+    this.number = number;
+  }
+}
+
 /** The HTTP requests of one connection that are in progress. */
 export class OpenRequests {
-  readonly #open = new Set<Ending>();
+  readonly #open = new InProgress<Ending>();
+  #last = 0;
   #ended = false;
 
   async during<T>(work: (own: Ending) => Promise<T>): Promise<T> {
@@ -174,20 +187,20 @@ export class OpenRequests {
     }
   }
 
-  begin(): Ending {
-    const own = new Ending();
+  begin(): OpenRequest {
+    const own = new OpenRequest(++this.#last);
     if (this.#ended) own.end();
-    this.#open.add(own);
+    this.#open.set(own.number, own);
     return own;
   }
 
-  done(own: Ending): void {
-    this.#open.delete(own);
+  done({ number }: OpenRequest): void {
+    this.#open.delete(number);
   }
 
   end(): void {
     this.#ended = true;
-    for (const own of this.#open) own.end();
+    for (const own of this.#open.values()) own.end();
   }
 }
 

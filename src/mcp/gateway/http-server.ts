@@ -1,3 +1,4 @@
+import { InProgress } from '../../kernel/in-progress.ts';
 import { isObject, type Message, revisionOf } from '../guard/json-rpc.ts';
 import { mirroredHeaders } from '../guard/mirrored-headers.ts';
 import { Ending } from './ending.ts';
@@ -33,8 +34,8 @@ export const openHttp =
     /** Servers drop notifications until this stream is open, so the first requests wait for it. */
     let opening: Promise<void> | undefined;
     let older: Channel | undefined = server.type === 'sse' ? openSse(url, maxChars, sender, events) : undefined;
-    /** Requests of 2026-07-28 in progress, which are cancelled by closing the connection. */
-    const running = new Map<unknown, Ending>();
+    /** Requests of 2026-07-28 in progress, by the gateway's ids. They are cancelled by closing the connection. */
+    const running = new InProgress<Ending>();
 
     const send = (method: 'GET' | 'POST' | 'DELETE', end: Ending, message?: Message, more = {}) => {
       const headers = {
@@ -115,7 +116,7 @@ export const openHttp =
         if (older) return older.send(message);
         const { id, method } = message;
         if (method === 'notifications/cancelled' && isObject(message['params'])) {
-          const own = running.get(message['params']['requestId']);
+          const own = running.get(Number(message['params']['requestId']));
           if (own) return own.end();
         }
         if (id === undefined || method === undefined) {
@@ -131,11 +132,11 @@ export const openHttp =
         if (opening && method !== 'initialize') await opening;
         const own = open.begin();
         const isModern = revisionOf(message) !== undefined;
-        if (isModern) running.set(id, own);
+        if (isModern) running.set(Number(id), own);
         try {
           await request(message, isModern ? { ...mirroredHeaders(message), ...headers } : {}, own);
         } finally {
-          if (isModern) running.delete(id);
+          if (isModern) running.delete(Number(id));
           open.done(own);
         }
       },

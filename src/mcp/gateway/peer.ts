@@ -1,3 +1,4 @@
+import { InProgress } from '../../kernel/in-progress.ts';
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { Ending } from './ending.ts';
 
@@ -129,7 +130,7 @@ const MAX_ASKED = 10;
  */
 export class Peer {
   readonly #channel: Channel;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new InProgress<Pending>();
   readonly #asked = new Map<unknown, Ending>();
   readonly #notified: NonNullable<PeerEvents['notified']>;
   readonly #onEnd: (error: Error) => void;

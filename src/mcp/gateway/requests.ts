@@ -1,7 +1,15 @@
 import type { Ask } from '../guard/asks.ts';
 import type { Passed } from '../guard/guard.ts';
 import type { Decision, GuardingLegate, McpAuth } from '../guard/guard-options.ts';
-import { declaredCapabilities, hasUrlElicitation, idOf, isObject, type Message, paramsOf } from '../guard/json-rpc.ts';
+import {
+  declaredCapabilities,
+  hasUrlElicitation,
+  idOf,
+  isMessageId,
+  isObject,
+  type Message,
+  paramsOf,
+} from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
 import { RequestStates, stateKeys } from '../guard/request-state.ts';
 import { mayMakeTask } from '../guard/tasks.ts';
@@ -154,7 +162,8 @@ export class Requests {
 
   #notified({ session }: Context, method: string, params: Message): void {
     if (!session) return;
-    if (method === 'notifications/cancelled') session.running.get(params['requestId'])?.end();
+    const { requestId } = params;
+    if (method === 'notifications/cancelled' && isMessageId(requestId)) session.running.get(requestId)?.end();
     const { roots, isolation } = this.#parts.server.legate;
     if (method === 'notifications/roots/list_changed' && roots && isolation !== 'shared')
       this.#parts.upstreams.notify(session.key, method);
@@ -282,12 +291,8 @@ export class Requests {
   async #relayInSession(context: Context, asked: Asked): Promise<Forwarded> {
     const { message, cancelling } = asked;
     const party = this.#partyOf(context);
-    const request = {
-      ...this.#forwarding(context, asked),
-      cancelling,
-      progress: this.#progressTo(context, message),
-      party,
-    };
+    const progress = this.#progressTo(context, message);
+    const request = { cancelling, progress, party, ...this.#forwarding(context, asked) };
     let forwarded = await forward(this.#parts, request);
     for (let round = 0; 'input' in forwarded; round++) {
       const { requests, repeat } = forwarded.input;

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { growingCache } from '../../kernel/growing-cache.ts';
 import type { Id } from '../../kernel/ids.ts';
+import { InProgress } from '../../kernel/in-progress.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { agentOf, callerOf } from './caller-of.ts';
@@ -36,7 +37,7 @@ export class Session {
   /** URIs of the resources that the client listens to. */
   readonly subscriptions = new Set<string>();
   /** Requests in progress, by the client's id. */
-  readonly running = new Map<unknown, Ending>();
+  readonly running = new InProgress<Ending>();
   /** Requests of the server that the client has not answered yet. */
   readonly #asked = new Map<unknown, (answer: Answer) => void>();
   /** Ids of the session's elicitations, by the server's ids, which two clients of a connection may share. */

@@ -40,9 +40,11 @@ export const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the id of a message, or undefined for a notification, which is never answered. */
+export const isMessageId = (id: unknown): id is MessageId => typeof id === 'string' || typeof id === 'number';
+
 export const idOf = (message: Message): MessageId | undefined => {
   const id = message['id'];
-  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+  return isMessageId(id) ? id : undefined;
 };
 
 export const paramsOf = (message: Message): Message => (isObject(message['params']) ? message['params'] : {});
