@@ -232,7 +232,8 @@ export class Pipeline {
       const missing = Object.entries(this.#headers).filter(([name]) => !answer.headers.has(name));
       return withHeaders(answer, { ...Object.fromEntries(missing), ...extra });
     }
-    return extra ? { ...answer, own: extra } : answer;
+    const { status, headers, cookies, body } = answer;
+    return extra ? { status, headers, own: extra, cookies, body } : answer;
   }
 
   /** Returns the caller's request id if it is valid, so that both logs can be correlated, otherwise a new one. */

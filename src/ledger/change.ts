@@ -119,7 +119,6 @@ export async function applyChange<T>(
 ): Promise<AppliedChange<T>> {
   const records: AuditRecord[] = [];
   const events: ActedEvent[] = [];
-  let actor = by;
   let commit: Commit | undefined;
   let invalidated = false;
   const result = await database.write.transaction().execute(async (transaction) => {
@@ -131,7 +130,7 @@ export async function applyChange<T>(
     const now = resetClock ? time.now(head, askedAt) : time.after(head, askedAt);
     history.check(head);
     const epoch = head.epoch + 1 + randomInt(EPOCH_STEP);
-    const change: Change = {
+    const change: { -readonly [Part in keyof Change]: Change[Part] } = {
       db,
       now,
       previousTime: head.clock,
@@ -144,13 +143,11 @@ export async function applyChange<T>(
         records.push(record);
       },
       emit: (event) => {
-        events.push({ ...event, actor });
+        events.push({ actor: change.actor, ...event });
       },
-      get actor() {
-        return actor;
-      },
+      actor: by,
       actAs: (other) => {
-        actor = other;
+        change.actor = other;
       },
       readPolicy: async () => {
         if (policy.epoch !== head.epoch) await history.refresh(policy, head);

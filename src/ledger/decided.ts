@@ -9,42 +9,42 @@ export type AskedBy = Pick<Actor, 'kind' | 'id' | 'userId' | 'clientId' | 'grant
  */
 export interface Decided {
   /** Resource pattern of the agent's entry that allowed the call or whose constraint refused it. */
-  readonly pattern?: string;
+  readonly pattern?: string | undefined;
   /**
    * If a received entry refused the call: the chain from the root to the agent. For an allowed call the chain is in its
    * own column.
    */
-  readonly chain?: readonly string[];
+  readonly chain?: readonly string[] | undefined;
   /** Absent: the agent itself. */
-  readonly askedBy?: AskedBy;
+  readonly askedBy?: AskedBy | undefined;
   /** The approval that the call used. */
-  readonly approvalId?: string;
+  readonly approvalId?: string | undefined;
   /** A person had approved the call, but it was refused for another reason, so the approval was not used. */
-  readonly approved?: boolean;
+  readonly approved?: boolean | undefined;
   /** Counters of limits on calls as the decision found them, in the order in which it first looked at each. */
-  readonly used?: readonly number[];
+  readonly used?: readonly number[] | undefined;
   /**
    * Results of the argument patterns in the order of evaluation, `1` or `0` each. Present if arguments were redacted,
    * so that the recorded ones cannot be matched again.
    */
-  readonly matched?: string;
+  readonly matched?: string | undefined;
   /** The budget or MCP server whose limit refused a call that permissions allowed. */
-  readonly refusedBy?: string;
+  readonly refusedBy?: string | undefined;
   /** The private fields of the entry were erased. */
-  readonly erased?: boolean;
+  readonly erased?: boolean | undefined;
 }
 
 /** The names are short, because every entry except the simplest kind stores them. */
 interface Stored {
-  readonly p?: string;
-  readonly d?: readonly string[];
-  readonly q?: AskedBy;
-  readonly a?: string;
-  readonly v?: 1;
-  readonly u?: readonly number[];
-  readonly m?: string;
-  readonly b?: string;
-  readonly e?: 1;
+  readonly p?: string | undefined;
+  readonly d?: readonly string[] | undefined;
+  readonly q?: AskedBy | undefined;
+  readonly a?: string | undefined;
+  readonly v?: 1 | undefined;
+  readonly u?: readonly number[] | undefined;
+  readonly m?: string | undefined;
+  readonly b?: string | undefined;
+  readonly e?: 1 | undefined;
 }
 
 /**
@@ -57,16 +57,17 @@ export function writeDecided(decided: Decided): string | null {
     if (pattern === undefined) return null;
     if (!pattern.startsWith('{')) return pattern;
   }
+  // JSON leaves out what is undefined.
   const stored: Stored = {
-    ...(pattern === undefined ? {} : { p: pattern }),
-    ...(chain ? { d: chain } : {}),
-    ...(askedBy ? { q: askedBy } : {}),
-    ...(approvalId ? { a: approvalId } : {}),
-    ...(approved ? { v: 1 } : {}),
-    ...(used ? { u: used } : {}),
-    ...(matched ? { m: matched } : {}),
-    ...(refusedBy ? { b: refusedBy } : {}),
-    ...(erased ? { e: 1 } : {}),
+    p: pattern,
+    d: chain,
+    q: askedBy,
+    a: approvalId || undefined,
+    v: approved ? 1 : undefined,
+    u: used,
+    m: matched || undefined,
+    b: refusedBy || undefined,
+    e: erased ? 1 : undefined,
   };
   return JSON.stringify(stored);
 }
@@ -78,15 +79,15 @@ export function readDecided(text: string | null): Decided {
   if (!text.startsWith('{')) return { pattern: text };
   const { p, d, q, a, v, u, m, b, e } = JSON.parse(text) as Stored;
   return {
-    ...(p === undefined ? {} : { pattern: p }),
-    ...(d ? { chain: d } : {}),
-    ...(q ? { askedBy: q } : {}),
-    ...(a ? { approvalId: a } : {}),
-    ...(v ? { approved: true } : {}),
-    ...(u ? { used: u } : {}),
-    ...(m ? { matched: m } : {}),
-    ...(b ? { refusedBy: b } : {}),
-    ...(e ? { erased: true } : {}),
+    pattern: p,
+    chain: d,
+    askedBy: q,
+    approvalId: a,
+    approved: v === 1,
+    used: u,
+    matched: m,
+    refusedBy: b,
+    erased: e === 1,
   };
 }
 

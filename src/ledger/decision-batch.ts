@@ -97,7 +97,7 @@ export class DecisionBatches {
           if (record) records.push(record);
           if (write) writes.push(write);
           if (queued.key && record) kept.push(keptAnswer(queued.key, 'decision', answer, now));
-          if (emitted) for (const event of emitted) events.push({ ...event, actor: by ?? SYSTEM });
+          if (emitted) for (const event of emitted) events.push({ actor: by ?? SYSTEM, ...event });
           answered.push(queued);
           answers.push(answer);
         } catch (error) {

@@ -4,20 +4,6 @@ import { changeRow, isChange, subjectsOf } from './changes.ts';
 import type { ActedEvent, AuditRecord, Commit, CommittedEvent } from './entry.ts';
 import type { EventType } from './event-types.ts';
 
-const NO_AUDIT = {
-  action: null,
-  resource: null,
-  result: null,
-  reason: null,
-  duration_ms: null,
-  tokens_cost: null,
-  parameters: null,
-  ip: null,
-  user_agent: null,
-  delegation_ids: null,
-  decided: null,
-} as const;
-
 const auditRow = (r: AuditRecord, seq: number, timestamp: number): StreamEventRow => ({
   seq,
   id: r.id,
@@ -53,7 +39,17 @@ const eventColumns = (event: CommittedEvent, seq: number, timestamp: number) => 
 });
 
 const eventRow = (event: CommittedEvent, seq: number, timestamp: number): StreamEventRow => ({
-  ...NO_AUDIT,
+  action: null,
+  resource: null,
+  result: null,
+  reason: null,
+  duration_ms: null,
+  tokens_cost: null,
+  parameters: null,
+  ip: null,
+  user_agent: null,
+  delegation_ids: null,
+  decided: null,
   ...eventColumns(event, seq, timestamp),
 });
 
@@ -106,7 +102,7 @@ export async function append(
   firstSeq: number,
   now: number,
 ): Promise<CommittedEvent[]> {
-  const committed = events.map((event) => ({ ...event, id: newId('event', now) }));
+  const committed = events.map((event) => ({ id: newId('event', now), ...event }));
   await insertRecords(
     database,
     db,

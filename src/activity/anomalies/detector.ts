@@ -262,7 +262,7 @@ export class AnomalyDetector {
     const remembered = this.#states.get(agentId);
     if (!remembered || seq <= remembered.seq) return;
     for (const found of detect(remembered.state, row, this.#platform.config.anomalies))
-      this.#found.push({ ...found, seq, agentId, userId });
+      this.#found.push({ seq, agentId, userId, ...found });
     this.#states.changed(agentId, remembered, seq, this.#platform.clock.now());
   }
 

@@ -5,7 +5,6 @@ import type { AuditEntry } from './schema.ts';
 
 /** Converts a row of the ledger to an audit entry. */
 export const toEntry = (row: StreamEventRow): AuditEntry => ({
-  ...circumstancesOf(row),
   id: row.id,
   agentId: row.agent_id ?? '',
   userId: row.user_id ?? '',
@@ -21,7 +20,10 @@ export const toEntry = (row: StreamEventRow): AuditEntry => ({
   ip: row.ip,
   userAgent: row.user_agent,
   seq: row.seq,
+  ...circumstancesOf(row),
 });
+
+const OWN = { type: 'own' } as const;
 
 type Circumstances = Pick<AuditEntry, 'askedBy' | 'approvalId' | 'permission' | 'erased'>;
 
@@ -30,19 +32,15 @@ function circumstancesOf({ decided, delegation_ids }: StreamEventRow): Circumsta
   if (decided === null) return {};
   const { askedBy, approvalId, pattern, chain, erased } = readDecided(decided);
   const delegationIds = chain ?? (delegation_ids === null ? undefined : (JSON.parse(delegation_ids) as string[]));
-  return {
-    ...(askedBy ? { askedBy } : {}),
-    ...(approvalId === undefined ? {} : { approvalId }),
-    ...(pattern === undefined
-      ? {}
-      : {
-          permission: {
-            resource: pattern,
-            source: delegationIds ? { type: 'delegation', delegationIds: [...delegationIds] } : { type: 'own' },
-          },
-        }),
-    ...(erased ? { erased: true as const } : {}),
-  };
+  const found: { -readonly [Field in keyof Circumstances]: Circumstances[Field] } = {};
+  if (askedBy) found.askedBy = askedBy;
+  if (approvalId !== undefined) found.approvalId = approvalId;
+  if (pattern !== undefined) {
+    const source = delegationIds ? { type: 'delegation' as const, delegationIds: [...delegationIds] } : OWN;
+    found.permission = { resource: pattern, source };
+  }
+  if (erased) found.erased = true;
+  return found;
 }
 
 /** The same as JSON text, to append to other members. */

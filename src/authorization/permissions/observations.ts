@@ -1,7 +1,7 @@
 import { type Actor, actorOf, application } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { Id } from '../../kernel/ids.ts';
-import { type AskedBy, askedByOf, type Decided, writeDecided } from '../../ledger/index.ts';
+import { type AskedBy, askedByOf, writeDecided } from '../../ledger/index.ts';
 import type { ApprovalState } from './approval.ts';
 import { type Decision, delegationsOf } from './decide.ts';
 
@@ -61,15 +61,14 @@ export function decidedText(
     return writeDecided({ pattern: decision.entry.permission.resource });
   const pattern = decision.entry?.permission.resource;
   const chain = decision.allowed ? [] : delegationsOf(decision);
-  const decided: Decided = {
-    ...(pattern === undefined ? {} : { pattern }),
-    ...(chain.length > 0 ? { chain } : {}),
-    ...(asker ? { askedBy: asker } : {}),
-    ...(approval && isApprovalUsed ? { approvalId: approval.id } : {}),
-    ...(approval && !isApprovalUsed ? { approved: true } : {}),
-    ...(used ? { used } : {}),
-    ...(matched === undefined ? {} : { matched }),
-    ...(!decision.allowed && decision.by !== undefined ? { refusedBy: decision.by } : {}),
-  };
-  return writeDecided(decided);
+  return writeDecided({
+    pattern,
+    chain: chain.length > 0 ? chain : undefined,
+    askedBy: asker,
+    approvalId: isApprovalUsed ? approval?.id : undefined,
+    approved: approval !== undefined && !isApprovalUsed,
+    used,
+    matched,
+    refusedBy: decision.allowed ? undefined : decision.by,
+  });
 }

@@ -257,7 +257,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     const answer = answerOf(decision, auditId, context.now, trace);
     const outcome = this.#withApproval(context, agent, decision, approval, { answer, record });
     const whole = results.length === 0 ? outcome : withGateResults(outcome, results);
-    return whole.events ? { ...whole, by: this.#actor() } : whole;
+    return whole.events ? { by: this.#actor(), ...whole } : whole;
   }
 
   #withApproval(
@@ -267,7 +267,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     used: ApprovalState | undefined,
     outcome: Recorded,
   ): Recorded {
-    if (used) return { ...outcome, write: useApproval(used, context.now) };
+    if (used) return { write: useApproval(used, context.now), ...outcome };
     if (decision.allowed || decision.reason !== 'APPROVAL_REQUIRED') return outcome;
     // The decision has already loaded the approval.
     return requestApproval(context, this.#digest as string, agent, this.#platform.config.approvals, outcome);

@@ -2,7 +2,7 @@ import type { Actor } from '../../access/actor.ts';
 import type { Principal } from '../../access/principal.ts';
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import type { Db } from '../../storage/index.ts';
-import type { Decision } from './decide.ts';
+import type { Decision, Refusal } from './decide.ts';
 import type { Trace } from './explain.ts';
 import type { Reason } from './reasons.ts';
 import type { Permission } from './schema.ts';
@@ -64,20 +64,15 @@ export function answerOf(
   now: number,
   trace: Trace | undefined,
 ): AuthorizeAnswer {
-  const base: AuthorizeAnswer =
-    auditId === undefined ? { allowed: decision.allowed } : { allowed: decision.allowed, auditId };
-  const answer =
-    decision.allowed || decision.reason !== 'RATE_LIMITED'
-      ? decision.allowed
-        ? base
-        : { ...base, reason: decision.reason }
-      : {
-          ...base,
-          reason: decision.reason,
-          retryAfter: Math.max(1, Math.ceil(((decision.resetAt ?? now) - now) / SECOND_MS)),
-          limit: decision.limit ?? 0,
-          remaining: 0,
-          resetAt: isoTime(decision.resetAt ?? now),
-        };
-  return trace ? { ...answer, trace } : answer;
+  const { allowed } = decision;
+  const answer: AuthorizeAnswer = auditId === undefined ? { allowed } : { allowed, auditId };
+  if (!decision.allowed) Object.assign(answer, refusalOf(decision, now));
+  return trace ? Object.assign(answer, { trace }) : answer;
+}
+
+function refusalOf(refusal: Refusal, now: number): Partial<AuthorizeAnswer> {
+  const { reason, resetAt = now, limit = 0 } = refusal;
+  if (reason !== 'RATE_LIMITED') return { reason };
+  const retryAfter = Math.max(1, Math.ceil((resetAt - now) / SECOND_MS));
+  return { reason, retryAfter, limit, remaining: 0, resetAt: isoTime(resetAt) };
 }

@@ -112,11 +112,11 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
     }
     if (isCall && 'result' in answer && answer.result['resultType'] === 'task')
       throw new OutcomeUnknown('it created a task, but the client does not accept tasks');
-    if (isCall) record({ ...call, definition, answer });
+    if (isCall) record({ definition, answer, ...call });
     return { answer };
   } catch (error) {
     const failure = cancelling.isEnded ? new RequestCancelled() : error;
-    if (isCall) record({ ...call, definition, outcome: OUTCOMES[failureOf(failure)] });
+    if (isCall) record({ definition, outcome: OUTCOMES[failureOf(failure)], ...call });
     return { failure: failureAnswer(method, failure, auditId) };
   }
 }
@@ -129,7 +129,7 @@ export function unanswered({ server, record }: Parts, forwarding: Forwarding): F
   const error = cancelling.isEnded
     ? new RequestCancelled()
     : new InputRequired('The server asked for input, and the client did not supply it.');
-  if (method === 'tools/call') record({ ...call, definition: undefined, outcome: OUTCOMES[failureOf(error)] });
+  if (method === 'tools/call') record({ definition: undefined, outcome: OUTCOMES[failureOf(error)], ...call });
   return { failure: failureAnswer(method, error, auditId) };
 }
 

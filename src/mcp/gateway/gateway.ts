@@ -105,18 +105,18 @@ function askerOf(
   { agentId, context }: GuardedQuestion,
   token = '',
 ): Asker | Promise<Asker> {
-  const common = { ip: context?.ip ?? null, userAgent: context?.userAgent ?? null, startedAt: performance.now() };
-  if (secretKindByPrefix(token) !== 'agentToken')
-    return {
-      ...common,
-      ...{ principal: null, holder: holderOf(token, asId('agent', agentId)) },
-      ...{ epoch: -1, reauthenticate: async () => ANONYMOUS },
-    };
+  const ip = context?.ip ?? null;
+  const userAgent = context?.userAgent ?? null;
+  const startedAt = performance.now();
+  if (secretKindByPrefix(token) !== 'agentToken') {
+    const holder = holderOf(token, asId('agent', agentId));
+    return { ip, userAgent, startedAt, principal: null, holder, epoch: -1, reauthenticate: async () => ANONYMOUS };
+  }
   const asItself = (agent: CompiledAgent | undefined): Asker => {
     if (!agent) throw invalidCredential('principal-ended');
     const { id: agentId, ownerId, tenantId, tokenHash, expires_at: expiresAt } = agent;
     const principal = { kind: 'agent', agentId, ownerId, tenantId, tokenHash, expiresAt } as const;
-    return { ...common, principal, epoch: -1, reauthenticate: async () => principal };
+    return { ip, userAgent, startedAt, principal, epoch: -1, reauthenticate: async () => principal };
   };
   const tokenHash = stateOf(tokenHashes).of(token);
   const policy = stateOf(policyCache);

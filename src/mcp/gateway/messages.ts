@@ -84,7 +84,7 @@ export function paramsPassedOn(params: Message): Message {
   if (!OF_ONE_REQUEST.some((name) => name in params)) return params;
   const { _meta, inputResponses: _responses, requestState: _state, task: _task, ...others } = params;
   const meta = foreignMeta(_meta);
-  return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta };
+  return Object.keys(meta).length === 0 ? others : { _meta: meta, ...others };
 }
 
 export const progressTokenOf = (params: Message): unknown =>

@@ -57,8 +57,13 @@ export function recorderOf(
       agentId,
       userId: asId('user', auth.userId),
       data: {
-        ...{ auditId: auditId ?? null, server, tool, outcome },
-        ...{ durationMs, resultBytes, definition: definition ?? null },
+        auditId: auditId ?? null,
+        server,
+        tool,
+        outcome,
+        durationMs,
+        resultBytes,
+        definition: definition ?? null,
       },
       actor: platform.holderOf(auth.token, agentId) ?? { kind: 'agent', id: agentId },
     });

@@ -124,14 +124,14 @@ export class Upstreams {
     key: string,
     method: string,
     params: Message,
-    options: Omit<RequestOptions, 'timeoutMs'>,
+    options: Omit<RequestOptions, 'headers' | 'timeoutMs'>,
     check?: () => void,
   ): Promise<Answer> {
     return this.#use(key, ({ peer, schemas }) => {
       check?.();
       const headers =
         method === 'tools/call' ? paramHeaders(schemas.get(String(params['name'])), params['arguments']) : undefined;
-      return peer.request(method, params, { ...options, headers, timeoutMs: this.#timeoutMs });
+      return peer.request(method, params, { headers, timeoutMs: this.#timeoutMs, ...options });
     });
   }
 

@@ -37,20 +37,20 @@ const objectOr = (value: unknown): Message => (isObject(value) ? value : {});
 type Read = (params: Message) => (Question & Pick<Ask, 'label'>)[];
 
 const prompt = (name: string, args?: unknown) => ({
+  label: () => `The prompt ${JSON.stringify(name)}`,
   ...onPrompt(name),
   ...(isObject(args) ? { arguments: args } : {}),
-  label: () => `The prompt ${JSON.stringify(name)}`,
 });
-const resource = (uri: string) => ({ ...onResource(uri), label: () => `The resource ${JSON.stringify(uri)}` });
+const resource = (uri: string) => ({ label: () => `The resource ${JSON.stringify(uri)}`, ...onResource(uri) });
 
 const READINGS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   [
     'tools/call',
     ({ name, arguments: args }) => [
       {
+        label: () => `The tool ${JSON.stringify(text(name))}`,
         ...onTool(text(name)),
         ...(isObject(args) ? { arguments: args } : {}),
-        label: () => `The tool ${JSON.stringify(text(name))}`,
       },
     ],
   ],
@@ -86,7 +86,7 @@ export const asksOf = (body: unknown): Ask[] => {
   const asks: Ask[] = [];
   for (const message of messagesOf(body)) {
     const read = READINGS.get(message['method']);
-    if (read) for (const question of read(paramsOf(message))) asks.push({ ...question, id: idOf(message), message });
+    if (read) for (const question of read(paramsOf(message))) asks.push({ id: idOf(message), message, ...question });
   }
   return asks;
 };

@@ -91,6 +91,8 @@ export class Guard {
   readonly #prefix: string;
   readonly #cors: Readonly<Record<string, string>>;
   readonly #sessions = new Sessions();
+  /** Shared by all requests: a getter in the object of each request would cost it a hidden class of its own. */
+  #resource: URL | undefined;
   /** undefined: every origin may call. */
   readonly #origins: { readonly origins: ReadonlySet<string>; readonly hosts: ReadonlySet<string> } | undefined;
 
@@ -199,15 +201,12 @@ export class Guard {
         };
       const { agentId, actorId, userId, scopes, expiresAt, clientId = '' } = validation;
       const acting = actorId === undefined ? {} : { actorId };
-      const { endpoint } = this.#options.server;
       const auth: McpAuth = {
         token,
         clientId,
         scopes: [...scopes],
         expiresAt: Math.floor(expiresAt.getTime() / 1000),
-        get resource() {
-          return new URL(endpoint);
-        },
+        resource: (this.#resource ??= new URL(this.#options.server.endpoint)),
         agentId,
         userId,
         ...acting,
@@ -259,9 +258,9 @@ export class Guard {
       if (id) this.#sessions.opened(id, { agentId: auth.agentId, urlElicitation: opensWithUrls(body) });
     };
     const rules = {
-      ...judged.rules,
       failed: (message: string) => errorAnswer(body, { code: UNREADABLE_LIST, message }),
       alive: this.#stillGood(auth),
+      ...judged.rules,
     };
     const { decided } = judged;
     return { passed: { auth, rules, body: judged.isChanged ? body : undefined, decided, bindSession } };
