@@ -107,10 +107,11 @@ export function resultForClient(method: string, result: Message, modern: Message
   if (!modern && !('_meta' in result)) return result;
   const { _meta, ...others } = result;
   const claimed = Object.entries(foreignMeta(_meta)).filter(([name]) => !OWN_META.has(name));
-  const meta = { ...Object.fromEntries(claimed), ...(modern && { [`${OF_PROTOCOL}serverInfo`]: modern }) };
+  if (modern) claimed.push([`${OF_PROTOCOL}serverInfo`, modern]);
+  if (claimed.length === 0) return others;
   return {
+    _meta: Object.fromEntries(claimed),
     ...others,
-    ...(Object.keys(meta).length > 0 && { _meta: meta }),
     ...(modern && {
       resultType: typeof result['resultType'] === 'string' ? result['resultType'] : 'complete',
       ...(CACHEABLE.has(method) && { ttlMs: 0, cacheScope: 'private' }),

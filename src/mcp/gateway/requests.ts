@@ -325,11 +325,11 @@ export class Requests {
       if (progress) call.progress = progress;
       call.start(
         forward(this.#parts, {
-          ...forwarding,
           repetition,
           cancelling: call.cancelling,
           progress: progress && ((params) => started.progress(params)),
           party: call,
+          ...forwarding,
         }),
       );
     }
