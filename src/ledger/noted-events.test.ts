@@ -10,7 +10,11 @@ beforeAll(async () => {
 
 // The timer that waits for a batch is fake, so that nothing depends on the speed of the machine.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  // Resumes background work that paused meanwhile, which the service waits for when it is closed.
+  vi.runOnlyPendingTimers();
+  vi.useRealTimers();
+});
 
 const event = (server: unknown): ActedEvent => ({ type: 'gateway.restarted', data: { server }, actor: SYSTEM });
 const recorded = async (): Promise<unknown[]> => {

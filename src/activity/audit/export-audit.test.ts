@@ -270,6 +270,7 @@ describe('an export over a socket', () => {
         await expect(drain()).rejects.toThrow('broke off');
       }
     } finally {
+      vi.runOnlyPendingTimers();
       vi.useRealTimers();
     }
   });
