@@ -146,3 +146,27 @@ it('finds the changes of people whose ids contain characters that JSON or LIKE e
       }),
     ]);
 });
+
+it('is continued by a repeated call wherever it stopped, also without any decision', async () => {
+  // Each round fails at a later write.
+  for (let writes = 0, isDone = false; !isDone; writes++) {
+    const t = await createTestService({ config: { ledger: { seal: 'on' } } });
+    const [owner, admin, person] = [await t.user(), await t.admin(), await t.admin()];
+    const agent = await t.agent(owner, { permissions });
+    await t.call('PATCH', `/agents/${agent.id}`, { as: person, ip: IP, body: { name: 'x', reason: REASON } });
+    await t.agent(person, { permissions, metadata: { home: REASON } });
+    await t.legate.ledger.checkpoint();
+    const { ledger } = t.legate.platform;
+    const { change, maintain } = ledger;
+    let left = writes;
+    const failing = <F extends (...args: never[]) => Promise<unknown>>(original: F): F =>
+      ((...args: never[]) => (left-- > 0 ? original.apply(ledger, args) : Promise.reject(new Error('killed')))) as F;
+    Object.assign(ledger, { change: failing(change), maintain: failing(maintain) });
+    const erase = () => t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin });
+    isDone = (await erase()).status === 200;
+    Object.assign(ledger, { change, maintain });
+    if (!isDone) expect([writes, (await erase()).status]).toEqual([writes, 200]);
+    for (const secret of [IP, REASON]) expect([writes, (await dump(t)).includes(secret)]).toEqual([writes, false]);
+    await t.legate.close();
+  }
+});

@@ -34,10 +34,15 @@ export async function erasePerson(
   caller: Changer,
   userId: Id<'user'>,
 ): Promise<Erasure> {
-  const entries = await eraseEntries(platform, caller, { userId });
+  const by = withoutOwnAddress(caller, userId);
+  const entries = await eraseEntries(platform, by, { userId });
+  const person = { userId, agents: new Set(await eraseAgents(platform, userId)) };
+  await eraseVersions(platform, person);
+  await eraseActors(platform, person);
+  // These come last: as long as there are any, a repeated call finds the person.
   const events = await eraseRows(
     platform,
-    caller,
+    by,
     {
       where: [
         { field: 'type', values: EVENTS },
@@ -50,9 +55,6 @@ export async function erasePerson(
       erase: deleteRows,
     },
   );
-  const person = { userId, agents: new Set(await eraseAgents(platform, userId)) };
-  await eraseVersions(platform, person);
-  await eraseActors(platform, person);
   await platform.ledger.foldLog();
   return {
     ...entries,
@@ -60,6 +62,12 @@ export async function erasePerson(
     recordedAs: [...entries.recordedAs, ...events.recordedAs],
   };
 }
+
+/** The caller whom the records of the erasure name, without the address of people who erase themselves. */
+const withoutOwnAddress = ({ reauthorize, actor }: Changer, userId: Id<'user'>): Changer => ({
+  reauthorize,
+  actor: isBy(actor, { userId, agents: new Set() }) ? withoutAddress(actor) : actor,
+});
 
 /**
  * Erases texts that the user wrote about their agents and approvals, and the remainders of events that retention has
