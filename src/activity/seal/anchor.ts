@@ -27,18 +27,28 @@ export function readAnchor(dataDir: string): string | undefined {
 /** Replaces the anchor atomically. It is durable when this resolves. Calls must not overlap. */
 export const writeAnchor = (dataDir: string, note: string): Promise<void> => replaceFile(dataDir, FILE, note);
 
-/** Replaces a file of a folder atomically. It is durable when this resolves. Calls for one file must not overlap. */
+/**
+ * Replaces a file of a folder atomically. It is durable when this resolves. If the disk is full, nothing remains of the
+ * attempt. Calls for one file must not overlap.
+ */
 export async function replaceFile(dir: string, name: string, text: string, mode = 0o600): Promise<void> {
   const path = join(dir, name);
   const temporary = `${path}.${process.pid}.${++written}`;
   const file = openSync(temporary, 'w', mode);
   try {
-    writeSync(file, text);
-    await sync(file);
-  } finally {
-    closeSync(file);
+    try {
+      const bytes = Buffer.from(text);
+      // A disk that is nearly full may take a part of them.
+      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+      await sync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   }
-  renameSync(temporary, path);
   const folder = openSync(dir, 'r');
   try {
     await sync(folder);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createTestService, type TestAgent, type TestService } from '../../../test/support/service.ts';
@@ -77,4 +77,38 @@ it('rows of a commit with an unknown outcome are served only after they were rea
     expect(anchor()).toBe(await ledger.checkpoint());
   }
   expect(await checkSealedLedger(platform)).not.toHaveProperty('problem');
+});
+
+it('while the data folder cannot be written to, checkpoints are 503, and no parts of files remain there', async () => {
+  const { t, agent, admin } = await createScene();
+  const person = await t.user();
+  const { dir } = t.database;
+  const anchor = join(dir, 'ledger-anchor');
+  const earlier = await decide(t, agent);
+  await t.legate.ledger.proof(earlier);
+  rmSync(anchor);
+  // A file cannot replace a folder.
+  mkdirSync(join(anchor, 'in-the-way'), { recursive: true });
+  const id = await decide(t, agent);
+  for (const [method, path] of [
+    ['GET', `/audit/${id}/proof`],
+    ['GET', '/ledger/checkpoint'],
+    ['GET', '/audit/export?format=sealed&fromSeq=1'],
+    ['DELETE', `/users/${person.id}?erase=true`],
+  ] as const) {
+    const { status, body } = await t.call(method, path, { as: admin });
+    expect([path, status, body.error]).toEqual([
+      path,
+      503,
+      {
+        code: 'STORAGE_UNAVAILABLE',
+        message: expect.stringMatching(/checkpoint cannot be written to the data folder/),
+      },
+    ]);
+  }
+  expect(readdirSync(dir).filter((name) => name.startsWith('ledger-anchor'))).toEqual(['ledger-anchor']);
+  rmSync(anchor, { recursive: true });
+  expect((await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin })).status).toBe(200);
+  expect(verifyProof(await t.legate.ledger.proof(id), await policyOf(t)).entry.fields['id']).toBe(id);
+  expect(readFileSync(anchor, 'utf8')).toBe(await t.legate.ledger.checkpoint());
 });

@@ -1,3 +1,4 @@
+import { CommonErrors } from '../../kernel/errors.ts';
 import type { Commit } from '../../ledger/index.ts';
 import { Lease, LedgerFollower, lastWithin, readHead, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
@@ -38,6 +39,7 @@ const STOP_MS = 2000;
 const CATCH_UP_MS = 4000;
 /** One signed checkpoint is kept for each interval of this length. */
 const KEEP_MS = 60_000;
+const ANCHOR_FAILED = 'The newest checkpoint cannot be written to the data folder. Try again.';
 
 /** The fields of the log that the sealer needs. */
 interface OpenLog {
@@ -307,11 +309,13 @@ export class Sealer {
     await this.#anchor(note, size);
   }
 
-  /** Makes a checkpoint durable in the data folder, before anybody gets it. */
+  /** Makes a checkpoint durable in the data folder, before anybody gets it. Throws 503 STORAGE_UNAVAILABLE. */
   #anchor(note: string, size: number): Promise<void> {
     const write = async (): Promise<void> => {
       if (size <= this.#anchoredSize) return;
-      await writeAnchor(this.#platform.config.dataDir, note);
+      await writeAnchor(this.#platform.config.dataDir, note).catch((cause: unknown) => {
+        throw CommonErrors.STORAGE_UNAVAILABLE({ message: ANCHOR_FAILED, cause });
+      });
       this.#anchoredSize = size;
     };
     this.#anchored = this.#anchored.then(write, write);
