@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openCheckpoint, parseKey, policyOfKeys } from '../../src/verify/index.ts';
 import { legate, scratchFolder, serve } from '../support/cli.ts';
 import type { Json } from '../support/service.ts';
 
@@ -116,10 +117,21 @@ describe('legate keys', () => {
     await (await serve({ cwd })).stop();
     const rotate = (...more: string[]) => legate(['ledger', 'rotate-key', ...more], { cwd });
     expect((await rotate('--finish')).stderr).toMatch(/No rotation has begun/);
+    let running = await serve({ cwd });
     const [added = ''] = (await rotate()).stdout.split('\n');
     expect(added).toMatch(/^[^+]+\+[0-9a-f]{8}\+\S{44}$/);
+    // The service still signs with the earlier key only, and so do commands.
+    expect((await rotate('--finish')).stderr).toMatch(/Restart every instance first/);
+    await running.stop();
+    running = await serve({ cwd });
+    const newest = async () => (await fetch(`${running.url}/ledger/checkpoint`)).text();
+    await expect.poll(async () => (await newest()).match(/^— /gm)?.length, { timeout: 60_000 }).toBe(2);
     expect((await rotate('--finish')).stdout).toMatch(/^\S+ is retired\n/);
     expect((await legate(['ledger', 'keys'], { cwd })).stdout).toBe(`${added}\n`);
+    expect((await legate(['ledger', 'check'], { cwd })).stdout).toMatch(/^\d+ rows are as they were sealed\n$/);
+    await running.stop();
+    running = await serve({ cwd });
+    expect(openCheckpoint(await newest(), policyOfKeys([parseKey(added)])).size).toBeGreaterThan(0);
   });
 
   it('rotates only one kind', async () => {

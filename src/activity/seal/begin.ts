@@ -25,6 +25,15 @@ export async function signersOf({ ledgerKeys }: Pick<Platform, 'ledgerKeys'>, or
   return (await ledgerKeys()).map((seed) => noteSigner(origin, Buffer.from(seed, 'base64url')));
 }
 
+/**
+ * The keys that have signed the newest checkpoint. A command signs with these only: the first checkpoint with an added
+ * key shows that the service was restarted with it.
+ */
+function signersInUse(signers: NoteSigner[], checkpoint: string | null): NoteSigner[] {
+  const used = checkpoint === null ? [] : signers.filter((signer) => openCheckpoint(checkpoint, [signer]));
+  return used.length > 0 ? used : signers;
+}
+
 /** The verifier keys that the ledger records as added or retired. */
 export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.key-retired'): Promise<string[]> {
   const rows = await db.selectFrom('stream_events').select('data').where('type', '=', type).execute();
@@ -54,7 +63,8 @@ export async function openSealedLog(
   if (serves) await resumeSealing(platform);
   await assertContinues(platform, log, anchor);
   if (!serves && (await isStopped(platform.database.read))) return;
-  const signers = await signersOf(platform, log.origin);
+  const all = await signersOf(platform, log.origin);
+  const signers = serves ? all : signersInUse(all, log.checkpoint);
   const begunAt = (await readPosition(platform.database.read, BEGUN)) ?? 0;
   const witnesses = platform.stateOf(cosigner);
   if (policy)

@@ -6,6 +6,7 @@ import { KeyStore } from '../../operations/keys/index.ts';
 import { openDatabase } from '../../storage/index.ts';
 import { openCheckpoint, parseKey, policyOfKeys, runVerify } from '../../verify/index.ts';
 import { checkSealedLedger, endRolledBackLog, recordAddedKey, recordRetiredKeys, rotationState } from './index.ts';
+import { sealer } from './sealer.ts';
 
 /** Rotates the keys of a stopped service. */
 async function changeKeys(
@@ -58,6 +59,12 @@ describe.each([
     const [newKey = '', ...others] = await keysOf(second);
     expect([others, newKey === oldKey]).toEqual([[oldKey], false]);
     expect(await rotationState(platform)).toBe('unrecorded');
+    // The service signs the tree again, with both keys.
+    await platform.stateOf(sealer).signNow();
+    const note = await newestNote(second);
+    for (const key of [oldKey, newKey])
+      expect(openCheckpoint(note, policyOfKeys([parseKey(key)])).size).toBeGreaterThan(0);
+    await platform.database.write.updateTable('seal').set({ checkpoint: anchored }).execute();
     expect(await recordRetiredKeys(platform)).toBeUndefined();
     expect([await recordAddedKey(platform), await recordAddedKey(platform)]).toEqual([newKey, newKey]);
     expect(await rotationState(platform)).toBe('recorded');

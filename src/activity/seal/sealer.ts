@@ -79,6 +79,8 @@ export class Sealer {
   /** Checkpoints are written to the data folder one after the other. */
   #anchored: Promise<void> = Promise.resolve();
   #keptAt = Number.NEGATIVE_INFINITY;
+  /** Whether the newest checkpoint lacks the signature of one of the keys, so that it must be signed again. */
+  #signsAgain = false;
 
   constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'log'>) {
     this.#platform = platform;
@@ -107,9 +109,13 @@ export class Sealer {
   }
 
   /** Begins sealing. Called once, at the start. */
-  open(log: OpenLog, { signed_size, halted }: Pick<SealRow, 'signed_size' | 'halted'>): void {
+  open(
+    log: OpenLog,
+    { signed_size, halted, checkpoint }: Pick<SealRow, 'signed_size' | 'halted' | 'checkpoint'>,
+  ): void {
     const { ledger } = this.#platform;
     this.#log = log;
+    this.#signsAgain = checkpoint !== null && log.signers.some((signer) => !openCheckpoint(checkpoint, [signer]));
     this.#signedSize = signed_size;
     this.#halted = halted ?? undefined;
     ledger.onCommit(this.#follower.commit);
@@ -261,7 +267,8 @@ export class Sealer {
     const log = this.#log;
     if (!edge || !log) return;
     const { size } = edge;
-    const root = isDue && size >= log.begunAt && size > this.#signedSize ? edge.root() : undefined;
+    const isUnsigned = size > this.#signedSize || (this.#signsAgain && size === this.#signedSize);
+    const root = isDue && size >= log.begunAt && isUnsigned ? edge.root() : undefined;
     if (size > this.#stored) {
       const tiles = edge.unstored();
       await ledger.maintain(async (db) => {
@@ -291,7 +298,8 @@ export class Sealer {
         this.#halt(locked.halted);
         return locked;
       }
-      if (locked.signed_size < this.#signedSize || locked.signed_size >= size) return locked;
+      if (locked.signed_size < this.#signedSize || locked.signed_size > size) return locked;
+      if (locked.signed_size === size && !(this.#signsAgain && isSameTree(locked.checkpoint, note))) return locked;
       await db.updateTable('seal').set({ checkpoint: note, signed_size: size }).execute();
       if (isKept) await keepCheckpoint(db, { log_id: id, size, note, signed_at: now });
       return { ...locked, checkpoint: note, signed_size: size };
@@ -304,6 +312,7 @@ export class Sealer {
     }
     this.#signedAt = performance.now();
     this.#signedSize = row.signed_size;
+    this.#signsAgain = false;
     if (row.signed_size !== size) return;
     if (isKept) this.#keptAt = now;
     await this.#anchor(note, size);
@@ -363,5 +372,8 @@ export class Sealer {
 }
 
 const NO_SALT = Buffer.alloc(16);
+
+const textOf = (note: string | null): string | undefined => note?.slice(0, note.lastIndexOf('\n\n'));
+const isSameTree = (note: string | null, other: string): boolean => textOf(note) === textOf(other);
 
 export const sealer = defineState((platform) => new Sealer(platform));
