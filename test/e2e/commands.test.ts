@@ -134,6 +134,19 @@ describe('legate keys', () => {
     expect(openCheckpoint(await newest(), policyOfKeys([parseKey(added)])).size).toBeGreaterThan(0);
   });
 
+  it('does not end the sealed log under a running service', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    const refused = await legate(['ledger', 'recover'], { cwd });
+    expect([refused.code, refused.stdout]).toEqual([78, '']);
+    expect(refused.stderr).toMatch(/^Another process serves .*legate\.db\. Stop it first/);
+    expect((await fetch(`${running.url}/ledger/checkpoint`)).status).toBe(200);
+    await running.stop();
+    expect((await legate(['ledger', 'recover'], { cwd })).stdout).toMatch(
+      /has ended; the next start begins another\n$/,
+    );
+  });
+
   it('rotates only one kind', async () => {
     const cwd = scratchFolder();
     await (await serve({ cwd })).stop();
