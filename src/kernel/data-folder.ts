@@ -85,8 +85,13 @@ export const replaceLedgerKeys = (dir: string, ledger: Secrets['ledger']): void 
 function replaceSecrets(dir: string, secrets: Secrets): void {
   const path = join(dir, SECRETS_FILE);
   const temporary = temporaryName(path);
-  writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600 });
-  renameSync(temporary, path);
+  try {
+    writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600, flush: true });
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 /** A folder that cannot be used. The message is a complete sentence for the operator. */
@@ -149,14 +154,16 @@ const temporaryName = (path: string): string => `${path}.${process.pid}.${random
 function createSecrets(path: string): void {
   const temporary = temporaryName(path);
   const secrets: Secrets = { signing: [newKey()], cookie: [newKey()], pepper: [newKey()], ledger: [newKey()] };
-  writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600 });
   try {
-    linkSync(temporary, path);
-  } catch (error) {
-    // On a file system without hard links, use an exclusive copy.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') copyFileSync(temporary, path, constants.COPYFILE_EXCL);
+    writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600, flush: true });
+    try {
+      linkSync(temporary, path);
+    } catch (error) {
+      // On a file system without hard links, use an exclusive copy.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') copyFileSync(temporary, path, constants.COPYFILE_EXCL);
+    }
   } finally {
-    rmSync(temporary);
+    rmSync(temporary, { force: true });
   }
 }
 
