@@ -182,6 +182,11 @@ function usageOf(
   return [`npx legate ${name}: ${meaning}\n`, table && `${table}\n`, notes && `\n${notes}\n`].join('');
 }
 
+const DISK_ERRORS = ['ENOSPC', 'EDQUOT', 'EROFS'];
+
+const isDiskError = (error: unknown): error is Error =>
+  error instanceof Error && DISK_ERRORS.includes((error as NodeJS.ErrnoException).code ?? '');
+
 /** Prints an error and returns its exit code. Errors that the user can correct are printed without a stack. */
 function report(error: unknown): number {
   const [text, exitCode] =
@@ -191,7 +196,9 @@ function report(error: unknown): number {
         ? [error.message, EXIT_CONFIG]
         : error instanceof LegateError
           ? [`${error.code}: ${error.message}`, 1]
-          : [error instanceof Error ? (error.stack ?? error.message) : String(error), 1];
+          : isDiskError(error)
+            ? [`A file cannot be written (${error.message}). Make room, or make the folder writable.`, 1]
+            : [error instanceof Error ? (error.stack ?? error.message) : String(error), 1];
   process.stderr.write(`${text.trimEnd()}\n`);
   return exitCode;
 }

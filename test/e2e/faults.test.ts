@@ -108,6 +108,12 @@ describe('a service whose disk fails', () => {
       expect((await ask(running, agent, { arguments: { text: 'y'.repeat(8000) } })).status).toBe(503);
     expect((await call(running, 'GET', '/audit?limit=1', token)).status).toBe(200);
     expect((await call(running, 'GET', '/health/live')).status).toBe(200);
+    const backup = await legate(['backup', join(folder, 'backup')], { cwd, env });
+    expect([backup.code, backup.stdout, backup.stderr]).toEqual([
+      1,
+      '',
+      'A file cannot be written (ENOSPC: no space left on device, write). Make room, or make the folder writable.\n',
+    ]);
     await rm(ballast);
     await allowed();
 
