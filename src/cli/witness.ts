@@ -30,7 +30,8 @@ front of it. Keep the folder: without it, a witness cannot detect a different hi
     if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
       throw new UsageError('--port must be a number from 0 to 65535.', EXIT_USAGE);
     const witness = open(name, log, resolve(data));
-    const server = serveWitness(witness);
+    const output = createLog('warn');
+    const server = serveWitness(witness, (err) => output.error({ err }, 'a checkpoint could not be stored'));
     server.listen(Number(port), host);
     await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
       throw new UsageError(`Port ${port} of ${host} cannot be used (${error.code}).`);
@@ -47,7 +48,7 @@ front of it. Keep the folder: without it, a witness cannot detect a different hi
         await new Promise((closed) => server.close(closed));
         witness.close();
       },
-      log: createLog('warn'),
+      log: output,
     });
   },
 };

@@ -5,17 +5,25 @@ import type { Witness } from './add-checkpoint.ts';
 const MAX_BYTES = 64 * 1024;
 const LATEST = /^\/([0-9a-f]{64})\/checkpoint$/;
 
-/** Serves POST /add-checkpoint and GET /<SHA-256 of an origin>/checkpoint. */
-export function serveWitness(witness: Witness): Server {
+/**
+ * Serves POST /add-checkpoint and GET /<SHA-256 of an origin>/checkpoint. `onFailure` gets what the witness throws, for
+ * example because its disk is full. The answer is then 503.
+ */
+export function serveWitness(witness: Witness, onFailure: (error: unknown) => void = () => {}): Server {
   return createServer(
     { headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 65_000, maxHeaderSize: 8192 },
     (req, res) => {
-      answer(witness, req, res).catch(() => res.destroy());
+      answer(witness, req, res, onFailure).catch(() => res.destroy());
     },
   );
 }
 
-async function answer(witness: Witness, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function answer(
+  witness: Witness,
+  req: IncomingMessage,
+  res: ServerResponse,
+  onFailure: (error: unknown) => void,
+): Promise<void> {
   const path = (req.url ?? '').split('?')[0] ?? '';
   const send = (status: number, type: string, body: string, headers: Record<string, string> = {}): void => {
     res.writeHead(status, {
@@ -40,8 +48,13 @@ async function answer(witness: Witness, req: IncomingMessage, res: ServerRespons
   if (req.method !== 'POST') return refuse(405, 'Use POST.', { allow: 'POST' });
   const body = await read(req);
   if (body === undefined) return refuse(413, `A request has at most ${MAX_BYTES} bytes.`, { connection: 'close' });
-  const answered = witness.addCheckpoint(body);
-  send(answered.status, answered.type, answered.body);
+  try {
+    const answered = witness.addCheckpoint(body);
+    send(answered.status, answered.type, answered.body);
+  } catch (error) {
+    onFailure(error);
+    refuse(503, 'This witness cannot store the checkpoint.', { 'retry-after': '60' });
+  }
 }
 
 /** The body as text; undefined if it is too long. */

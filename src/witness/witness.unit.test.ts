@@ -183,3 +183,22 @@ it('a witness can be asked over HTTP, and shows the newest note that it has cosi
   expect((await ask(latest, 'x'))[0]).toBe(405);
   expect((await ask('/'))[0]).toBe(404);
 });
+
+it('a witness that cannot store a checkpoint answers 503 and reports the cause', async () => {
+  const witness = open();
+  const full = new Error('database or disk is full');
+  const failing = {
+    ...witness,
+    addCheckpoint: () => {
+      throw full;
+    },
+  };
+  const failures: unknown[] = [];
+  const server = serveWitness(failing, (error) => failures.push(error)).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/add-checkpoint`;
+  const response = await fetch(url, { method: 'POST', body: requestOf(0, leaves(1)) });
+  expect([response.status, await response.text()]).toEqual([503, 'This witness cannot store the checkpoint.\n']);
+  expect(failures).toEqual([full]);
+});
