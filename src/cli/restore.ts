@@ -29,12 +29,16 @@ export const command: Command<{ folder?: string }> = {
       createFolder(dataDir, { parents: true });
       const database = await openDatabase(databaseUrlOf(settings), { serviceName: settings.values.service.name });
       try {
-        const restored = await restoreBackup(database, dir);
+        // The keys come first: the command cannot be repeated once the database has data.
+        const restored = await restoreBackup(database, dir, {
+          beforeCommit: (backup) => {
+            if (backup.secrets && !existsSync(secrets))
+              writeFileSync(secrets, backup.secrets, { mode: 0o600, flag: 'wx', flush: true });
+          },
+        });
         // The folder may have a newer checkpoint of the log that has ended with the restore.
         await endRolledBackLog(database, dataDir, Date.now());
         const { tables, ledger, version, createdAt } = restored.manifest;
-        if (restored.secrets && !existsSync(secrets))
-          writeFileSync(secrets, restored.secrets, { mode: 0o600, flag: 'wx', flush: true });
         const rows = tables.reduce((sum, table) => sum + table.rows, 0);
         process.stdout.write(
           `${database.description}\n` +

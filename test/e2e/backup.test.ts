@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { legate, scratchFolder, serve } from '../support/cli.ts';
@@ -119,6 +119,19 @@ describe('legate backup and restore', () => {
     const logs = await (await fetch(`${second.url}/ledger/logs`)).json();
     expect(logs).toMatchObject([{ endedAt: null }, { endedAt: expect.any(String) }]);
     await second.stop();
+  });
+
+  it('has its keys in place if the restore ends right after the database has the data', async () => {
+    const cwd = scratchFolder();
+    await (await serve({ cwd })).stop();
+    expect((await legate(['backup', 'saved', '--with-secrets'], { cwd })).code).toBe(0);
+    const elsewhere = scratchFolder();
+    // The next step reads this file, which is a folder.
+    mkdirSync(join(elsewhere, '.legate/ledger-anchor'), { recursive: true });
+    expect((await legate(['restore', join(cwd, 'saved')], { cwd: elsewhere })).code).toBe(1);
+    expect((await legate(['restore', join(cwd, 'saved')], { cwd: elsewhere })).stderr).toContain('already has data');
+    const keysOf = (folder: string) => readFileSync(join(folder, '.legate/secrets.json'), 'utf8');
+    expect(keysOf(elsewhere)).toBe(keysOf(cwd));
   });
 
   it('is not needed for a stopped service: its legate.db alone is complete', async () => {

@@ -27,12 +27,16 @@ export interface RestoredBackup {
  * Checks the whole backup and then fills an empty database with it, in one transaction. Brings the schema up to date
  * afterwards, and ends the sealed log: what was sealed after the backup is not in the tree of the backup.
  *
+ * @param options.beforeCommit Called once the backup is checked and written, with its keys.
  * @throws BackupError if the backup is damaged or incomplete, or the database is not empty. Nothing is written then.
  */
 export async function restoreBackup(
   database: Database,
   dir: string,
-  { onTable }: { onTable?: (name: string, rows: number) => void } = {},
+  {
+    onTable,
+    beforeCommit,
+  }: { onTable?: (name: string, rows: number) => void; beforeCommit?: (backup: RestoredBackup) => void } = {},
 ): Promise<RestoredBackup> {
   const backup = await checkBackup(dir);
   const { manifest } = backup;
@@ -50,6 +54,7 @@ export async function restoreBackup(
     }
     await assertLedgerWhole(restore, manifest);
     if (manifest.tables.some(({ name }) => name === 'seal')) await restore.haltLog(UNFINISHED);
+    beforeCommit?.(backup);
     await restore.commit();
   } catch (error) {
     await restore.rollback();
