@@ -4,3 +4,16 @@ export const visible = (text: string): string =>
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (character) => `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`,
   );
+
+/**
+ * Returns a value as indented JSON for reading. Characters that are invisible or change the order of others are
+ * escaped, so that what a person sees is what the value contains.
+ */
+export const visibleJson = (value: unknown): string =>
+  (JSON.stringify(value, null, 2) ?? '').replace(
+    /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+    (character) =>
+      [...Array(character.length).keys()]
+        .map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`)
+        .join(''),
+  );

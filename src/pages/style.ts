@@ -128,6 +128,7 @@ dl{margin:.75rem 0}
 dt{color:var(--quiet);font-size:.875rem}
 dd{margin:0 0 .5rem}
 code,.mono{font-family:Mono,ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em}
+.exact{white-space:pre-wrap}
 hr{border:0;border-top:1px solid var(--line);margin:1.5rem 0}
 @media(min-width:40rem) and (min-height:44rem){body:not(.wide){padding-top:6vh}}
 @media(min-width:36rem){.wide .card:has(>form,>.button){display:grid;grid-template-columns:1fr auto;column-gap:1rem}

@@ -40,6 +40,22 @@ describe('/account/approvals/:id', () => {
     expect((await open(t, path, owner, 'de')).text).toContain('Freigeben');
   });
 
+  it('shows each argument exactly: its type, line breaks, and characters that are invisible', async () => {
+    const { t, owner, path } = await waiting({
+      command: 'list\ndelete  all',
+      amount: '10',
+      'to\u202e': 'a\u202egpj.exe\u200b',
+      tagged: ['x\u{e0041}'],
+    });
+    const { text } = await open(t, path, owner);
+    for (const shown of ['list\\ndelete  all', '10', 'a\\u202egpj.exe\\u200b'])
+      expect(text).toContain(`<code class="exact">&quot;${shown}&quot;</code>`);
+    expect(text).toContain('x\\udb40\\udc41');
+    expect(text).toContain('toU+202E');
+    expect(text).toMatch(/\.exact\{white-space:pre-wrap/);
+    expect(text).not.toMatch(/[\u202e\u200b\u{e0041}]/u);
+  });
+
   it('approves: the identical call may be made once, and the page shows the outcome', async () => {
     const { t, owner, agent, ask, path } = await waiting();
     const done = await decide(t, path, owner, 'approve');

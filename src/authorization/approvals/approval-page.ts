@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LegateError } from '../../kernel/errors.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
+import { visible, visibleJson } from '../../kernel/visible-text.ts';
 import {
   actions,
   button,
@@ -84,7 +85,7 @@ async function show(
     wide: true,
     body: html`${status !== 200 && errorSummary(t, [{ message: t.approval.tooLate }])}${intro}
 ${facts([
-  [t.approval.agent, agent ? `${agent.name} (${approval.agentId})` : approval.agentId],
+  [t.approval.agent, agent ? `${visible(agent.name)} (${approval.agentId})` : approval.agentId],
   [t.approval.action, approval.action],
   [t.approval.resource, approval.resource],
   [t.approval.requested, moment(t, approval.createdAt)],
@@ -108,14 +109,17 @@ ${
   });
 }
 
-/** Shows all arguments, because the person approves exactly these. */
+/**
+ * Shows all arguments as JSON, because the person approves exactly these: 10 differs from "10", and a line break from a
+ * space.
+ */
 const argumentsOf = (t: Texts, args: Readonly<Record<string, unknown>>): ReturnType<typeof html> =>
   Object.keys(args).length === 0
     ? html`<p>${t.approval.noArguments}</p>`
     : facts(
         Object.entries(args).map(([name, value]) => [
-          name,
-          typeof value === 'string' ? value : JSON.stringify(value, null, 2),
+          visible(name),
+          html`<code class="exact">${visibleJson(value)}</code>`,
         ]),
       );
 
