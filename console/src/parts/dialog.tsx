@@ -31,7 +31,7 @@ export function Dialog({ title, close, children }: { title: string; close?: () =
     >
       <div className="body">
         <h2 id={id}>
-          <Untrusted>{title}</Untrusted>
+          <Untrusted sentence>{title}</Untrusted>
         </h2>
         {children}
       </div>

@@ -13,9 +13,18 @@ export const visible = (text: string): string => text.replace(HIDDEN, codeOf);
 
 /**
  * Text by others. It is isolated from the direction of the text around it, and characters that would be invisible or
- * change the order of others are shown by their code.
+ * change the order of others are shown by their code. A sentence of the console that contains such a text keeps the
+ * direction of the console, even if the name at its beginning is written from right to left.
  */
-export function Untrusted({ children, mono = false }: { children: string; mono?: boolean }) {
+export function Untrusted({
+  children,
+  mono = false,
+  sentence = false,
+}: {
+  children: string;
+  mono?: boolean;
+  sentence?: boolean;
+}) {
   const parts: ReactNode[] = [];
   let end = 0;
   for (const match of children.matchAll(HIDDEN)) {
@@ -28,7 +37,11 @@ export function Untrusted({ children, mono = false }: { children: string; mono?:
     end = match.index + match[0].length;
   }
   parts.push(children.slice(end));
-  return <bdi className={mono ? 'mono' : undefined}>{parts}</bdi>;
+  return (
+    <bdi className={mono ? 'mono' : undefined} dir={sentence ? 'ltr' : undefined}>
+      {parts}
+    </bdi>
+  );
 }
 
 /** Returns whether something has just been copied, or could not be, and a function that copies. */

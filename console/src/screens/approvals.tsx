@@ -109,7 +109,7 @@ function Card({
   return (
     <article className="card" aria-label={visible(t.wants(name, approval.action, approval.resource))}>
       <p className="verdict">
-        <Untrusted>{t.wants(name, approval.action, approval.resource)}</Untrusted>
+        <Untrusted sentence>{t.wants(name, approval.action, approval.resource)}</Untrusted>
       </p>
       <p className="actions">
         <Status of={approval.status} />

@@ -149,7 +149,7 @@ function Explained({ data: { entry, trace, complete, asOf, policyChanged } }: { 
   return (
     <div className="screen">
       <p className="verdict">
-        <Untrusted>
+        <Untrusted sentence>
           {t.verdict[entry.result as 'allowed'](nameOf(entry.agentId) ?? entry.agentId, entry.action, entry.resource)}
         </Untrusted>
       </p>

@@ -202,7 +202,9 @@ const Verdict = ({
   agent: string;
   allowed: boolean;
   question: { action: string; resource: string };
-}) => <Untrusted>{t.would[allowed ? 'allowed' : 'denied'](agent, question.action, question.resource)}</Untrusted>;
+}) => (
+  <Untrusted sentence>{t.would[allowed ? 'allowed' : 'denied'](agent, question.action, question.resource)}</Untrusted>
+);
 
 /** All agents that have a permission for the same action and resource. */
 function WhoElse({ action, resource }: { action: string; resource: string }) {

@@ -1,0 +1,77 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/chromium.ts';
+import { settled } from '../support/console-scene.ts';
+import { pagesService } from '../support/pages-service.ts';
+
+/** "Payment agent" in Hebrew. */
+const NAME = 'סוכן תשלומים';
+
+describe.skipIf(chromiumPath === undefined)('texts of the console', () => {
+  const service = pagesService({ users: { requireSecondFactor: 'none' } });
+  let token = '';
+  let agent = { id: '', token: '' };
+  let refused = '';
+
+  // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
+  const send = async (path: string, body: object, as = token): Promise<any> => {
+    const response = await fetch(service.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${as}` },
+      body: JSON.stringify(body),
+    });
+    expect(response.status, path).toBeLessThan(300);
+    return response.json();
+  };
+
+  beforeAll(async () => {
+    const account = { email: 'admin@example.com', password: 'correct horse battery' };
+    const { id: ownerId } = await service.legate.users.create({ ...account, role: 'admin' });
+    ({ token } = await send('/sign-in', account));
+    agent = await send('/agents', {
+      ownerId,
+      name: NAME,
+      type: 'service',
+      permissions: [{ resource: 'mail:*', actions: ['send'], constraints: { requireApproval: true } }],
+    });
+    await send('/authorize', { action: 'send', resource: 'mail:out' }, agent.token);
+    ({ auditId: refused } = await send('/authorize', { action: 'read', resource: 'db:orders' }, agent.token));
+  });
+
+  async function open(path: string, options: object): Promise<{ page: Page; context: BrowserContext }> {
+    const { page, context } = await service.open({ javaScriptEnabled: true, ...options });
+    await context.addCookies([{ name: 'legate_session', value: token, domain: 'localhost', path: '/' }]);
+    await page.goto(`${service.url}/console${path}`);
+    await settled(page);
+    return { page, context };
+  }
+
+  /** Where a part of the text of an element begins in the window. */
+  const leftOf = (page: Page, selector: string, part: string): Promise<number> =>
+    page.locator(selector).evaluate((element, text) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const at = node.textContent?.indexOf(text) ?? -1;
+        if (at < 0) continue;
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + text.length);
+        return range.getBoundingClientRect().left;
+      }
+      throw new Error(`no text ${text}`);
+    }, part);
+
+  it('that begin with a name from right to left keep their own direction', async () => {
+    const { page, context } = await open('/approvals', { viewport: { width: 1440, height: 900 }, locale: 'de' });
+    expect(await leftOf(page, '.verdict', NAME)).toBeLessThan(await leftOf(page, '.verdict', 'bittet um'));
+    await page.goto(`${service.url}/console/audit/${refused}`);
+    await settled(page);
+    expect(await leftOf(page, '.verdict', NAME)).toBeLessThan(await leftOf(page, '.verdict', 'durfte nicht'));
+    await page.goto(`${service.url}/console/agents/${agent.id}`);
+    await settled(page);
+    await page.getByRole('button', { name: 'Widerrufen', exact: true }).click();
+    expect(await leftOf(page, 'dialog h2', NAME)).toBeLessThan(await leftOf(page, 'dialog h2', 'widerrufen'));
+    expect(await leftOf(page, 'dialog h2', 'widerrufen')).toBeLessThan(await leftOf(page, 'dialog h2', '?'));
+    await context.close();
+  });
+});
