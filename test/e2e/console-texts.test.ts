@@ -74,4 +74,13 @@ describe.skipIf(chromiumPath === undefined)('texts of the console', () => {
     expect(await leftOf(page, 'dialog h2', 'widerrufen')).toBeLessThan(await leftOf(page, 'dialog h2', '?'));
     await context.close();
   });
+
+  it('in the table of a chart that is wider than a phone scroll inside it, and not the page', async () => {
+    const { page, context } = await open('/audit', { viewport: { width: 390, height: 844 }, locale: 'de' });
+    await page.getByText('Als Tabelle').first().click();
+    await page.getByRole('columnheader', { name: 'Gedrosselt' }).first().waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    await page.getByRole('region', { name: 'Als Tabelle' }).waitFor();
+    await context.close();
+  });
 });

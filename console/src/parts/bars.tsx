@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react';
 import { t } from '../texts/index.ts';
+import { Scrolled } from './table.tsx';
 import { formatNumber, formatTime } from './text.tsx';
 
 export interface Bar {
@@ -69,31 +70,33 @@ export function Bars({ bars, open }: { bars: readonly Bar[]; open: (span: { from
       {bars.length > 1 && <Handles key={`${firstBar?.from} ${bars.length}`} bars={bars} choose={choose} />}
       <details className="small">
         <summary>{t.asTable}</summary>
-        <table>
-          <thead>
-            <tr>
-              {[t.time, t.status.allowed, t.status.denied, t.status.rate_limited].map((label) => (
-                <th key={label} scope="col">
-                  {label}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {bars.map((b) => (
-              <tr key={b.from}>
-                <td>
-                  <button type="button" className="button plain" onClick={() => open(b)}>
-                    {formatTime(b.from)}
-                  </button>
-                </td>
-                <td>{b.allowed}</td>
-                <td>{b.denied}</td>
-                <td>{b.limited}</td>
+        <Scrolled label={t.asTable}>
+          <table>
+            <thead>
+              <tr>
+                {[t.time, t.status.allowed, t.status.denied, t.status.rate_limited].map((label) => (
+                  <th key={label} scope="col">
+                    {label}
+                  </th>
+                ))}
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {bars.map((b) => (
+                <tr key={b.from}>
+                  <td>
+                    <button type="button" className="button plain" onClick={() => open(b)}>
+                      {formatTime(b.from)}
+                    </button>
+                  </td>
+                  <td>{b.allowed}</td>
+                  <td>{b.denied}</td>
+                  <td>{b.limited}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scrolled>
       </details>
     </div>
   );

@@ -9,7 +9,7 @@ export interface Column<T> {
 }
 
 /** Content that is wider than the window scrolls, and can be reached by keyboard. */
-function Scrolled({ label, children }: { label: string; children: ReactNode }) {
+export function Scrolled({ label, children }: { label: string; children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
   const [wider, setWider] = useState(false);
   useEffect(() => {
