@@ -51,7 +51,7 @@ export async function signUpPage(
   if (mode === 'invite' && token === undefined) throw UserErrors.INVITE_REQUIRED();
   const t = textsFor(call.request);
   if (token === undefined && passwords !== 'on') return passwordsOffPage(platform, call, t.signUp.title, tried?.error);
-  const invite = token === undefined ? undefined : await findInviteFor(platform, token);
+  const invite = token === undefined ? undefined : await findInviteFor(platform, token, tried !== undefined);
   const providers = invite
     ? (await listSignInIssuers(platform)).filter((issuer) => isTrustedFor(issuer, invite.email))
     : [];
@@ -111,17 +111,19 @@ ${actions(button({ label: t.signUp.submit }))}`,
 }
 
 /**
- * Returns the invitation of a link. Where everybody may have a password, the form reports an invitation that is not
- * valid, and this returns undefined.
+ * Returns the invitation of a link, so that a link that is no longer valid says so before anything is filled in. After
+ * the form was sent, this returns undefined for such a link where everybody may have a password, and the form reports
+ * it.
  */
 async function findInviteFor(
   platform: Pick<Platform, 'clock' | 'config' | 'database'>,
   token: string,
+  sent: boolean,
 ): Promise<InviteRow | undefined> {
   try {
     return await getInvite(platform, token);
   } catch (error) {
-    if (platform.config.users.passwords !== 'on') throw error;
+    if (!sent || platform.config.users.passwords !== 'on') throw error;
     return undefined;
   }
 }

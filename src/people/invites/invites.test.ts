@@ -148,3 +148,22 @@ describe('accepting an invitation', () => {
     expect((await t.call('POST', '/sign-up', { body: { email, password: PASSWORD, inviteToken } })).status).toBe(200);
   });
 });
+
+describe('the page of an invitation', () => {
+  it('says before the form is filled in that the invitation was used, withdrawn, or is too old', async () => {
+    const { t } = await shared();
+    const page = (token: string) =>
+      t.call('GET', `/account/sign-up?invite=${token}`, { headers: { accept: 'text/html', 'accept-language': 'de' } });
+    const email = address();
+    const used = await invite({ email });
+    expect((await page(used.token)).text).toContain('name="password"');
+    expect((await accept(email, used.token)).status).toBe(200);
+    const old = await invite({ email: address() });
+    t.clock.advance(7 * 86_400_000);
+    for (const token of [used.token, old.token, 'x']) {
+      const { status, text } = await page(token);
+      expect([status, text.includes('Diese Einladung ist nicht mehr gültig')]).toEqual([403, true]);
+      expect(text).not.toContain('name="password"');
+    }
+  });
+});
