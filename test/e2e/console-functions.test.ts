@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkMessage, type Finding } from '../../console/src/parts/check-message.ts';
+import { connectCommand } from '../../console/src/parts/connect-command.ts';
 import { covers, coversActions } from '../../console/src/parts/covers.ts';
 import { fixtureOf } from '../../console/src/parts/fixture.ts';
 import { parseFilter } from '../../console/src/screens/audit-filter.ts';
@@ -190,5 +191,16 @@ describe('the author of a permission', () => {
     ]);
     // The older versions were not loaded.
     expect(writerOf(versions.slice(0, 5), 45, 'a')).toBeUndefined();
+  });
+});
+
+describe('the command that connects a client', () => {
+  it('has a name that the client accepts, and passes any address as one argument', () => {
+    const add = 'claude mcp add --transport http';
+    expect(connectCommand('files_2', 'https://a.example/mcp')).toBe(`${add} files_2 https://a.example/mcp`);
+    expect(connectCommand('Files Berlin; rm -r $(pwd)', 'https://a.example/mcp?a=1&b=$(id)')).toBe(
+      `${add} Files-Berlin-rm-r-pwd 'https://a.example/mcp?a=1&b=$(id)'`,
+    );
+    expect(connectCommand('סוכן', "https://a.example/'x'")).toBe(`${add} server 'https://a.example/%27x%27'`);
   });
 });

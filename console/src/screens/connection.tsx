@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { legate, rights } from '../api.ts';
+import { connectCommand } from '../parts/connect-command.ts';
 import { AgentLink, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
@@ -26,7 +27,7 @@ export function ServerScreen() {
       }),
     name !== '',
   );
-  const command = `claude mcp add --transport http ${name} ${server.data?.endpoint ?? ''}`;
+  const command = connectCommand(name, server.data?.endpoint ?? '');
   return (
     <Screen
       title={name || t.server}
