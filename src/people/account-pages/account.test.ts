@@ -211,6 +211,15 @@ describe('the second step', () => {
 });
 
 describe('/account/sign-up', () => {
+  it('does not accept more letters of a name than the service does', async () => {
+    const browser = new FormClient(t);
+    const [, most] = /name="name"[^>]* maxlength="(\d+)"/.exec((await browser.get('/account/sign-up')).text) ?? [];
+    const send = (letters: number) =>
+      browser.post('/account/sign-up', { name: 'a'.repeat(letters), email, password: 'short' });
+    expect(problemsIn((await send(Number(most))).text)).toHaveLength(1);
+    expect(problemsIn((await send(Number(most) + 1)).text)).toHaveLength(2);
+  });
+
   it('303, signed in', async () => {
     const browser = new FormClient(t);
     const r = await browser.post('/account/sign-up', { name: ' Ada ', email, password });

@@ -79,7 +79,14 @@ export async function signUpPage(
       call.url,
       html`${field(
         t,
-        { name: 'name', label: t.common.name, autocomplete: 'name', value: tried?.form.name, required: false },
+        {
+          name: 'name',
+          label: t.common.name,
+          autocomplete: 'name',
+          value: tried?.form.name,
+          maxlength: 200,
+          required: false,
+        },
         problems,
       )}
 ${field(
