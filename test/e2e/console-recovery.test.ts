@@ -184,4 +184,23 @@ describe.skipIf(chromiumPath === undefined)('the console when something does not
     }
     await context.close();
   });
+
+  it('explains in German what is wrong with a field, and marks what the service says in English', async () => {
+    const { page, context } = await open('/agents/graph', 'de');
+    const fill = async (button: string, values: Record<string, string>): Promise<void> => {
+      await page.getByRole('button', { name: button, exact: true }).click();
+      for (const [label, value] of Object.entries(values))
+        await page.getByRole('dialog').getByLabel(label, { exact: true }).fill(value);
+      await page.getByRole('dialog').getByRole('button', { name: button }).click();
+    };
+    await fill('Delegieren', { Von: 'nobody', An: 'nobody', Ressource: 'db:*', Aktionen: 'read' });
+    const problem = page.getByRole('dialog').locator('.problem');
+    await problem.waitFor();
+    expect(await problem.innerText()).toBe('Diesen Agenten gibt es nicht, oder er gehört Ihnen nicht.');
+    await page.goto(`${service.url}/console/connections/webhooks`);
+    await settled(page);
+    await fill('Webhook anlegen', { Adresse: 'ftp://x' });
+    await problem.locator('[lang=en]').waitFor();
+    await context.close();
+  });
 });

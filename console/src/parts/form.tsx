@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { LegateError, type Preview } from 'legate/client';
-import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { queries } from '../api.ts';
 import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { t } from '../texts/index.ts';
@@ -8,7 +8,7 @@ import { Conflict, isConflict } from './conflict.tsx';
 import { Consequences, Dialog, Secret } from './dialog.tsx';
 import { useChange } from './hooks.tsx';
 import { Control, type Input, type Values } from './input.tsx';
-import { ErrorNotice, Result } from './screen.tsx';
+import { ErrorNotice, PRECISE, Result } from './screen.tsx';
 
 /** Returns the words in a field that accepts several. */
 export const wordsOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');
@@ -145,7 +145,7 @@ function Fields<N extends string, T>({
   });
   const error = send.error ?? consequences.error;
   const [wrong, setWrong] = useState<ReadonlyMap<N, string>>(new Map());
-  const problems = wrong.size > 0 ? wrong : problemsOf(error, all);
+  const problems: ReadonlyMap<N, ReactNode> = wrong.size > 0 ? wrong : problemsOf(error, all);
   useEffect(() => {
     if (error || wrong.size > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [error, wrong]);
@@ -229,9 +229,12 @@ interface Issue {
   readonly message: string;
 }
 
-/** Returns the errors of the service by field of the form. The result is empty if some of them belong to no field. */
-function problemsOf<N extends string>(error: Error | null, inputs: readonly Input<N>[]): ReadonlyMap<N, string> {
-  const found = new Map<N, string>();
+/**
+ * Returns the errors of the service by field of the form: the text of the code in the language of the console, or the
+ * English message. The result is empty if some of them belong to no field.
+ */
+function problemsOf<N extends string>(error: Error | null, inputs: readonly Input<N>[]): ReadonlyMap<N, ReactNode> {
+  const found = new Map<N, ReactNode>();
   if (!(error instanceof LegateError)) return found;
   const { issues, path } = (error.details ?? {}) as { issues?: readonly Issue[]; path?: string };
   // Errors of OAuth endpoints are sentences that begin with the field (RFC 7591).
@@ -241,7 +244,8 @@ function problemsOf<N extends string>(error: Error | null, inputs: readonly Inpu
   for (const issue of all) {
     const input = inputs.find(({ name, path: at = name }) => new RegExp(`^${at}(?![\\w-])`).test(issue.path));
     if (!input) return new Map();
-    if (!found.has(input.name)) found.set(input.name, issue.message);
+    const text = issues || PRECISE.test(error.code) ? undefined : t.errors[error.code];
+    if (!found.has(input.name)) found.set(input.name, text ?? <span lang="en">{issue.message}</span>);
   }
   return found;
 }

@@ -137,7 +137,7 @@ export function Field({
 }: {
   label: string;
   hint?: string;
-  problem?: string;
+  problem?: ReactNode;
   wide?: boolean;
   children: (id: string, aria: Pick<AriaAttributes, 'aria-invalid' | 'aria-describedby'>) => ReactNode;
 }) {

@@ -1,4 +1,4 @@
-import { useId } from 'react';
+import { type ReactNode, useId } from 'react';
 import { Field } from './hooks.tsx';
 import { visible } from './text.tsx';
 
@@ -36,7 +36,7 @@ export function Control<N extends string>({
 }: {
   readonly input: Input<N>;
   readonly value: string;
-  readonly problem?: string | undefined;
+  readonly problem?: ReactNode;
   readonly onChange: (value: string) => void;
 }) {
   const listId = useId();

@@ -155,7 +155,8 @@ export function Result<T>({
 }
 
 /** Errors whose message names the value or the limit, which the text of the code cannot. */
-const PRECISE = /^(VALIDATION_FAILED|POLICY_TOO_LARGE|INSUFFICIENT_PERMISSIONS|DELEGATION_LIMIT_EXCEEDED|OAUTH_\w+)$/;
+export const PRECISE =
+  /^(VALIDATION_FAILED|POLICY_TOO_LARGE|INSUFFICIENT_PERMISSIONS|DELEGATION_LIMIT_EXCEEDED|OAUTH_\w+)$/;
 
 export function ErrorNotice({ error, retry }: { error: Error; retry?: () => void }) {
   const code = error instanceof LegateError ? error.code : undefined;
