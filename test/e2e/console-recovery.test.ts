@@ -203,4 +203,15 @@ describe.skipIf(chromiumPath === undefined)('the console when something does not
     await problem.locator('[lang=en]').waitFor();
     await context.close();
   });
+
+  it('does not offer to try again what the person may not do', async () => {
+    const { page, context } = await open('/agents');
+    await page.route(/\/system(\?|$)/, (route) =>
+      route.fulfill({ status: 403, json: { error: { code: 'FORBIDDEN', message: 'Forbidden.' } } }),
+    );
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('alert').first().getByRole('link', { name: 'Overview' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    await context.close();
+  });
 });

@@ -161,7 +161,8 @@ export const PRECISE =
 export function ErrorNotice({ error, retry }: { error: Error; retry?: () => void }) {
   const code = error instanceof LegateError ? error.code : undefined;
   const text = code && t.errors[code];
-  const missing = error instanceof LegateError && error.status === 404;
+  // The same request has the same answer again.
+  const final = error instanceof LegateError && (error.status === 404 || error.code === 'FORBIDDEN');
   return (
     <div className="notice error" role="alert">
       <p lang={text ? undefined : 'en'}>{text ?? error.message}</p>
@@ -177,8 +178,8 @@ export function ErrorNotice({ error, retry }: { error: Error; retry?: () => void
             {t.signInAgain}
           </a>
         )}
-        {retry && missing && <Link to="/">{t.nav.overview}</Link>}
-        {retry && !missing && (
+        {retry && final && <Link to="/">{t.nav.overview}</Link>}
+        {retry && !final && (
           <button type="button" className="button" onClick={retry}>
             {t.retry}
           </button>
