@@ -96,7 +96,8 @@ export const openHttp =
       const answered = await readMessages(answer, maxChars, receive, (received) => {
         if (received['id'] !== id || 'method' in received) return false;
         const { result } = received;
-        if (method === 'initialize' && isObject(result)) version = String(result['protocolVersion']);
+        if (method === 'initialize' && isObject(result) && typeof result['protocolVersion'] === 'string')
+          version = result['protocolVersion'];
         return true;
       });
       if (!answered) throw new OutcomeUnknown('its answer is not MCP');

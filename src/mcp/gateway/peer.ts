@@ -1,5 +1,5 @@
 import { InProgress } from '../../kernel/in-progress.ts';
-import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { isMessageId, isObject, isTooDeep, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { Ending } from './ending.ts';
 
 /** The answer of a server. */
@@ -223,21 +223,30 @@ export class Peer {
   #receive(message: unknown, during: unknown): void {
     if (!isObject(message)) return;
     const { id, method, result, error } = message;
+    const pending = typeof id === 'number' ? this.#pending.get(id) : undefined;
+    if (isTooDeep(message)) {
+      // It could not be passed on. A request of the server is not answered, because its id may be what is so deep.
+      if (method === undefined) pending?.settle(new OutcomeUnknown('its answer is nested too deeply'));
+      return;
+    }
     const params = isObject(message['params']) ? message['params'] : {};
     if (typeof method === 'string') {
       if (id !== undefined) void this.#answerServer(id, method, params, during);
-      else if (method === 'notifications/progress')
-        this.#pending.get(Number(params['progressToken']))?.progress?.(params);
+      else if (method === 'notifications/progress') this.#named(params['progressToken'])?.progress?.(params);
       else if (method === 'notifications/cancelled') this.#asked.get(params['requestId'])?.end();
       else if (isObject(params['_meta']) && SUBSCRIPTION_ID in params['_meta'])
-        this.#heard(method, params, this.#pending.get(Number(params['_meta'][SUBSCRIPTION_ID])));
-      else this.#notified(method, params, this.#pending.get(Number(during))?.party?.client);
+        this.#heard(method, params, this.#named(params['_meta'][SUBSCRIPTION_ID]));
+      else this.#notified(method, params, this.#named(during)?.party?.client);
       return;
     }
-    const pending = typeof id === 'number' ? this.#pending.get(id) : undefined;
     if (isObject(error)) pending?.settle({ error: error as unknown as RpcError });
     else if (isObject(result)) pending?.settle({ result });
     else pending?.settle(new OutcomeUnknown('its answer has no result'));
+  }
+
+  /** Returns a request by its id, which some servers return as text. */
+  #named(id: unknown): Pending | undefined {
+    return isMessageId(id) ? this.#pending.get(Number(id)) : undefined;
   }
 
   /** A notification of a stream that does not exist or has ended is dropped. */
@@ -280,7 +289,7 @@ export class Peer {
    * none.
    */
   #pendingOf(during: unknown): Pending | undefined {
-    if (during !== undefined) return this.#pending.get(Number(during));
+    if (during !== undefined) return this.#named(during);
     if (!this.#askable.unassigned) return undefined;
     const [first, ...others] = [...this.#pending.values()].filter(({ party }) => party);
     return others.every(({ party }) => party?.client === first?.party?.client) ? first : undefined;

@@ -168,6 +168,22 @@ describe('the gateway', () => {
         ).toMatchObject({ status: 400, code: -32022 });
   });
 
+  it('refuses a message that is nested too deeply to be passed on, before it is decided', async () => {
+    const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const before = await decisions();
+    for (const levels of [1000, 50_000])
+      for (const params of [
+        `{"name":"echo","arguments":{"x":${nested(levels)}}}`,
+        `{"name":"echo","_meta":{"progressToken":${nested(levels)}}}`,
+      ]) {
+        const raw = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
+        expect(await throughGateway(COMMON, raw)).toEqual({ status: 400, code: -32600, id: 1 });
+      }
+    expect(await decisions()).toBe(before);
+    const raw = JSON.stringify({ ...OLD, params: { ...ECHO, arguments: { x: JSON.parse(nested(400)) } } });
+    expect((await throughGateway(COMMON, raw)).status).toBe(200);
+  });
+
   it('answers GET and DELETE of 2026-07-28, which has no sessions, with 405', async () => {
     for (const method of ['GET', 'DELETE']) {
       const r = await t.call(method, '/gateway/notes/mcp', { as: agent, headers: REVISION });

@@ -10,7 +10,7 @@ import {
   type TestUser,
 } from '../../../test/support/service.ts';
 
-const NAMES = ['good', 'claims', 'flood', 'long', 'garbage', 'twice', 'others', 'asks', 'refuses'];
+const NAMES = ['good', 'claims', 'flood', 'long', 'garbage', 'twice', 'others', 'asks', 'refuses', 'objects'];
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] });
 const message = (more: object): string => `data: ${JSON.stringify({ jsonrpc: '2.0', ...more })}\n\n`;
 
@@ -47,6 +47,12 @@ const calls: Readonly<Record<string, (id: number, res: ServerResponse) => void>>
     res.end(message({ id, result: text('asked') }));
   },
   refuses: (_id, res) => res.end(),
+  objects: (id, res) => {
+    const name = { toString: 1, valueOf: 1 };
+    res.write(message({ method: 'notifications/resources/updated', params: { uri: name } }));
+    res.write(message({ method: 'notifications/elicitation/complete', params: { elicitationId: name } }));
+    res.end(message({ id, result: text('objects') }));
+  },
 };
 
 async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -127,6 +133,19 @@ describe('a rogue server', () => {
     expect(result).toMatchObject({ ...text('asked'), resultType: 'complete' });
     await expect.poll(() => answers.length).toBe(4);
     expect(answers.map(({ error }) => error.code)).toEqual(Array(4).fill(-32601));
+  });
+
+  it('that names resources and elicitations with objects does no harm', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params };
+    await t.call('POST', '/gateway/rogue/mcp', { as: agent, body });
+    expect(await call('objects')).toEqual(text('objects'));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(unhandled).toEqual([]);
   });
 
   it('cannot impersonate the gateway with metadata', async () => {

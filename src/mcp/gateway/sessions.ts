@@ -189,10 +189,10 @@ export class ClientSessions {
    * clients and does not identify one, the notification is dropped.
    */
   completed(key: string, { elicitationId }: Message, client: object | undefined): void {
-    const id = String(elicitationId);
-    const own = [...this.#open.values()].filter((one) => one.key === key && one.awaits(id));
+    if (typeof elicitationId !== 'string') return;
+    const own = [...this.#open.values()].filter((one) => one.key === key && one.awaits(elicitationId));
     const [session, ...others] = client === undefined ? own : own.filter((one) => one === client);
-    if (others.length === 0) session?.completed(id);
+    if (others.length === 0) session?.completed(elicitationId);
   }
 
   /** Deletes the ids of a connection that ended. */
@@ -202,11 +202,14 @@ export class ClientSessions {
 
   /** Passes a notification of the server to those who use its connection, or a connection of this person. */
   notify(key: string | undefined, method: string, params: Message): void {
+    const { uri } = params;
+    const isUpdate = method === 'notifications/resources/updated';
+    if (isUpdate && typeof uri !== 'string') return;
     const concerns = (other: string): boolean => key === undefined || other === key || personOf(other) === key;
     for (const listener of this.listeners) if (concerns(listener.key)) listener.notify(method, params);
     for (const session of this.#open.values()) {
       if (!concerns(session.key)) continue;
-      if (method === 'notifications/resources/updated' && !session.subscriptions.has(String(params['uri']))) continue;
+      if (isUpdate && !session.subscriptions.has(uri as string)) continue;
       session.send({ jsonrpc: '2.0', method, params });
     }
   }

@@ -12,7 +12,16 @@ import type { Origin } from './decisions.ts';
 import type { AnswerRules } from './filter-answer.ts';
 import { type GuardOptions, type McpAuth, type ProtectMcpOptions, withServer } from './guard-options.ts';
 import { VerifierUnavailable } from './issuer-metadata.ts';
-import { errorAnswer, hasUrlElicitation, isObject, messagesOf, paramsOf, parseBody, RefusedBody } from './json-rpc.ts';
+import {
+  errorAnswer,
+  type GuardedBody,
+  hasUrlElicitation,
+  isObject,
+  messagesOf,
+  paramsOf,
+  RefusedBody,
+  readBody,
+} from './json-rpc.ts';
 import { differingHeader, HEADER_MISMATCH } from './mirrored-headers.ts';
 import { readings, simplest } from './paths.ts';
 import { REFUSED, UNREADABLE_LIST } from './refusals.ts';
@@ -45,8 +54,6 @@ export interface Passed {
 }
 
 export type Verdict = { readonly answer: GuardAnswer } | { readonly passed: Passed };
-
-type GuardedBody = { readonly parsed: unknown } | { readonly bytes: Uint8Array } | null;
 
 /** A request, independent of the framework. */
 export interface GuardedRequest {
@@ -226,8 +233,7 @@ export class Guard {
     let body: unknown;
     try {
       const reading = request.body();
-      const found = reading instanceof Promise ? await reading : reading;
-      body = found === null ? null : 'bytes' in found ? parseBody(found.bytes) : found.parsed;
+      body = readBody(reading instanceof Promise ? await reading : reading);
     } catch (error) {
       if (isRemembered && !(await this.#verify(auth.token)).valid) return { answer: this.#invalidToken() };
       throw error;

@@ -17,6 +17,7 @@ export class RefusedBody extends Error {
 }
 
 const PARSE_ERROR = -32700;
+const INVALID_REQUEST = -32600;
 
 /** The body is not valid JSON, so it cannot be decided. */
 export class UnreadableBody extends RefusedBody {
@@ -39,9 +40,31 @@ export function parseBody(bytes: Uint8Array): unknown {
 export const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the id of a message, or undefined for a notification, which is never answered. */
+/**
+ * Maximum nesting of objects and arrays in a message. `JSON.parse` reads any, but what writes or compares a value calls
+ * itself for each level, and the stack ends at some thousands.
+ */
+const MAX_NESTING = 500;
+
+export function isTooDeep(value: unknown, left = MAX_NESTING): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (left === 0) return true;
+  for (const part of Array.isArray(value) ? value : Object.values(value)) if (isTooDeep(part, left - 1)) return true;
+  return false;
+}
+
+export type GuardedBody = { readonly parsed: unknown } | { readonly bytes: Uint8Array } | null;
+
+/** Returns the parsed body. Throws {@link UnreadableBody}, or {@link RefusedBody} if it is nested too deeply. */
+export function readBody(found: GuardedBody): unknown {
+  const body = found === null ? null : 'bytes' in found ? parseBody(found.bytes) : found.parsed;
+  if (!isTooDeep(body)) return body;
+  throw new RefusedBody(400, { code: INVALID_REQUEST, message: 'The body is nested too deeply.' }, { body });
+}
+
 export const isMessageId = (id: unknown): id is MessageId => typeof id === 'string' || typeof id === 'number';
 
+/** Returns the id of a message, or undefined for a notification, which is never answered. */
 export const idOf = (message: Message): MessageId | undefined => {
   const id = message['id'];
   return isMessageId(id) ? id : undefined;

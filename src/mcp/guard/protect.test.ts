@@ -290,7 +290,7 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     expect(answer).not.toContain('deleted');
   });
 
-  it('400 for invalid JSON, 413 for a body that is too large', async () => {
+  it('400 for invalid or too deeply nested JSON, 413 for a body that is too large', async () => {
     const small = await adapter((endpoint) => ({
       legate: legate(endpoint),
       server: { name: 'notes', endpoint },
@@ -298,6 +298,9 @@ describe.each(Object.entries(adapters))('protected by %s', (_name, adapter) => {
     }));
     try {
       expect((await post(server.endpoint, '{', as('all'))).status).toBe(400);
+      const deep = `${'['.repeat(40_000)}${']'.repeat(40_000)}`;
+      const nested = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"x":${deep}}}}`;
+      expect((await post(server.endpoint, nested, as('all'))).status).toBe(400);
       const large = await post(small.endpoint, call('search', 1, { query: 'x'.repeat(20_000) }), as('all'));
       // The body parser before the guard has its own limit.
       if (!_name.includes('behind its') && _name !== 'Fastify') expect(large.status).toBe(413);
