@@ -1,4 +1,5 @@
 import type { Ask } from '../guard/asks.ts';
+import type { Decided } from '../guard/calls.ts';
 import type { Passed } from '../guard/guard.ts';
 import type { Decision, GuardingLegate, McpAuth } from '../guard/guard-options.ts';
 import {
@@ -81,7 +82,6 @@ export interface Context {
 /** A request of a client. */
 interface Asked {
   readonly method: string;
-  readonly id: string | number;
   readonly message: Message;
   /** Fires when the client cancels the request, in revisions before 2026-07-28. */
   readonly cancelling: Ending;
@@ -95,6 +95,10 @@ interface Continued {
   /** The request is sent again, with the input and these parameters, or unchanged if there are none. */
   readonly repeat?: InputNeeded['repeat'];
 }
+
+/** Two messages of a batch may have the same id, so it does not identify a decision. */
+const decidedOf = ({ decided }: Passed, message: Message): Decided | undefined =>
+  decided.find(({ ask }) => ask.message === message);
 
 /** Answers the messages of clients that the guard lets pass. */
 export class Requests {
@@ -138,7 +142,7 @@ export class Requests {
     }
     const begun = performance.now();
     const cancelling = new Ending();
-    const asked: Asked = { method, id, message, cancelling };
+    const asked: Asked = { method, message, cancelling };
     session?.running.set(id, cancelling);
     let reply: Reply;
     try {
@@ -341,14 +345,14 @@ export class Requests {
     return this.#inputRequired(context, asked, turn.inputRequests, { parked });
   }
 
-  #forwarding({ auth, key, passed, session, isModern }: Context, { method, id, message }: Asked) {
+  #forwarding({ auth, key, passed, session, isModern }: Context, { method, message }: Asked) {
     const declared = isModern ? declaredCapabilities(message) : (session?.capabilities ?? {});
     return {
       auth,
       key,
       method,
       params: paramsOf(message),
-      decided: passed.decided.find(({ ask }) => ask.id === id),
+      decided: decidedOf(passed, message),
       capabilities: capabilitiesForServer(declared, this.#parts.server),
       revision: isModern ? MODERN_REVISION : session?.revision,
       mayMakeTask: mayMakeTask(message),
@@ -365,12 +369,11 @@ export class Requests {
 
   async #inputRequired(
     context: Context,
-    { message, id }: Asked,
+    { message }: Asked,
     inputRequests: Message,
     how: Omit<Continued, 'auditId'> = {},
   ): Promise<Reply> {
-    const decided = context.passed.decided.find(({ ask }) => ask.id === id);
-    const auditId = decided?.decision.auditId;
+    const auditId = decidedOf(context.passed, message)?.decision.auditId;
     const requestState = this.#states.make(context.auth, message, { auditId, ...how });
     const asked = Object.keys(inputRequests).length > 0 && { inputRequests };
     return { result: { resultType: 'input_required', ...asked, requestState } };

@@ -172,6 +172,22 @@ it('a limit is exact under 64 parallel calls with the same id', async () => {
   expect(received.split('tools/call').length - made).toBe(20);
 });
 
+it('each call of a batch is recorded with its own decision, also if all have the same id', async () => {
+  const as = await agentOf();
+  const tools = ['good', 'twice', 'flood'];
+  const one = (name: string) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } });
+  await t.call('POST', '/gateway/rogue/mcp', { as, body: tools.map(one) });
+  await t.legate.platform.background.idle();
+  const read = async (path: string): Promise<Json[]> => (await t.call('GET', path, { as: alice })).body;
+  const decided = (await read(`/audit?agentId=${as.id}`)).map(({ id, resource }) => [resource, id]);
+  const called = (await read(`/events?types=gateway.call&agentId=${as.id}`)).map(({ data }) => [
+    `mcp:rogue:${data.tool}`,
+    data.auditId,
+  ]);
+  expect(called).toHaveLength(tools.length);
+  expect(new Set(called)).toEqual(new Set(decided));
+});
+
 it('a call that cannot be recorded does not reach the server', async () => {
   const { ledger } = t.legate.platform;
   await call('good');
