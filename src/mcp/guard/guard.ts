@@ -98,8 +98,6 @@ export class Guard {
   readonly #prefix: string;
   readonly #cors: Readonly<Record<string, string>>;
   readonly #sessions = new Sessions();
-  /** Shared by all requests: a getter in the object of each request would cost it a hidden class of its own. */
-  #resource: URL | undefined;
   /** undefined: every origin may call. */
   readonly #origins: { readonly origins: ReadonlySet<string>; readonly hosts: ReadonlySet<string> } | undefined;
 
@@ -213,7 +211,8 @@ export class Guard {
         clientId,
         scopes: [...scopes],
         expiresAt: Math.floor(expiresAt.getTime() / 1000),
-        resource: (this.#resource ??= new URL(this.#options.server.endpoint)),
+        // Its own, because a handler may change it. A getter would cost each request a hidden class.
+        resource: new URL(this.#options.server.endpoint),
         agentId,
         userId,
         ...acting,

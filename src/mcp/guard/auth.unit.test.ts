@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { Guard } from './guard.ts';
+
+const ENDPOINT = 'https://app.example/mcp';
+
+it('a handler that changes what it got about its caller does not change it for later requests', async () => {
+  const guard = new Guard({
+    legate: {
+      platform: { issuer: 'https://legate.example', audience: 'https://legate.example' },
+      mcp: {
+        validateToken: async () => ({
+          valid: true,
+          agentId: 'agt_1',
+          userId: 'usr_1',
+          scopes: ['mcp:read'],
+          expiresAt: new Date('2031-01-01'),
+        }),
+      },
+      authorize: async () => ({ allowed: true }),
+    },
+    server: { name: 'notes', endpoint: ENDPOINT },
+  });
+  const authOf = async () => {
+    const verdict = await guard.judge({
+      method: 'POST',
+      header: (name) => (name === 'authorization' ? 'Bearer token' : null),
+      origin: { ip: undefined, userAgent: undefined },
+      body: () => ({ parsed: { jsonrpc: '2.0', id: 1, method: 'ping' } }),
+    });
+    return 'passed' in verdict ? verdict.passed.auth : undefined;
+  };
+  const first = await authOf();
+  expect(first?.resource.href).toBe(ENDPOINT);
+  if (first) first.resource.pathname = '/other';
+  first?.scopes.push('mcp:all');
+  expect(await authOf()).toMatchObject({ resource: new URL(ENDPOINT), scopes: ['mcp:read'] });
+  expect((await authOf())?.resource.href).toBe(ENDPOINT);
+});
