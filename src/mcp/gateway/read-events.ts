@@ -24,7 +24,11 @@ export function readEvents(
     /** The body, if all of it has arrived at once. */
     let whole: Buffer | undefined;
     let decoder: StringDecoder | undefined;
-    let text = '';
+    /** What has arrived of the next event. */
+    let pieces: string[] = [];
+    let size = 0;
+    /** The last characters of `pieces`, with which an empty line may begin. */
+    let tail = '';
     const done = (isTaken: boolean): void => {
       isDone = true;
       resolve(isTaken);
@@ -35,15 +39,23 @@ export function readEvents(
       reject(new OutcomeUnknown(message));
     };
     const receive = (piece: string, isEnd: boolean): boolean => {
-      text += piece;
-      if (text.length > maxChars) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > maxChars) {
         fail('its answer is too long');
         answer.close();
         return false;
       }
-      const parts = isStream ? text.split(/\r?\n\r?\n/) : [text];
-      if (isStream) text = parts.pop() as string;
-      return (isStream ? parts.map(eventOf) : isEnd ? [{ name: undefined, data: text }] : []).some(take);
+      if (!isStream) return isEnd && take({ name: undefined, data: pieces.join('') });
+      // All pieces are joined once per event, not for each piece: a server may send very small ones.
+      const latest = tail + piece;
+      tail = latest.slice(-2);
+      if (!/\n\r?\n/.test(latest)) return false;
+      const parts = pieces.join('').split(/\r?\n\r?\n/);
+      const rest = parts.pop() as string;
+      pieces = [rest];
+      size = rest.length;
+      return parts.map(eventOf).some(take);
     };
     const decoded = (chunk: Buffer): string => {
       decoder ??= new StringDecoder('utf8');
