@@ -18,7 +18,7 @@ it('a file is complete also if the system writes only a part of it at once', asy
   const note = 'log.example/ledger\n12\nroot\n\n— log.example/ledger signature\n';
   let writes = 0;
   onTestFinished(() => replaceWriteSync(writeSync));
-  replaceWriteSync(((file: number, bytes: string | Buffer, at = 0): number => {
+  replaceWriteSync(((file: number, bytes: string | Buffer, at: number): number => {
     writes++;
     return writeSync(file, Buffer.from(bytes), at, Math.min(7, Buffer.from(bytes).length - at));
   }) as typeof writeSync);
