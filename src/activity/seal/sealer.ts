@@ -6,7 +6,7 @@ import type { SealRow } from '../../storage/index.ts';
 import { writeAnchor } from './anchor.ts';
 import { ABSENT, decisionTexts, eventTexts, leafHash, remainsLeaf, storedTexts } from './entry-text.ts';
 import { keepCheckpoint } from './kept-checkpoints.ts';
-import { type NoteSigner, openCheckpoint, signCheckpoint } from './note.ts';
+import { checkpointText, type NoteSigner, openCheckpoint, signCheckpoint } from './note.ts';
 import { Salts } from './salts.ts';
 import { lockLog, readLog, readRemains, readSealedRows, readTiles, writeTiles } from './store.ts';
 import { TreeEdge } from './tree.ts';
@@ -299,7 +299,8 @@ export class Sealer {
         return locked;
       }
       if (locked.signed_size < this.#signedSize || locked.signed_size > size) return locked;
-      if (locked.signed_size === size && !(this.#signsAgain && isSameTree(locked.checkpoint, note))) return locked;
+      const isSameTree = locked.checkpoint?.startsWith(checkpointText({ origin, size, root })) === true;
+      if (locked.signed_size === size && !(this.#signsAgain && isSameTree)) return locked;
       await db.updateTable('seal').set({ checkpoint: note, signed_size: size }).execute();
       if (isKept) await keepCheckpoint(db, { log_id: id, size, note, signed_at: now });
       return { ...locked, checkpoint: note, signed_size: size };
@@ -372,8 +373,5 @@ export class Sealer {
 }
 
 const NO_SALT = Buffer.alloc(16);
-
-const textOf = (note: string | null): string | undefined => note?.slice(0, note.lastIndexOf('\n\n'));
-const isSameTree = (note: string | null, other: string): boolean => textOf(note) === textOf(other);
 
 export const sealer = defineState((platform) => new Sealer(platform));

@@ -3,23 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { getRequestListener } from '@hono/node-server';
 import { afterEach, describe, expect, it } from 'vitest';
-import { expressMcp, type GuardingLegate, type ProtectMcpOptions, protectMcp } from './protect.ts';
+import { guardingLegate } from '../../../test/support/guarding-legate.ts';
+import { expressMcp, type ProtectMcpOptions, protectMcp } from './protect.ts';
 
 /** An agent with a token that is always valid. It may not call `delete`. */
-const legate: GuardingLegate = {
-  platform: { issuer: 'https://legate.example', audience: 'https://legate.example' },
-  mcp: {
-    validateToken: async () => ({
-      valid: true,
-      agentId: 'agt_1',
-      userId: 'usr_1',
-      scopes: ['mcp:execute'],
-      expiresAt: new Date('2031-01-01'),
-    }),
-  },
-  authorize: async ({ resource }) =>
-    resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true },
-};
+const legate = guardingLegate(['mcp:execute'], async ({ resource }) =>
+  resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true },
+);
 
 /** Writes a response in pieces. The test decides when each piece is sent. */
 type Answer = (write: (piece: string | Uint8Array) => void) => Promise<void>;

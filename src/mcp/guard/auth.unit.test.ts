@@ -1,23 +1,12 @@
 import { expect, it } from 'vitest';
+import { guardingLegate } from '../../../test/support/guarding-legate.ts';
 import { Guard } from './guard.ts';
 
 const ENDPOINT = 'https://app.example/mcp';
 
 it('a handler that changes what it got about its caller does not change it for later requests', async () => {
   const guard = new Guard({
-    legate: {
-      platform: { issuer: 'https://legate.example', audience: 'https://legate.example' },
-      mcp: {
-        validateToken: async () => ({
-          valid: true,
-          agentId: 'agt_1',
-          userId: 'usr_1',
-          scopes: ['mcp:read'],
-          expiresAt: new Date('2031-01-01'),
-        }),
-      },
-      authorize: async () => ({ allowed: true }),
-    },
+    legate: guardingLegate(['mcp:read']),
     server: { name: 'notes', endpoint: ENDPOINT },
   });
   const authOf = async () => {
