@@ -54,9 +54,10 @@ function membersInValue(value: unknown, depth: number): number {
   return members;
 }
 
-const isCleanText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
+/** Returns whether both databases store and return a text unchanged: it has neither NUL nor lone surrogates. */
+export const isCleanText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
 
-/** A text that both databases store and return unchanged: without NUL and lone surrogates. */
+/** A text that both databases store and return unchanged. */
 export const text = (max: number, min = 1) =>
   z.string().min(min).max(max).refine(isCleanText, { message: 'must not contain NUL or unpaired surrogates' });
 

@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url';
 import type { Id } from '../../kernel/ids.ts';
+import { isCleanText } from '../../kernel/json.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -19,8 +20,7 @@ const domainOf = (email: string): string => domainToASCII(email.slice(email.last
 export const isTrustedFor = ({ domains = [] }: Pick<Issuer, 'domains'>, email: string): boolean =>
   domains.some((domain) => domainToASCII(domain) === domainOf(email));
 
-export const isSubject = (subject: string): boolean =>
-  subject.length <= MAX_SUBJECT_CHARS && subject.isWellFormed() && !subject.includes('\u0000');
+export const isSubject = (subject: string): boolean => subject.length <= MAX_SUBJECT_CHARS && isCleanText(subject);
 
 /** Returns the user to whom an identity of an issuer belongs, and records that the issuer has just confirmed it. */
 export async function findIdentity(

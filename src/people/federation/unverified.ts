@@ -1,9 +1,12 @@
+import { isCleanText } from '../../kernel/json.ts';
+
 const MAX_ASSERTION_CHARS = 16_384;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** A signed JWT in compact form (RFC 7515, section 7.1), decoded once. Its signature is not verified yet. */
 export interface Unverified {
+  /** A text that the database can compare. */
   readonly issuer: string;
   /** In lower case. */
   readonly typ: string | undefined;
@@ -26,7 +29,8 @@ export function readUnverified(text: string, maxChars = MAX_ASSERTION_CHARS): Un
   if (!header || !claims) return undefined;
   const { typ } = header;
   const { iss } = claims;
-  if (typeof iss !== 'string' || (typ !== undefined && typeof typ !== 'string')) return undefined;
+  if (typeof iss !== 'string' || !isCleanText(iss)) return undefined;
+  if (typ !== undefined && typeof typ !== 'string') return undefined;
   return {
     issuer: iss,
     typ: typ?.toLowerCase(),

@@ -1,5 +1,6 @@
 import type { JWTPayload } from 'jose';
 import { SECOND_MS } from '../../kernel/clock.ts';
+import { isCleanText } from '../../kernel/json.ts';
 import type { RefusalReason } from '../../kernel/refusals.ts';
 import type { FindKey } from './issuer-keys.ts';
 import type { Unverified } from './unverified.ts';
@@ -7,6 +8,9 @@ import { verifySignature } from './verify-signature.ts';
 
 /** Clock skew that is accepted, in seconds. */
 export const LEEWAY_SECONDS = 60;
+
+/** The last second that a date can have (ECMA-262, section 21.4.1.1). */
+const LAST_SECOND = 8_640_000_000_000;
 
 /** The claims of RFC 7523, section 3, that every assertion has. Times are seconds. */
 export interface AssertionClaims extends JWTPayload {
@@ -49,10 +53,12 @@ export async function verifySigned(token: Unverified, expected: Expected): Promi
   return refused ?? (token.claims as SignedClaims);
 }
 
-/** RFC 7519, sections 4.1.1 and 4.1.4 to 4.1.6. The caller compares the audience, which has to be there. */
+/** RFC 7519, sections 4.1.1, 4.1.2 and 4.1.4 to 4.1.6. The caller compares the audience, which has to be there. */
 function whyRefused(claims: Unverified['claims'], issuer: string, now: number): RefusalReason | undefined {
-  const { iss, aud, exp, nbf, iat } = claims;
-  if (iss !== issuer || aud === undefined || typeof exp !== 'number') return 'assertion-malformed';
+  const { iss, sub, aud, exp, nbf, iat } = claims;
+  if (iss !== issuer || aud === undefined) return 'assertion-malformed';
+  if (typeof sub === 'string' && !isCleanText(sub)) return 'assertion-malformed';
+  if (typeof exp !== 'number' || exp > LAST_SECOND) return 'assertion-malformed';
   if (iat !== undefined && typeof iat !== 'number') return 'assertion-malformed';
   const seconds = Math.floor(now / SECOND_MS);
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= seconds + LEEWAY_SECONDS)) return 'assertion-expired';
