@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { CLIENT, openPretendedProvider, type PretendedProvider } from '../../../test/support/identity-provider.ts';
-import { form } from '../../../test/support/oauth.ts';
+import { form, signUp } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -62,11 +62,15 @@ it('a token of a platform is refused if its subject is no text that an agent can
   expect((await show(SUBJECT)).status).toBe(200);
 });
 
-it('a logout token is refused if its subject is no text that an identity can have', async () => {
-  for (const sub of ODD) {
+it('a logout token is refused, and ends no session, if its subject is no text that an identity can have', async () => {
+  const { write } = t.legate.platform.database;
+  const person = await signUp(t);
+  await write.updateTable('sessions').set({ issuer: issuer.address }).where('user_id', '=', person.id).execute();
+  for (const sub of [...ODD, 5, true, ['x'], {}]) {
     const token = await issuer.sign(claims({ sub, aud: CLIENT.clientId, events: { [LOGOUT]: {} } }));
     const r = await form(t, '/auth/oidc/issuer/logout', { logout_token: token });
     expect([r.status, r.body?.error.code], JSON.stringify(sub)).toEqual([400, 'LOGOUT_TOKEN_REFUSED']);
+    expect((await t.call('GET', '/auth/session', { as: person })).status, JSON.stringify(sub)).toBe(200);
   }
 });
 

@@ -43,6 +43,8 @@ export async function verifyAssertion(
 /** The claims of any token that an issuer signed. Times are seconds. */
 export interface SignedClaims extends JWTPayload {
   readonly iss: string;
+  /** A text that the database can compare. */
+  readonly sub?: string;
   readonly exp: number;
 }
 
@@ -57,7 +59,7 @@ export async function verifySigned(token: Unverified, expected: Expected): Promi
 function whyRefused(claims: Unverified['claims'], issuer: string, now: number): RefusalReason | undefined {
   const { iss, sub, aud, exp, nbf, iat } = claims;
   if (iss !== issuer || aud === undefined) return 'assertion-malformed';
-  if (typeof sub === 'string' && !isCleanText(sub)) return 'assertion-malformed';
+  if (sub !== undefined && !(typeof sub === 'string' && isCleanText(sub))) return 'assertion-malformed';
   if (typeof exp !== 'number' || exp > LAST_SECOND) return 'assertion-malformed';
   if (iat !== undefined && typeof iat !== 'number') return 'assertion-malformed';
   const seconds = Math.floor(now / SECOND_MS);
