@@ -50,6 +50,11 @@ const ends: [string, (scene: Scene) => Promise<{ status: number }>, { session: n
     { session: 404, apiToken: 404 },
   ],
   [
+    'suspending the user',
+    ({ t, admin, alice }) => t.call('PATCH', `/users/${alice.id}`, { as: admin, body: { status: 'suspended' } }),
+    { session: 401, apiToken: 401 },
+  ],
+  [
     'deleting the user',
     ({ t, admin, alice }) => t.call('DELETE', `/users/${alice.id}`, { as: admin }),
     { session: 401, apiToken: 401 },

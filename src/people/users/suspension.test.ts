@@ -112,6 +112,42 @@ it('refuses every decision about the agents, which keep their state and work aga
   expect((await decide(admin)).reason).toBe('AGENT_REVOKED');
 });
 
+it('is known to the next decision and the next token call of every instance', async () => {
+  const config = { mcp: { signingSecret: 'the same secret for all instances' } };
+  const t = await createTestService({ config });
+  const instances = [t, await createTestService({ config, sameDatabaseAs: t })];
+  const admin = await t.admin();
+  const person = await signUp(t);
+  const agent = await t.agent(person, { permissions });
+  const client = await register(t);
+  const got = await tokens(t, person, client);
+  const states = () =>
+    Promise.all(
+      instances.map(async (at) => [
+        (await at.authorize(agent, READ)).body.reason,
+        (await at.legate.mcp.validateToken(got.access_token)).valid,
+      ]),
+    );
+  // Each instance has kept what it asks for twice.
+  for (const _again of [1, 2])
+    expect(await states()).toEqual([
+      [undefined, true],
+      [undefined, true],
+    ]);
+  expect((await set(t, admin, person.id, 'suspended')).status).toBe(200);
+  expect(await states()).toEqual([
+    ['OWNER_SUSPENDED', false],
+    ['OWNER_SUSPENDED', false],
+  ]);
+  const other = instances[1] as TestService;
+  expect((await refreshWith(other, client, got.refresh_token)).body.error).toBe('invalid_grant');
+  expect((await set(other, admin, person.id, 'active')).status).toBe(200);
+  expect(await states()).toEqual([
+    [undefined, false],
+    [undefined, false],
+  ]);
+});
+
 it('disables what the agents delegated to agents of other owners', async () => {
   const t = await createTestService();
   const admin = await t.admin();
