@@ -25,6 +25,8 @@ export interface Somebody {
 export interface RealProvider {
   readonly address: string;
   person: Somebody;
+  /** The `sid` of the provider's session with the person who signed in last. */
+  sid: string;
   /** Sends the logout token of a person and a session of the provider to the service. */
   logout(sub: string, sid: string): Promise<void>;
   /** Signs arbitrary claims with the key of its ID tokens. */
@@ -42,6 +44,7 @@ export async function openRealProvider(
   const real: RealProvider = {
     address,
     person: { sub: 'nobody' },
+    sid: '',
     logout: async (sub, sid) => {
       const client = await (provider as Json).Client.find(CLIENT.clientId);
       await client.backchannelLogout(sub, sid);
@@ -70,6 +73,7 @@ export async function openRealProvider(
     interactions: { url: (_context: unknown, { uid }: Json) => `/interaction/${uid}` },
     findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => real.person }),
     loadExistingGrant: async ({ oidc }: Json) => {
+      real.sid = oidc.session.sidFor(CLIENT.clientId);
       const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
       grant.addOIDCScope('openid email profile');
       await grant.save();

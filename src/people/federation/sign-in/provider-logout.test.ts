@@ -195,5 +195,7 @@ it('accepts the logout token of a real provider', async () => {
   expect(session).toMatchObject({ issuer: real.address, issuer_session_hash: expect.any(String) });
   await real.logout(sub, 'another session');
   expect(await isSignedIn(browser)).toBe(true);
-  expect(sent).toEqual([200]);
+  await real.logout(sub, real.sid);
+  expect(await isSignedIn(browser)).toBe(false);
+  expect(sent).toEqual([200, 200]);
 });
