@@ -185,6 +185,8 @@ describe('an ID-JAG', () => {
     ['has no iat', { iat: undefined }, {}, 'assertion-malformed'],
     ['has no subject', { sub: undefined }, {}, 'assertion-malformed'],
     ['has expired', { iat: -400, exp: -61 }, {}, 'assertion-expired'],
+    ['is from a clock 10 minutes ahead', { iat: 600, exp: 660 }, {}, 'assertion-expired'],
+    ['is from a clock 10 minutes behind', { iat: -600, exp: -300 }, {}, 'assertion-expired'],
     ['is valid for too long', { exp: 601 }, {}, 'assertion-lifetime'],
     ['is of an unknown issuer', { iss: 'https://unknown.example' }, {}, 'assertion-issuer'],
     ['is of an unknown key', {}, { kid: 'unknown' }, 'assertion-signature'],
