@@ -128,10 +128,12 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and the dir
   expect(streams.map(({ ended }) => ended)).toEqual([false, false]);
 
   // The directory suspends the person, and everything that acts for the person stops.
-  const off = await scim('PATCH', `/Users/${userId}`, {
-    schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
-    Operations: [{ op: 'replace', value: { active: false } }],
-  });
+  const turn = (active: boolean) =>
+    scim('PATCH', `/Users/${userId}`, {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+      Operations: [{ op: 'replace', value: { active } }],
+    });
+  const off = await turn(false);
   expect([off.status, off.body.active]).toEqual([200, false]);
   for (const [asker, agentId] of [
     [agent, agent.id],
@@ -159,7 +161,7 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and the dir
   expect((await browser.get('/auth/session')).status).toBe(401);
   const again = new FormClient(t);
   const callback = await throughProvider(t, (await begin(again, 'company')).href);
-  expect((await again.get(callback)).status).not.toBe(303);
+  expect([(await again.get(callback)).status, refusals.at(-1)]).toEqual([403, 'owner-suspended']);
 
   // The audit log contains the reason of each end, and the directory as its cause.
   const changes = async (type: string) =>
@@ -170,4 +172,15 @@ it('a person joins by SCIM, signs in, lets clients and a CI job act, and the dir
   const granted = ((await t.call('GET', '/changes?type=grant.created&limit=100', { as: admin })).body as Json[]).length;
   expect(await changes('grant.revoked')).toEqual(Array(granted).fill(['apiToken', 'owner-suspended']));
   expect(await changes('session.ended')).toEqual([['apiToken', 'user-suspended']]);
+
+  // The directory reinstates the person: agents and API tokens work again, sessions and access tokens do not.
+  expect((await turn(true)).body.active).toBe(true);
+  for (const asker of [agent, service]) expect((await decide(asker, asker.id)).body.allowed).toBe(true);
+  expect((await t.call('GET', '/agents', { as: apiToken })).status).toBe(200);
+  expect((await browser.get('/auth/session')).status).toBe(401);
+  expect(await Promise.all(accessTokens.map(isValid))).toEqual([false, false, false]);
+  const renewed = [await clientToken(), await jobToken(), await serviceToken()];
+  expect(renewed.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const back = await throughProvider(t, (await begin(again, 'company')).href);
+  expect((await again.get(back)).status).toBe(303);
 });
