@@ -100,15 +100,18 @@ async function discover(
     // OpenID Connect Discovery 1.0, section 4.3.
     if (metadata.issuer !== issuer) throw new Error('the discovery document is for another issuer');
     for (const key of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const)
-      if (typeof metadata[key] !== 'string') throw new Error(`the discovery document has no ${key}`);
-    if (!/^https?:/.test(metadata.authorization_endpoint ?? ''))
-      throw new Error('authorization_endpoint is not an address');
+      if (!isAddress(metadata[key])) throw new Error(`the discovery document has no address as ${key}`);
+    const { token_endpoint_auth_methods_supported: methods = [] } = metadata;
+    if (!Array.isArray(methods)) throw new Error('token_endpoint_auth_methods_supported is not a list');
     return { metadata, at };
   } catch (error) {
     log.warn({ err: error, issuer }, 'the discovery document of an issuer could not be read');
     return { metadata: undefined, at };
   }
 }
+
+const isAddress = (value: unknown): boolean =>
+  typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value);
 
 function clientOf(
   { clock, config }: Pick<Platform, 'clock' | 'config'>,

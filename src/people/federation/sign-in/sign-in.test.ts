@@ -116,6 +116,9 @@ describe('the discovery document of a provider', () => {
     ['has a script as page', { authorization_endpoint: 'javascript:alert(1)' }],
     ['has no keys', { jwks_uri: undefined }],
     ['has no token endpoint', { token_endpoint: undefined }],
+    ['has no host in the address of its page', { authorization_endpoint: 'https://' }],
+    ['has keys in a file', { jwks_uri: 'file:///etc/passwd' }],
+    ['lists no ways to authenticate', { token_endpoint_auth_methods_supported: null }],
   ])('[OIDC Discovery 4.3] a discovery document is refused if it %s', async (what, document) => {
     const provider = await openPretendedProvider();
     Object.assign(provider.document, document);
