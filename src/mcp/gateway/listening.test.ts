@@ -268,6 +268,8 @@ describe('a server of 2026-07-28', () => {
     expect(await heardOn(stream, 1)).toHaveLength(1);
     await stream.close();
     await until(async () => {
+      // Ending the subscription uses the connection once more.
+      vi.advanceTimersByTime(3_600_000);
       await gateway.upkeep?.(t.legate.platform);
       return streamsAtModern() === 0;
     });

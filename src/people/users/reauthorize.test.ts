@@ -22,7 +22,10 @@ const changes: [string, (scene: Scene) => { method: string; path: string; body?:
 ];
 
 const stored = async ({ t }: Scene): Promise<string> => {
-  const { read } = t.legate.platform.database;
+  const { background, database } = t.legate.platform;
+  const { read } = database;
+  // The use of a token is stored after its request.
+  await background.idle();
   const tables = ['users', 'invites', 'tenants', 'api_tokens'] as const;
   return JSON.stringify(await Promise.all(tables.map((table) => read.selectFrom(table).selectAll().execute())));
 };
