@@ -24,7 +24,9 @@ if (noPostgres) {
 const noRedis = whyNoRedis();
 if (noRedis) notRun.push(`what needs Redis: ${noRedis}`);
 
-const noBrowser = whyNoProgram(['chromium', 'chromium-browser', 'google-chrome'], 'chromium');
+// The shell takes two thirds of the processor time of the whole browser, which is used if Debian does not have the shell.
+const browsers = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
+const noBrowser = whyNoProgram(browsers, 'chromium-headless-shell') && whyNoProgram(browsers, 'chromium');
 if (noBrowser) notRun.push(`the pages in a browser: ${noBrowser}`);
 
 const noNginx = whyNoProgram(['nginx'], 'nginx-light', '-v');
