@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { Actor } from '../access/actor.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Database, type Db, prepared, type Tables } from '../storage/index.ts';
+import { type Database, type Db, prepared, preparedInsert, type Tables } from '../storage/index.ts';
 import { Deadline } from './deadline.ts';
 import type { ActedEvent, AuditRecord, Commit, CommittedEvent, Head, NewEvent, PolicyCache } from './entry.ts';
 import type { History } from './history.ts';
@@ -13,6 +13,8 @@ import { append } from './rows.ts';
 /** A change in progress. Everything done through it commits together or not at all. */
 export interface Change {
   readonly db: Transaction<Tables>;
+  /** For prepared statements on `db`. */
+  readonly database: Database;
   readonly now: number;
   /** Time of the newest commit before this change. It is later than `now` only during a reset of the ledger's clock. */
   readonly previousTime: number;
@@ -88,6 +90,8 @@ const moveHead = prepared((db, seq: number, epoch: number, clock: number) =>
   db.updateTable('head').set({ seq, epoch, clock }).where('id', '=', sql.lit(1)).compile(),
 );
 
+const insertEpoch = preparedInsert('epochs');
+
 /** Inspects a change with its events, after its work and before it is rolled back. */
 export type Inspect<R> = (change: Change, events: readonly ActedEvent[]) => Promise<R>;
 
@@ -132,6 +136,7 @@ export async function applyChange<T>(
     const epoch = head.epoch + 1 + randomInt(EPOCH_STEP);
     const change: { -readonly [Part in keyof Change]: Change[Part] } = {
       db,
+      database,
       now,
       previousTime: head.clock,
       epoch,
@@ -178,7 +183,7 @@ export async function applyChange<T>(
       await moveHead(database, db, head.seq + appended, invalidated ? epoch : head.epoch, now);
     }
     if (invalidated) {
-      await db.insertInto('epochs').values({ epoch }).execute();
+      await insertEpoch(database, db, { epoch });
       if (epoch % PRUNED_EVERY === 0)
         await db
           .deleteFrom('epochs')

@@ -24,7 +24,7 @@ export { DatabaseError } from './database-error.ts';
 export { asNamedToday, isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState } from './migrate.ts';
 export type { PostgresClient } from './postgres-client.ts';
 export type { PostgresListener } from './postgres-pool.ts';
-export { prepared, preparedInsert, preparedRows } from './prepared.ts';
+export { isOneOf, prepared, preparedByIds, preparedInsert, preparedRows } from './prepared.ts';
 export { serveAlone } from './serve-alone.ts';
 export { openSqlite, type SqliteHandle } from './sqlite-handle.ts';
 export type {

@@ -1,4 +1,4 @@
-import { CompiledQuery, type Insertable, type Selectable } from 'kysely';
+import { CompiledQuery, type Expression, type Insertable, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Database, Db } from './database.ts';
 import type { SqliteStatement, SqliteValue } from './sqlite-handle.ts';
 import type { Tables } from './tables.ts';
@@ -17,7 +17,7 @@ export type Prepared<A extends readonly SqliteValue[], R> = Run<A, R | undefined
 export const prepared = <A extends readonly SqliteValue[], R>(
   build: (db: Db, ...args: A) => CompiledQuery<R>,
 ): Prepared<A, R> =>
-  prepare<A, R, R | undefined>(build, {
+  prepare<A, R, R | undefined>(({ read }, ...args) => build(read, ...args), {
     of: (statement, args) => statement.first(args) as R | undefined,
     from: (rows) => rows[0],
   });
@@ -25,11 +25,34 @@ export const prepared = <A extends readonly SqliteValue[], R>(
 /** Prepares a statement that returns several rows, as {@link prepared} does. */
 export const preparedRows = <A extends readonly SqliteValue[], R>(
   build: (db: Db, ...args: A) => CompiledQuery<R>,
-): Run<A, R[]> =>
-  prepare<A, R, R[]>(build, {
-    of: (statement, args) => statement.all(args) as R[],
-    from: (rows) => rows,
-  });
+): Run<A, R[]> => prepare<A, R, R[]>(({ read }, ...args) => build(read, ...args), allRows());
+
+/** Any number of ids as one parameter, because a query builder would compile each of them. */
+const idList = ({ dialect }: Database, ids: readonly string[]): string =>
+  dialect === 'postgres' ? `{${ids.join()}}` : JSON.stringify(ids);
+
+const isInList = ({ dialect }: Database, column: string, list: string): Expression<SqlBool> =>
+  dialect === 'postgres'
+    ? sql<SqlBool>`${sql.ref(column)} = any(${list}::text[])`
+    : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${list}))`;
+
+/** Condition that a column is one of these ids, with all of them in one parameter. */
+export const isOneOf = (database: Database, column: string, ids: readonly string[]): Expression<SqlBool> =>
+  isInList(database, column, idList(database, ids));
+
+/**
+ * Prepares a statement about any number of ids, as {@link preparedRows} does. `build` must use `isOneOf` exactly once,
+ * and nothing that varies.
+ */
+export function preparedByIds<R>(
+  build: (db: Db, isOneOf: (column: string) => Expression<SqlBool>) => CompiledQuery<R>,
+): (database: Database, db: Db, ids: readonly string[]) => Promise<R[]> | R[] {
+  const run = prepare<[list: string], R, R[]>(
+    (database, list) => build(database.read, (column) => isInList(database, column, list)),
+    allRows(),
+  );
+  return (database, db, ids) => run(database, db, idList(database, ids));
+}
 
 type Insert<T extends keyof Tables> = (
   database: Database,
@@ -59,15 +82,20 @@ interface Answer<R, T> {
   readonly from: (rows: R[]) => T;
 }
 
+const allRows = <R>(): Answer<R, R[]> => ({
+  of: (statement, args) => statement.all(args) as R[],
+  from: (rows) => rows,
+});
+
 function prepare<A extends readonly SqliteValue[], R, T>(
-  build: (db: Db, ...args: A) => CompiledQuery<R>,
+  build: (database: Database, ...args: A) => CompiledQuery<R>,
   answer: Answer<R, T>,
 ): Run<A, T> {
   const texts = new WeakMap<Database, string>();
   return (database, db, ...args) => {
     let text = texts.get(database);
     if (text === undefined) {
-      text = build(database.read, ...args).sql;
+      text = build(database, ...args).sql;
       texts.set(database, text);
     }
     if (database.dialect === 'sqlite') {

@@ -4,8 +4,16 @@ import { actingAgent, type Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { type Id, isId, newId } from '../../kernel/ids.ts';
+import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { AgentRow, Db, DelegationRow } from '../../storage/index.ts';
+import {
+  type AgentRow,
+  type Db,
+  type DelegationRow,
+  prepared,
+  preparedByIds,
+  preparedInsert,
+} from '../../storage/index.ts';
 import { AgentErrors, agentStatus, assertMayGrant, assertNotItself } from '../agents/index.ts';
 import {
   assertPolicyWeight,
@@ -31,9 +39,9 @@ export async function createDelegation(
   input: CreateDelegation,
 ): Promise<Delegation> {
   return platform.ledger.change(caller.actor, async (change) => {
-    const { db, now } = change;
+    const { database, db, now } = change;
     const visibility = await caller.reauthorize(db);
-    const agents = await selectAgents(db, [input.fromAgent, input.toAgent]);
+    const agents = await readAgents(change, [input.fromAgent, input.toAgent]);
     const from = sourceOf(visibility, agents.get(input.fromAgent));
     // Such a delegation would begin to give permissions when the owner is reinstated.
     if (visibility.kind === 'agent' && from.owner_suspended !== 0)
@@ -52,8 +60,8 @@ export async function createDelegation(
     if (expiresAt !== null && expiresAt <= now)
       throw AgentErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
     assertPolicyWeight(input.permissions);
-    if (await isAncestor(db, to.id, from.id, now)) throw DelegationErrors.DELEGATION_CYCLE();
-    await assertRoomForDelegation(platform.config.delegations, db, from, to, input.permissions.length, now);
+    if (await findAncestor(database, db, from.id, now, now, to.id)) throw DelegationErrors.DELEGATION_CYCLE();
+    await assertRoomForDelegation(platform.config.delegations, change, from, to, input.permissions.length);
 
     const maxDepth = input.maxDepth ?? DEFAULT_MAX_DEPTH;
     const supplies = await suppliesOf(db, from, input, maxDepth, now);
@@ -77,7 +85,7 @@ export async function createDelegation(
       policy_epoch: change.epoch,
     };
     change.invalidate();
-    await db.insertInto('delegations').values(row).execute();
+    await insertDelegation(database, db, row);
     if (parents.length > 0)
       await db
         .insertInto('delegation_parents')
@@ -101,9 +109,13 @@ export async function createDelegation(
   });
 }
 
-async function selectAgents(db: Db, ids: readonly string[]): Promise<Map<string, AgentRow>> {
+const selectAgents = preparedByIds((db, isOneOf) => db.selectFrom('agents').selectAll().where(isOneOf('id')).compile());
+
+const insertDelegation = preparedInsert('delegations');
+
+async function readAgents({ database, db }: Change, ids: readonly string[]): Promise<Map<string, AgentRow>> {
   const wanted = ids.filter((id) => isId('agent', id));
-  const rows = wanted.length === 0 ? [] : await db.selectFrom('agents').selectAll().where('id', 'in', wanted).execute();
+  const rows = wanted.length === 0 ? [] : await selectAgents(database, db, wanted);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -129,9 +141,9 @@ function targetOf(visibility: Visibility, from: AgentRow, to: AgentRow | undefin
   throw AgentErrors.AGENT_NOT_FOUND({ message: 'Agent not found: toAgent.', details: { path: 'toAgent' } });
 }
 
-/** Returns whether `ancestor` delegates to `agent`, directly or through others. */
-async function isAncestor(db: Db, ancestor: Id<'agent'>, agent: Id<'agent'>, now: number): Promise<boolean> {
-  const found = await db
+/** Finds out whether `ancestor` delegates to `agent`, directly or through others. Both times are the present. */
+const findAncestor = prepared((db, agent: Id<'agent'>, now: number, nowAgain: number, ancestor: Id<'agent'>) =>
+  db
     .withRecursive('up(id)', (cte) =>
       cte
         .selectFrom('delegations')
@@ -143,15 +155,14 @@ async function isAncestor(db: Db, ancestor: Id<'agent'>, agent: Id<'agent'>, now
             .selectFrom('delegations as d')
             .innerJoin('up', 'up.id', 'd.to_agent')
             .select('d.from_agent as id')
-            .where(liveDelegations(now, 'd')),
+            .where(liveDelegations(nowAgain, 'd')),
         ),
     )
     .selectFrom('up')
     .select(sql<number>`1`.as('found'))
     .where('id', '=', ancestor)
-    .executeTakeFirst();
-  return found !== undefined;
-}
+    .compile(),
+);
 
 /** Finds the source of each permission. Throws 403 INSUFFICIENT_PERMISSIONS or 422 DELEGATION_DEPTH_EXCEEDED. */
 function suppliesOf(

@@ -1,7 +1,34 @@
+import type { Id } from '../../kernel/ids.ts';
+import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { AgentRow, Db } from '../../storage/index.ts';
+import { type AgentRow, prepared } from '../../storage/index.ts';
 import { liveDelegations } from '../permissions/index.ts';
 import { DelegationErrors } from './errors.ts';
+
+const countReceived = prepared(
+  (db, from: Id<'agent'>, owner: Id<'user'>, sameOwner: Id<'user'>, to: Id<'agent'>, now: number) =>
+    db
+      .selectFrom('delegations')
+      .select(({ fn }) => [
+        fn.countAll<number>().as('all'),
+        fn.countAll<number>().filterWhere('from_agent', '=', from).as('pair'),
+        fn.countAll<number>().filterWhere('from_owner', '!=', owner).as('others'),
+        fn.sum<number | null>('permission_count').as('entries'),
+        fn.sum<number | null>('permission_count').filterWhere('from_owner', '!=', sameOwner).as('othersEntries'),
+      ])
+      .where('to_agent', '=', to)
+      .where(liveDelegations(now))
+      .compile(),
+);
+
+const countGiven = prepared((db, from: Id<'agent'>, now: number) =>
+  db
+    .selectFrom('delegations')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('from_agent', '=', from)
+    .where(liveDelegations(now))
+    .compile(),
+);
 
 /**
  * Throws 422 DELEGATION_LIMIT_EXCEEDED if a delegation with this many permission entries would exceed a limit.
@@ -10,35 +37,18 @@ import { DelegationErrors } from './errors.ts';
  */
 export async function assertRoomForDelegation(
   config: Platform['config']['delegations'],
-  db: Db,
+  { database, db, now }: Pick<Change, 'database' | 'db' | 'now'>,
   from: AgentRow,
   to: AgentRow,
   entries: number,
-  now: number,
 ): Promise<void> {
-  const living = liveDelegations(now);
-  const received = await db
-    .selectFrom('delegations')
-    .select(({ fn }) => [
-      fn.countAll<number>().as('all'),
-      fn.countAll<number>().filterWhere('from_agent', '=', from.id).as('pair'),
-      fn.countAll<number>().filterWhere('from_owner', '!=', to.owner_id).as('others'),
-      fn.sum<number | null>('permission_count').as('entries'),
-      fn.sum<number | null>('permission_count').filterWhere('from_owner', '!=', to.owner_id).as('othersEntries'),
-    ])
-    .where('to_agent', '=', to.id)
-    .where(living)
-    .executeTakeFirstOrThrow();
-  const { given } = await db
-    .selectFrom('delegations')
-    .select(({ fn }) => fn.countAll<number>().as('given'))
-    .where('from_agent', '=', from.id)
-    .where(living)
-    .executeTakeFirstOrThrow();
+  const received = await countReceived(database, db, from.id, to.owner_id, to.owner_id, to.id, now);
+  const given = await countGiven(database, db, from.id, now);
+  if (!received || !given) throw new Error('A count has no row.');
 
   const { maxPerPair, maxGiven, maxReceived, maxReceivedPermissions } = config;
   within('delegations.maxPerPair', Number(received.pair) + 1, maxPerPair);
-  within('delegations.maxGiven', Number(given) + 1, maxGiven);
+  within('delegations.maxGiven', Number(given.count) + 1, maxGiven);
   within('delegations.maxReceived', Number(received.all) + 1, maxReceived);
   within('delegations.maxReceivedPermissions', Number(received.entries) + entries, maxReceivedPermissions);
   if (from.owner_id === to.owner_id) return;

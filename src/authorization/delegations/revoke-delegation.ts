@@ -4,12 +4,16 @@ import { chunk } from '../../kernel/chunk.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db, DelegationRow } from '../../storage/index.ts';
+import { type DelegationRow, isOneOf, prepared } from '../../storage/index.ts';
 import { liveDelegations } from '../permissions/index.ts';
 import { DelegationErrors } from './errors.ts';
 import { earliest, latest } from './store.ts';
 
 export type EndReason = 'revoked' | 'ancestor-revoked' | 'agent-revoked' | 'tenant-changed' | 'address-proved';
+
+const findDelegation = prepared((db, id: Id<'delegation'>) =>
+  db.selectFrom('delegations').selectAll().where('id', '=', id).compile(),
+);
 
 /**
  * Ends a delegation and all that descend from it immediately. Both sides may do this, because an agent need not keep an
@@ -23,9 +27,7 @@ export async function revokeDelegation(
   await ledger.change(caller.actor, async (change) => {
     const { db } = change;
     const visibility = await caller.reauthorize(db);
-    const row = isId('delegation', id)
-      ? await db.selectFrom('delegations').selectAll().where('id', '=', id).executeTakeFirst()
-      : undefined;
+    const row = isId('delegation', id) ? await findDelegation(change.database, db, id) : undefined;
     if (!row || !isParty(visibility, row)) throw DelegationErrors.DELEGATION_NOT_FOUND();
     await endDelegations(change, [row.id], 'revoked');
   });
@@ -93,7 +95,7 @@ export async function endDelegations(
         ...(await change.db
           .updateTable('delegations')
           .set({ revoked_at: change.now, policy_epoch: change.epoch })
-          .where('id', 'in', some)
+          .where(isOneOf(change.database, 'id', some))
           .where(liveDelegations(change.now))
           .returning(['id', 'from_agent', 'to_agent', 'from_owner'])
           .execute()),
@@ -110,7 +112,7 @@ export async function endDelegations(
         after: { status: 'revoked' },
       });
     }
-    const affected = await dependents(change.db, [...ended.map((d) => d.id), ...shortened], change.now);
+    const affected = await dependents(change, [...ended.map((d) => d.id), ...shortened]);
     wave = [];
     shortened = [];
     for (const { id, nowEnds, ends_at } of affected) {
@@ -138,7 +140,7 @@ interface Dependent {
 }
 
 /** Live delegations made from these, except those whose source held part of the permissions itself. */
-async function dependents(db: Db, parents: readonly Id<'delegation'>[], now: number): Promise<Dependent[]> {
+async function dependents({ database, db, now }: Change, parents: readonly Id<'delegation'>[]): Promise<Dependent[]> {
   const found = new Map<string, Dependent>();
   for (const some of chunk(parents)) {
     const rows = await db
@@ -153,7 +155,10 @@ async function dependents(db: Db, parents: readonly Id<'delegation'>[], now: num
         'parent.revoked_at as parent_revoked_at',
       ])
       .where('d.id', 'in', (eb) =>
-        eb.selectFrom('delegation_parents as p').select('p.delegation_id').where('p.parent_id', 'in', some),
+        eb
+          .selectFrom('delegation_parents as p')
+          .select('p.delegation_id')
+          .where(isOneOf(database, 'p.parent_id', some)),
       )
       .where('d.self_supplied', '=', 0)
       .where(liveDelegations(now, 'd'))

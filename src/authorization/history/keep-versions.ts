@@ -1,8 +1,7 @@
-import { sql } from 'kysely';
 import type { Actor } from '../../access/actor.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { KeepVersions, NewEvent } from '../../ledger/index.ts';
-import { bulkInsert, type Database, type Db } from '../../storage/index.ts';
+import { bulkInsert, type Database, type Db, preparedByIds, preparedRows } from '../../storage/index.ts';
 import { agentSnapshot, delegationSnapshot } from './snapshot.ts';
 
 /** The change of one subject: its last event in the commit, if it has one. */
@@ -32,14 +31,33 @@ const insertVersions = bulkInsert(
   'on conflict (subject, seq) do update set state = excluded.state',
 );
 
-/**
- * Condition that a column is one of the ids. The ids are one parameter, because a query builder would compile each of
- * them.
- */
-const isOneOf = ({ dialect }: Database, column: string, ids: readonly string[]) =>
-  dialect === 'postgres'
-    ? sql<boolean>`${sql.ref(column)} = any(${ids}::text[])`
-    : sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(ids)}))`;
+const agentsOfEpoch = preparedRows<[epoch: number], { readonly id: string }>((db, epoch) =>
+  db.selectFrom('agents').select('id').where('policy_epoch', '=', epoch).compile(),
+);
+
+const delegationsOfEpoch = preparedRows<[epoch: number], { readonly id: string }>((db, epoch) =>
+  db.selectFrom('delegations').select('id').where('policy_epoch', '=', epoch).compile(),
+);
+
+const selectAgents = preparedByIds((db, isOneOf) => db.selectFrom('agents').selectAll().where(isOneOf('id')).compile());
+
+const selectDelegations = preparedByIds((db, isOneOf) =>
+  db.selectFrom('delegations').selectAll().where(isOneOf('id')).compile(),
+);
+
+const selectNewest = preparedByIds((db, isOneOf) =>
+  db
+    .selectFrom('versions as v')
+    .select(['v.subject', 'v.version', 'v.state'])
+    .where(isOneOf('v.subject'))
+    .where('v.seq', '=', (eb) =>
+      eb
+        .selectFrom('versions as w')
+        .select((w) => w.fn.max('w.seq').as('seq'))
+        .whereRef('w.subject', '=', 'v.subject'),
+    )
+    .compile(),
+);
 
 /**
  * Stores a version of each agent and delegation that a change affects: the subjects of its events, and those whose rows
@@ -56,8 +74,8 @@ export const keepVersions =
       if (subject !== undefined) touched.set(subject, { seq: firstEventSeq + i, type: event.type, actor: event.actor });
     }
     if (invalidated)
-      for (const table of ['agents', 'delegations'] as const)
-        for (const { id } of await db.selectFrom(table).select('id').where('policy_epoch', '=', epoch).execute())
+      for (const ofEpoch of [agentsOfEpoch, delegationsOfEpoch])
+        for (const { id } of await ofEpoch(database, db, epoch))
           if (!touched.has(id)) touched.set(id, { seq: lastSeq, type: null, actor: change.actor });
     for (const ids of chunk([...touched.keys()])) {
       const states = await readStates(database, db, ids, redactedKeys);
@@ -83,18 +101,10 @@ async function readStates(
   const agentIds = ids.filter((id) => id.startsWith('agt_'));
   const others = ids.filter((id) => !id.startsWith('agt_'));
   if (agentIds.length > 0)
-    for (const row of await db
-      .selectFrom('agents')
-      .selectAll()
-      .where(isOneOf(database, 'id', agentIds))
-      .execute())
+    for (const row of await selectAgents(database, db, agentIds))
       states.set(row.id, JSON.stringify(agentSnapshot(row, redactedKeys)));
   if (others.length > 0)
-    for (const row of await db
-      .selectFrom('delegations')
-      .selectAll()
-      .where(isOneOf(database, 'id', others))
-      .execute())
+    for (const row of await selectDelegations(database, db, others))
       states.set(row.id, JSON.stringify(delegationSnapshot(row)));
   return states;
 }
@@ -104,16 +114,6 @@ async function readNewest(
   db: Db,
   subjects: readonly string[],
 ): Promise<Map<string, { readonly version: number; readonly state: string }>> {
-  const rows = await db
-    .selectFrom('versions as v')
-    .select(['v.subject', 'v.version', 'v.state'])
-    .where(isOneOf(database, 'v.subject', subjects))
-    .where('v.seq', '=', (eb) =>
-      eb
-        .selectFrom('versions as w')
-        .select((w) => w.fn.max('w.seq').as('seq'))
-        .whereRef('w.subject', '=', 'v.subject'),
-    )
-    .execute();
+  const rows = await selectNewest(database, db, subjects);
   return new Map(rows.map(({ subject, version, state }) => [subject, { version, state }]));
 }
