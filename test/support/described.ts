@@ -26,7 +26,8 @@ function descriptionOf(mounted: readonly MountedRoute[], platform: Platform): De
   let found = descriptions.get(key);
   if (!found) {
     const document = describeApi(mounted, platform);
-    const validator = new Ajv2020({ strict: false, logger: false });
+    // Most schemas are used a few times in a run: to inline and optimise their code takes longer than it saves.
+    const validator = new Ajv2020({ strict: false, logger: false, inlineRefs: false, code: { optimize: false } });
     validator.addFormat('date-time', TIME);
     validator.addSchema(document, 'api');
     found = { document, validator, compiled: new Map() };
