@@ -3,10 +3,11 @@
 // and are an error when CI=true.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { missingPrograms } from './programs.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const run = (script, args) =>
@@ -21,25 +22,7 @@ if (noPostgres) {
   projects.splice(projects.indexOf('postgres'), 1);
 }
 
-const noRedis = whyNoRedis();
-if (noRedis) notRun.push(`what needs Redis: ${noRedis}`);
-
-// The shell takes two thirds of the processor time of the whole browser, which is used if Debian does not have the shell.
-const browsers = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
-const noBrowser = whyNoProgram(browsers, 'chromium-headless-shell') && whyNoProgram(browsers, 'chromium');
-if (noBrowser) notRun.push(`the pages in a browser: ${noBrowser}`);
-
-const noNginx = whyNoProgram(['nginx'], 'nginx-light', '-v');
-if (noNginx) notRun.push(`the configuration of nginx: ${noNginx}`);
-
-const noCaddy = whyNoProgram(['caddy'], 'caddy', 'version');
-if (noCaddy) notRun.push(`the configuration of Caddy: ${noCaddy}`);
-
-const noSumdb = whyNoPackages(
-  () => existsSync('/usr/share/gocode/src/golang.org/x/mod/sumdb') && spawnSync('go', ['version']).status === 0,
-  ['golang-go', 'golang-golang-x-mod-dev'],
-);
-if (noSumdb) notRun.push(`the verifier of golang.org/x/mod/sumdb: ${noSumdb}`);
+notRun.push(...missingPrograms());
 
 // These packages are installed while the build runs, because the build leaves a processor idle most of the time.
 const frameworks = whyNoFrameworks();
@@ -84,30 +67,6 @@ function whyNoPostgres() {
   return known
     ? undefined
     : 'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as';
-}
-
-/** Redis is given by LEGATE_TEST_REDIS_URL, or is a program on the PATH. */
-function whyNoRedis() {
-  if (process.env.LEGATE_TEST_REDIS_URL) return undefined;
-  const why = whyNoProgram(['redis-server', 'valkey-server'], 'redis-server');
-  return why && `no LEGATE_TEST_REDIS_URL, and ${why}`;
-}
-
-/** Returns why no program of these names is on the PATH, after trying to install the Debian package. */
-function whyNoProgram(names, debianPackage, versionFlag = '--version') {
-  const isThere = () => names.some((name) => spawnSync(name, [versionFlag]).status === 0);
-  return whyNoPackages(isThere, [debianPackage], `no ${names.join(' or ')} on the PATH`);
-}
-
-/** Installs Debian packages if that needs no confirmation (as root), unless their content is already there. */
-function whyNoPackages(isThere, packages, why = `Debian's ${packages.join(' and ')} are not installed`) {
-  if (isThere()) return undefined;
-  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) return why;
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
-  const apt = (...args) => spawnSync('apt-get', args, { env, stdio: 'ignore', timeout: 300_000 }).status === 0;
-  const install = () => apt('install', '-y', '--no-install-recommends', ...packages);
-  if (!install()) apt('update') && install();
-  return isThere() ? undefined : `Debian's ${packages.join(' and ')} could not be installed`;
 }
 
 /**
