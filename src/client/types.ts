@@ -1845,7 +1845,7 @@ export interface UpdateWebhookRequest {
   readonly url?: string | undefined;
   readonly types?: readonly ("audit" | "audit.erased" | "agent.created" | "agent.updated" | "agent.revoked" | "agent.rotated" | "agent.keys" | "anomaly.detected" | "anomaly.acknowledged" | "approval.requested" | "approval.resolved" | "auth.signin" | "auth.signout" | "session.ended" | "auth.failed" | "auth.denied" | "auth.limited" | "budget.exceeded" | "cost.recorded" | "delegation.created" | "gateway.call" | "gateway.connected" | "gateway.disconnected" | "gateway.restarted" | "gateway.tool_changed" | "grant.created" | "grant.revoked" | "grant.token_revoked" | "delegation.revoked" | "budget.created" | "budget.updated" | "budget.deleted" | "consent.remembered" | "device.answered" | "client.created" | "client.deleted" | "group.created" | "group.updated" | "group.deleted" | "invite.created" | "invite.accepted" | "invite.revoked" | "issuer.created" | "issuer.updated" | "issuer.deleted" | "ledger.clock_reset" | "ledger.pruned" | "ledger.key-added" | "ledger.key-retired" | "ledger.begun" | "ledger.resumed" | "ledger.restored" | "ledger.stopped" | "mcp.created" | "mcp.updated" | "mcp.deleted" | "passkey.added" | "passkey.removed" | "tenant.created" | "tenant.deleted" | "tenant.updated" | "trust.created" | "trust.deleted" | "token.created" | "token.revoked" | "user.created" | "user.deleted" | "user.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.rotated")[] | null | undefined;
   readonly filters?: WebhookFilters | undefined;
-  /** true re-enables a webhook that was disabled by its owner or by a 410. */
+  /** true re-enables a disabled webhook. */
   readonly enabled?: boolean | undefined;
   /** Why, in your own words. Kept with the change, as `actor.reason` of its event. */
   readonly reason?: string | undefined;
@@ -1936,6 +1936,7 @@ export interface Webhook {
   readonly filters: Record<string, readonly string[]> | null;
   readonly format: Open<"slack" | "teams" | "discord"> | null;
   readonly enabled: boolean;
+  /** `disabled`: by a caller; `gone`: the receiver answered 410; `agent-not-allowed`: the agent that set the address was revoked, has expired, or may no longer read events. */
   readonly disabledReason: string | null;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -2045,6 +2046,7 @@ export interface WebhookWithSecret {
   readonly filters: Record<string, readonly string[]> | null;
   readonly format: Open<"slack" | "teams" | "discord"> | null;
   readonly enabled: boolean;
+  /** `disabled`: by a caller; `gone`: the receiver answered 410; `agent-not-allowed`: the agent that set the address was revoked, has expired, or may no longer read events. */
   readonly disabledReason: string | null;
   readonly createdAt: string;
   readonly updatedAt: string;

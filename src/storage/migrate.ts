@@ -12,6 +12,7 @@ import { leases } from './migrations/0102-leases.ts';
 import { useOfApiTokens } from './migrations/0103-use-of-api-tokens.ts';
 import { grantsOfDeviceRequests } from './migrations/0104-grants-of-device-requests.ts';
 import { searchOfUsers } from './migrations/0105-search-of-users.ts';
+import { agentsOfWebhooks } from './migrations/0106-agents-of-webhooks.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -31,6 +32,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0103-use-of-api-tokens': useOfApiTokens,
   '0104-grants-of-device-requests': grantsOfDeviceRequests,
   '0105-search-of-users': searchOfUsers,
+  '0106-agents-of-webhooks': agentsOfWebhooks,
 };
 
 /**

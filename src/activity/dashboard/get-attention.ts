@@ -45,7 +45,12 @@ export async function getAttention(
     .selectFrom('webhooks')
     .select('id')
     .where(visible)
-    .where((eb) => eb.or([eb.and([eb('enabled', '=', 1), eb('failures', '>', 0)]), eb('disabled_reason', '=', 'gone')]))
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('enabled', '=', 1), eb('failures', '>', 0)]),
+        eb('disabled_reason', 'in', ['gone', 'agent-not-allowed']),
+      ]),
+    )
     .orderBy('id', 'desc');
   const agents = db
     .selectFrom('agents')

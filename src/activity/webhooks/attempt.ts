@@ -1,4 +1,5 @@
 import { SYSTEM } from '../../access/actor.ts';
+import { isActive } from '../../authorization/agents/index.ts';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { unseal } from '../../kernel/encryption.ts';
 import { signWebhook } from '../../kernel/webhook-signature.ts';
@@ -27,8 +28,9 @@ export const webhookFetch = defineState(({ config }) =>
 
 /**
  * Makes one attempt (contract 13; Standard Webhooks). Only 2xx within `webhooks.timeoutMs` is success; a redirect is a
- * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint. Nothing is
- * sent while the owner is suspended, or if the webhook may no longer see the event.
+ * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint, and so does
+ * the end of an agent that set its address. Nothing is sent while the owner is suspended, or if the webhook may no
+ * longer see the event.
  *
  * @param leases every lease that this process has written for the delivery. Grows while the attempt is in progress.
  * @param last true: a failure is not retried.
@@ -48,6 +50,10 @@ export async function attempt(
     .executeTakeFirst();
   // Messages for a suspended person wait. A test message, which has no retries, reports nothing and is sent.
   if (!webhook || (webhook.suspended_at !== null && !last)) return delivery;
+  if (!(await mayItsAgentReceive(platform, webhook))) {
+    await platform.ledger.change(SYSTEM, (change) => disable(change, webhook, 'agent-not-allowed'));
+    return dropHidden(platform, delivery, leases);
+  }
   if (!getsAll(webhook) && !(await isOfOwner(platform, webhook, delivery)))
     return dropHidden(platform, delivery, leases);
   const startedAt = performance.now();
@@ -94,7 +100,7 @@ export async function attempt(
   if (gone)
     await platform.ledger.change(SYSTEM, async (change) => {
       await write(change.db);
-      await disableGone(change, webhook);
+      await disable(change, webhook, 'gone');
     });
   else await platform.ledger.maintain(write);
   return { ...delivery, ...set };
@@ -118,8 +124,30 @@ async function dropHidden(
   return { ...delivery, ...set };
 }
 
-/** Disables a webhook whose receiver answered 410, unless its address has changed meanwhile. */
-async function disableGone(change: Change, { id, url }: WebhookRow): Promise<void> {
+/**
+ * Returns whether the agent that set the address of a webhook may still receive events there; true if a person set it.
+ * Otherwise an agent that is revoked would go on to learn what its owner's other agents do.
+ */
+async function mayItsAgentReceive(
+  { clock, database, mayUseOwnResource }: Pick<Platform, 'clock' | 'database' | 'mayUseOwnResource'>,
+  { agent_id }: WebhookRow,
+): Promise<boolean> {
+  if (agent_id === null) return true;
+  const agent = await database.read
+    .selectFrom('agents')
+    .select(['revoked_at', 'expires_at'])
+    .where('id', '=', agent_id)
+    .executeTakeFirst();
+  if (!agent || !isActive(agent, clock.now())) return false;
+  return mayUseOwnResource(database.read, agent_id, 'legate:events', 'read');
+}
+
+/** Disables a webhook, unless its address has changed meanwhile. */
+async function disable(
+  change: Change,
+  { id, url }: WebhookRow,
+  disabled_reason: 'gone' | 'agent-not-allowed',
+): Promise<void> {
   const { db, now } = change;
   const before = await db
     .selectFrom('webhooks')
@@ -127,8 +155,8 @@ async function disableGone(change: Change, { id, url }: WebhookRow): Promise<voi
     .where('id', '=', id)
     .where('url', '=', url)
     .executeTakeFirst();
-  if (!before || before.disabled_reason === 'gone') return;
-  const set = { enabled: 0, disabled_reason: 'gone', updated_at: now };
+  if (!before || before.enabled === 0) return;
+  const set = { enabled: 0, disabled_reason, updated_at: now };
   await db.updateTable('webhooks').set(set).where('id', '=', id).execute();
   const event = webhookEvent('webhook.updated', before);
   const fields = changedFields(settingsOf(before), settingsOf({ ...before, ...set }));

@@ -59,6 +59,7 @@ export async function createWebhook(
       user_id: ownerId,
       url: input.url,
       by_agent: byAgent(caller),
+      agent_id: agentOf(caller),
       types: input.types ? JSON.stringify(input.types) : null,
       filters: input.filters ? JSON.stringify(input.filters) : null,
       format,
@@ -105,6 +106,8 @@ async function beginHere(db: Db): Promise<void> {
 /** An agent is limited to what its owner owns (contract 4), even if the owner is an admin. */
 const byAgent = ({ principal }: By): number => Number(principal.kind === 'agent');
 
+const agentOf = ({ principal }: By): Id<'agent'> | null => (principal.kind === 'agent' ? principal.agentId : null);
+
 /**
  * Changes the given fields. `enabled: true` and a URL also end a pause after failures. If no value differs, it emits no
  * event and keeps `updatedAt`. Throws 404 WEBHOOK_NOT_FOUND, 422 WEBHOOK_TYPES_UNSUPPORTED.
@@ -126,9 +129,13 @@ export async function updateWebhook(
     const enabled = input.enabled === undefined ? before.enabled : Number(input.enabled);
     // An agent that repeats the URL of a person has not set it.
     const keepsUrl = input.url === undefined || (input.url === before.url && byAgent(caller) === 1);
+    const isBegun = !keepsUrl || (input.enabled === true && before.enabled === 0);
+    const by_agent = keepsUrl ? before.by_agent : byAgent(caller);
     const set = {
       url: input.url ?? before.url,
-      by_agent: keepsUrl ? before.by_agent : byAgent(caller),
+      by_agent,
+      // Enabling it again makes the caller responsible for an address that an agent has set.
+      agent_id: by_agent === 0 ? null : isBegun ? agentOf(caller) : before.agent_id,
       types: input.types === undefined ? before.types : input.types === null ? null : JSON.stringify(input.types),
       filters: input.filters === undefined ? before.filters : input.filters && JSON.stringify(input.filters),
       enabled,

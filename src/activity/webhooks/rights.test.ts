@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Json, TestService, TestUser } from '../../../test/support/service.ts';
+import type { Json, TestAgent, TestService, TestUser } from '../../../test/support/service.ts';
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts';
 
 const receiving = webhookReceiver();
@@ -116,5 +116,60 @@ describe('messages about others, queued while the webhook got everything', () =>
     await retry();
     expect(at(path)).toHaveLength(3);
     expect((await deliveries(created.body, admin)).map((d) => d.lastError)).toEqual([null, 'not_visible']);
+  });
+});
+
+describe('a webhook whose address an agent has set', () => {
+  const permissions = [
+    { resource: 'legate:webhooks', actions: ['read', 'write'] },
+    { resource: 'legate:events', actions: ['read'] },
+  ];
+  const shown = async ({ id }: Json, as: TestUser): Promise<Json> =>
+    (await t.call('GET', `/webhooks/${id}`, { as })).body;
+
+  it.each<[string, (agent: TestAgent, owner: TestUser) => Promise<unknown>]>([
+    ['is revoked', (agent, as) => t.call('DELETE', `/agents/${agent.id}`, { as })],
+    ['has expired', async () => t.clock.advance(7_200_000)],
+    [
+      'may no longer read events',
+      (agent, as) => t.call('PATCH', `/agents/${agent.id}`, { as, body: { permissions: permissions.slice(0, 1) } }),
+    ],
+  ])('gets nothing more once the agent %s, until a person enables it', async (_, end) => {
+    const owner = await t.user();
+    const expiresAt = new Date(t.clock.now() + 3_600_000).toISOString();
+    const agent = await t.agent(owner, { permissions, expiresAt });
+    t.clock.advance(1);
+    const webhook = await make({ as: agent as never, types });
+    const path = pathOf(webhook);
+    refuse(path);
+    const [before] = [await t.agent(owner), await deliverAll()];
+    expect(agentsAt(path)).toEqual([before.id]);
+    answers.delete(path);
+    await end(agent, owner);
+    await t.agent(owner);
+    await retry();
+    expect(agentsAt(path)).toEqual([before.id]);
+    expect(await shown(webhook, owner)).toMatchObject({ enabled: false, disabledReason: 'agent-not-allowed' });
+    const [change] = (await t.call('GET', `/changes?subject=${webhook.id}&limit=1`, { as: owner })).body;
+    expect(change).toMatchObject({ type: 'webhook.updated', actor: { kind: 'system' }, after: { enabled: false } });
+    const attention = (await t.call('GET', '/dashboard/attention', { as: owner })).body;
+    expect(JSON.stringify(attention.webhooks)).toContain(webhook.id);
+    await t.call('PATCH', `/webhooks/${webhook.id}`, { as: owner, body: { enabled: true } });
+    const after = await t.agent(owner);
+    await deliverAll();
+    expect(agentsAt(path)).toContain(after.id);
+    expect(await shown(webhook, owner)).toMatchObject({ enabled: true, disabledReason: null });
+  });
+
+  it('stays enabled while another agent of the owner ends, and if a person has set the address since', async () => {
+    const owner = await t.user();
+    const [agent, other] = [await t.agent(owner, { permissions }), await t.agent(owner, { permissions })];
+    t.clock.advance(1);
+    const [own, adopted] = [await make({ as: agent as never, types }), await make({ as: other as never, types })];
+    await t.call('PATCH', `/webhooks/${adopted.id}`, { as: owner, body: { url: adopted.url } });
+    await t.call('DELETE', `/agents/${other.id}`, { as: owner });
+    const made = await t.agent(owner);
+    await deliverAll();
+    for (const webhook of [own, adopted]) expect(agentsAt(pathOf(webhook))).toEqual([made.id]);
   });
 });

@@ -55,10 +55,7 @@ export const UpdateWebhook = z
     url: Url.optional(),
     types: Types.optional(),
     filters: Filters.optional(),
-    enabled: z
-      .boolean()
-      .optional()
-      .meta({ description: 'true re-enables a webhook that was disabled by its owner or by a 410.' }),
+    enabled: z.boolean().optional().meta({ description: 'true re-enables a disabled webhook.' }),
   })
   .meta({ id: 'UpdateWebhookRequest' });
 export type UpdateWebhook = z.output<typeof UpdateWebhook>;
@@ -72,7 +69,14 @@ export const Webhook = z
     filters: z.record(z.string(), z.array(z.string())).nullable(),
     format: z.enum(CHAT_FORMATS).nullable(),
     enabled: z.boolean(),
-    disabledReason: z.string().nullable(),
+    disabledReason: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          '`disabled`: by a caller; `gone`: the receiver answered 410; `agent-not-allowed`: the agent that set the ' +
+          'address was revoked, has expired, or may no longer read events.',
+      }),
     createdAt: isoTimestamp,
     updatedAt: isoTimestamp,
   })

@@ -31,6 +31,8 @@ export interface WebhooksTable {
   url: string;
   /** 1: an agent set the URL, so only events of its owner's agents are delivered. */
   by_agent: number;
+  /** The agent that set the URL, or enabled the webhook. It gets nothing once this agent may not read events. */
+  agent_id: Id<'agent'> | null;
   /** JSON array, or null for all. */
   types: string | null;
   /** JSON object of filters on events, or null. */
