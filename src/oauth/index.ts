@@ -26,6 +26,7 @@ import { findClientName } from './authorize/find-client-name.ts';
 import { clientKeys } from './clients/client-assertion.ts';
 import { deleteStale } from './clients/delete-client.ts';
 import { metadataDocuments } from './clients/metadata-document.ts';
+import { endIssuer, endLostUses } from './consent/end-issuer.ts';
 import { endResource } from './consent/end-resource.ts';
 import { endGrants, endGrantsOfUsers } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
@@ -96,9 +97,11 @@ export const oauth = defineModule({
         );
       }
     },
+    'issuer.updated': async (change, events) => {
+      for (const event of events) await endLostUses(change, event);
+    },
     'issuer.deleted': async (change, events) => {
-      const issuers = events.map(({ before }) => String(before?.['issuer']));
-      await endGrants(change, 'workload_issuer', issuers, 'issuer-deleted');
+      for (const event of events) await endIssuer(change, event);
     },
     'mcp.deleted': async (change, events, platform) => {
       for (const endpoint of previousEndpoints(events)) await endResource(platform, change, endpoint, 'server-deleted');

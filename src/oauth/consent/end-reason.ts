@@ -14,6 +14,7 @@ export type EndReason =
   | 'owner-suspended'
   | 'keys-changed'
   | 'trust-deleted'
+  | 'issuer-changed'
   | 'issuer-deleted'
   | 'server-deleted'
   | 'server-moved';

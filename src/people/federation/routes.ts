@@ -60,7 +60,9 @@ export const issuerRoutes = [
     method: 'PATCH',
     path: '/issuers/:id',
     summary: 'Change an issuer',
-    description: 'Needs a recent use of the second factor, if the caller has one.',
+    description:
+      'Access tokens that a removed use gave end immediately, as with `DELETE`; sessions go on. Needs a recent use ' +
+      'of the second factor, if the caller has one.',
     access: 'admin',
     versioned: true,
     params: idParams('issuer'),
@@ -85,7 +87,9 @@ export const issuerRoutes = [
     method: 'DELETE',
     path: '/issuers/:id',
     summary: 'Stop trusting an issuer',
-    description: 'Its tokens are no longer accepted, and access tokens issued through it end immediately.',
+    description:
+      'Its tokens are no longer accepted, and access tokens issued through it end immediately. Sessions that began ' +
+      'with it go on: `DELETE /users/{id}/sessions` ends those of a person.',
     access: 'admin',
     versioned: true,
     params: idParams('issuer'),

@@ -1,0 +1,147 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { FormClient } from '../../../test/support/browser-like.ts';
+import {
+  CLIENT,
+  openPretendedProvider,
+  type PretendedProvider,
+  signInWith,
+} from '../../../test/support/identity-provider.ts';
+import { form, registerVouched } from '../../../test/support/oauth.ts';
+import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+const DOMAIN = 'example.com';
+
+let t: TestService;
+let admin: TestUser;
+let client: Json;
+beforeAll(async () => {
+  t = await createTestService({
+    lasting: true,
+    config: {
+      federation: { allowPrivateNetworks: true },
+      mcp: { signingSecret: 'the same secret for all instances' },
+      users: { provision: true },
+    },
+  });
+  admin = await t.admin();
+  client = await registerVouched(t, {
+    redirect_uris: [],
+    grant_types: [GRANT],
+    token_endpoint_auth_method: 'client_secret_post',
+  });
+});
+
+interface Scene {
+  readonly id: string;
+  readonly provider: PretendedProvider;
+  readonly workload: string;
+  readonly enterprise: string;
+  readonly browser: FormClient;
+}
+
+let count = 0;
+const seconds = () => Math.floor(t.clock.now() / 1000);
+const common = (more: Json = {}): Json => ({
+  iat: seconds(),
+  exp: seconds() + 300,
+  jti: crypto.randomUUID(),
+  ...more,
+});
+const workloadToken = ({ provider }: Pick<Scene, 'provider'>) =>
+  provider.sign(common({ sub: 'job', aud: t.legate.baseUrl }));
+const idJag = ({ provider }: Pick<Scene, 'provider'>, email: string) =>
+  provider.sign(
+    common({
+      sub: email,
+      email,
+      email_verified: true,
+      aud: t.legate.platform.issuer,
+      client_id: client['client_id'],
+      scope: 'mcp:read',
+    }),
+    { typ: 'oauth-id-jag+jwt' },
+  );
+const show = async (assertion: string, by: Json = {}): Promise<Json> =>
+  (await form(t, '/oauth/token', { grant_type: GRANT, assertion, ...by })).body;
+const byClient = () => ({ client_id: client['client_id'], client_secret: client['client_secret'] });
+
+/** An issuer with all uses, and an access token or session of each. */
+async function scene(): Promise<Scene> {
+  const provider = await openPretendedProvider();
+  const name = `issuer-${++count}`;
+  const body = { name, issuer: provider.address, uses: ['signIn', 'workload', 'enterprise'], ...CLIENT };
+  const made = await t.call('POST', '/issuers', { as: admin, body: { ...body, domains: [DOMAIN] } });
+  expect(made.status, made.text).toBe(201);
+  const owner = await t.user();
+  const agent = await t.agent(owner);
+  const trust = { issuer: provider.address, subject: 'job' };
+  expect((await t.call('POST', `/agents/${agent.id}/trust`, { as: owner, body: trust })).status).toBe(201);
+  const email = `person-${count}@${DOMAIN}`;
+  provider.idToken = (nonce) =>
+    provider.sign(common({ sub: email, email, email_verified: true, aud: CLIENT.clientId, nonce }));
+  const browser = new FormClient(t);
+  expect((await signInWith(browser, name)).status).toBe(303);
+  const workload = await show(await workloadToken({ provider }), { client_id: agent.id });
+  const enterprise = await show(await idJag({ provider }, email), byClient());
+  return {
+    id: made.body.id,
+    provider,
+    workload: workload['access_token'],
+    enterprise: enterprise['access_token'],
+    browser,
+  };
+}
+
+const isValid = async (token: string) => (await t.legate.mcp.validateToken(token)).valid;
+const isSignedIn = async (browser: FormClient) => (await browser.get('/auth/session')).body.user !== undefined;
+const living = async ({ workload, enterprise, browser }: Scene) => ({
+  workload: await isValid(workload),
+  enterprise: await isValid(enterprise),
+  session: await isSignedIn(browser),
+});
+const reasons = async (): Promise<string[]> =>
+  (await t.call('GET', '/events?types=grant.revoked&limit=1000', { as: admin })).body.map(
+    (e: Json) => e['data'].reason,
+  );
+const change = (id: string, body: Json) => t.call('PATCH', `/issuers/${id}`, { as: admin, body });
+
+describe('an issuer', () => {
+  it.each<[string, string[], Json]>([
+    ['workload', ['signIn', 'enterprise'], { workload: false, enterprise: true }],
+    ['enterprise', ['signIn', 'workload'], { workload: true, enterprise: false }],
+    ['workload and enterprise', ['signIn'], { workload: false, enterprise: false }],
+  ])('that loses the use %s ends the access tokens of that use at once', async (_uses, uses, left) => {
+    const [changed, other] = [await scene(), await scene()];
+    expect(await living(changed)).toEqual({ workload: true, enterprise: true, session: true });
+    const known = (await reasons()).length;
+    expect((await change(changed.id, { uses })).status).toBe(200);
+    expect(await living(changed)).toEqual({ ...left, session: true });
+    expect(await living(other)).toEqual({ workload: true, enterprise: true, session: true });
+    const ended = (await reasons()).slice(0, -known || undefined);
+    expect(ended).toEqual(Object.values(left).flatMap((lives) => (lives ? [] : ['issuer-changed'])));
+    // A use that is given back does not revive what ended.
+    expect((await change(changed.id, { uses: ['signIn', 'workload', 'enterprise'] })).status).toBe(200);
+    expect(await living(changed)).toEqual({ ...left, session: true });
+  });
+
+  it('that is deleted ends the access tokens of all its uses at once; sessions go on', async () => {
+    const [deleted, other] = [await scene(), await scene()];
+    const known = (await reasons()).length;
+    expect((await t.call('DELETE', `/issuers/${deleted.id}`, { as: admin })).status).toBe(204);
+    expect(await living(deleted)).toEqual({ workload: false, enterprise: false, session: true });
+    expect(await living(other)).toEqual({ workload: true, enterprise: true, session: true });
+    expect((await reasons()).slice(0, -known || undefined)).toEqual(['issuer-deleted', 'issuer-deleted']);
+  });
+
+  it('that is changed otherwise, or gets a use, ends nothing', async () => {
+    const kept = await scene();
+    for (const body of [
+      { name: `renamed-${count}` },
+      { audience: 'x' },
+      { uses: ['enterprise', 'workload', 'signIn'] },
+    ])
+      expect((await change(kept.id, body)).status).toBe(200);
+    expect(await living(kept)).toEqual({ workload: true, enterprise: true, session: true });
+  });
+});
