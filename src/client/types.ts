@@ -749,7 +749,7 @@ export interface CreateInviteRequest {
 export interface CreateIssuerRequest {
   /** Unique. */
   readonly name: string;
-  /** Its address, exactly as in the claim `iss` of its tokens. Unique. Required unless the preset has one. */
+  /** Its address, exactly as in the claim `iss` of its tokens. Unique. Required unless the preset has one. https, unless federation.allowPrivateNetworks is on. */
   readonly issuer?: string | undefined;
   /** A well-known provider. Fills in `issuer` if all customers share one, and checks its form. github signs people in with OAuth 2, because it does not support OpenID Connect, and needs `clientSecret`. */
   readonly preset?: "google" | "microsoft" | "okta" | "auth0" | "keycloak" | "gitlab" | "github" | undefined;
@@ -757,7 +757,7 @@ export interface CreateIssuerRequest {
   readonly uses: readonly ("signIn" | "workload" | "enterprise")[];
   /** Audience that its tokens must have. Default: the issuer or the token endpoint of this service. */
   readonly audience?: string | undefined;
-  /** Address of its public keys. Default: the address in its document `/.well-known/openid-configuration`. */
+  /** Address of its public keys, https like `issuer`. Default: the address in its document `/.well-known/openid-configuration`. */
   readonly jwksUri?: string | undefined;
   /** Default: RS256, ES256. */
   readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;

@@ -387,10 +387,10 @@ describe('the keys of an issuer', () => {
   });
 
   it('are not fetched from private addresses unless that is allowed', async () => {
-    const own = await createTestService({ log });
-    const [as, someone] = [await own.admin(), await own.user()];
     const issuer = await openIssuer();
-    await own.call('POST', '/issuers', { as, body: { name: 'x', issuer: issuer.address, uses: ['workload'] } });
+    const issuers = [{ name: 'x', issuer: issuer.address, uses: ['workload' as const] }];
+    const own = await createTestService({ log, config: { issuers } });
+    const someone = await own.user();
     const agent = await own.agent(someone);
     const body = { issuer: issuer.address, subject: SUBJECT };
     await own.call('POST', `/agents/${agent.id}/trust`, { as: someone, body });

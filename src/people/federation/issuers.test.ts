@@ -83,4 +83,22 @@ describe('issuers', () => {
   ])('with %s are refused', async (_what, more) => {
     expect((await post(fresh(more))).body.error.code).toBe('VALIDATION_FAILED');
   });
+
+  it('have https addresses, unless federation.allowPrivateNetworks is on', async () => {
+    const open = await createTestService({ config: { federation: { allowPrivateNetworks: true } } });
+    const ofOpen = await open.admin();
+    for (const path of ['issuer', 'jwksUri']) {
+      const body = fresh({ [path]: 'http://issuer.example' });
+      const refused = await post(body);
+      expect([refused.status, refused.body.error?.details.issues]).toEqual([
+        400,
+        [{ path, message: 'must be an https address' }],
+      ]);
+      expect((await open.call('POST', '/issuers', { as: ofOpen, body })).status).toBe(201);
+    }
+    const { id } = (await post(fresh())).body;
+    const change = { jwksUri: 'http://issuer.example/jwks' };
+    const refused = await t.call('PATCH', `/issuers/${id}`, { as: admin, body: change });
+    expect(refused.body.error?.details.issues).toEqual([{ path: 'jwksUri', message: 'must be an https address' }]);
+  });
 });

@@ -24,12 +24,13 @@ const COLUMNS = [
   'second_factors',
 ] as const;
 
-/** Throws 422 ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED. */
+/** Throws 400 VALIDATION_FAILED, 422 ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED. */
 export async function createIssuer(
-  platform: Pick<Platform, 'ledger' | 'secrets' | 'stateOf'>,
+  platform: Pick<Platform, 'config' | 'ledger' | 'secrets' | 'stateOf'>,
   caller: Changer,
   input: CreateIssuer,
 ): Promise<Issuer> {
+  assertFetched(platform, input);
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);
@@ -49,6 +50,16 @@ export async function createIssuer(
   });
 }
 
+/** Throws 400 for an address that would never be fetched. */
+function assertFetched(
+  { config }: Pick<Platform, 'config'>,
+  addresses: { readonly issuer?: string | undefined; readonly jwksUri?: string | null | undefined },
+): void {
+  if (config.federation.allowPrivateNetworks) return;
+  for (const path of ['issuer', 'jwksUri'] as const)
+    if (addresses[path]?.startsWith('http:')) throw validationFailed([{ path, message: 'must be an https address' }]);
+}
+
 async function assertFree(platform: Pick<Platform, 'stateOf'>, db: Db, row: IssuerRow): Promise<void> {
   const others = (await listIssuers(platform, db)).filter(({ id }) => id !== row.id);
   for (const path of ['name', 'issuer'] as const)
@@ -57,15 +68,16 @@ async function assertFree(platform: Pick<Platform, 'stateOf'>, db: Db, row: Issu
 }
 
 /**
- * Changes the given fields. The address cannot change: it identifies the issuer. Throws 404 ISSUER_NOT_FOUND, 409
- * ISSUER_CONFIGURED, 422 ISSUER_IN_USE.
+ * Changes the given fields. The address cannot change: it identifies the issuer. Throws 400 VALIDATION_FAILED, 404
+ * ISSUER_NOT_FOUND, 409 ISSUER_CONFIGURED, 422 ISSUER_IN_USE.
  */
 export async function updateIssuer(
-  platform: Pick<Platform, 'ledger' | 'secrets' | 'stateOf'>,
+  platform: Pick<Platform, 'config' | 'ledger' | 'secrets' | 'stateOf'>,
   caller: Changer,
   id: Id<'issuer'>,
   input: UpdateIssuer,
 ): Promise<Issuer> {
+  assertFetched(platform, input);
   return platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
     await caller.reauthorize(db);

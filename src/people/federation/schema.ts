@@ -117,7 +117,8 @@ const fields = {
   name: Name.meta({ description: 'Unique.', examples: ['github-actions'] }),
   issuer: IssuerAddress.optional().meta({
     description:
-      'Its address, exactly as in the claim `iss` of its tokens. Unique. Required unless the preset has one.',
+      'Its address, exactly as in the claim `iss` of its tokens. Unique. Required unless the preset has one. https, ' +
+      'unless federation.allowPrivateNetworks is on.',
     examples: ['https://token.actions.githubusercontent.com'],
   }),
   preset: PresetField.optional(),
@@ -127,7 +128,8 @@ const fields = {
   }),
   jwksUri: Address.optional().meta({
     description:
-      'Address of its public keys. Default: the address in its document `/.well-known/openid-configuration`.',
+      'Address of its public keys, https like `issuer`. Default: the address in its document ' +
+      '`/.well-known/openid-configuration`.',
   }),
   algorithms: Algorithms.optional(),
   clientId: ClientId.optional(),
