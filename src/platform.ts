@@ -276,12 +276,21 @@ export const defineState = <S>(create: ModuleState<S>['create']): ModuleState<S>
 
 type ModuleReaction = (...args: [...Parameters<Reaction>, platform: Platform]) => ReturnType<Reaction>;
 
+/** The paths of a standard with its own format of errors. Errors at unknown ones have that format too. */
+export interface StandardPaths extends Required<Pick<Route<Platform>, 'errorBody' | 'mediaType'>> {
+  /** Below the mount of the REST endpoints. */
+  readonly path: string;
+  /** Paths below `path`, with the error that the standard requires there for every method. */
+  readonly unsupported: Readonly<Record<string, ErrorFactory>>;
+}
+
 export interface Module {
   readonly name: string;
   /** One sentence for docs and OpenAPI tags. */
   readonly description: string;
   readonly routes?: readonly Route<Platform>[];
   readonly errors?: Readonly<Record<string, ErrorFactory>>;
+  readonly standard?: StandardPaths;
   readonly credentials?: readonly Credential[];
   /** The states that the module keeps in memory, created together with the service. Read with `platform.stateOf`. */
   readonly states?: readonly ModuleState<unknown>[];

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { CommonErrors } from '../kernel/errors.ts';
+import { CommonErrors, type ErrorFactory } from '../kernel/errors.ts';
 import type { Route } from '../platform/route.ts';
 import type { Module, Platform } from '../platform.ts';
 import { preflight, type Reader, readableBy } from './cross-origin.ts';
@@ -99,23 +99,20 @@ export function createApp(
       return new Response(null, response);
     });
   }
-  // An unknown path among the paths of a standard with its own media type uses the error format of that standard.
-  const standards = new Map<string, Pick<Route<Platform>, 'errorBody' | 'mediaType'>>();
-  for (const [path, methods] of byPath)
-    for (const { route } of methods.values())
-      if (route.mediaType !== undefined && route.errorBody !== undefined)
-        standards.set(path.slice(0, path.lastIndexOf('/') + 1), {
-          errorBody: route.errorBody,
-          mediaType: route.mediaType,
-        });
-  const notFound = noEndpoint(config.http.restPath);
+  const restPath = config.http.restPath.replace(/\/$/, '');
+  const standards = [...new Set(mounted.map(({ module }) => module))].flatMap(({ standard }) =>
+    standard ? { ...standard, path: restPath + standard.path } : [],
+  );
+  const notFound = noEndpoint(restPath);
   app.notFound((c) => {
     const request = c.req.raw;
     const source = new WebSource(request, c.env.connection?.remoteAddress);
-    const [, ofStandard] = [...standards].find(([folder]) => c.req.path.startsWith(folder)) ?? [];
+    const standard = standards.find(({ path }) => `${c.req.path}/`.startsWith(`${path}/`));
+    const unsupported = standard?.unsupported[c.req.path.slice(standard.path.length)];
+    const refuse = unsupported ? refuseUnsupported(unsupported) : notFound;
     // Browsers get a page with a link, programs JSON.
     const page = request.headers.get('accept')?.includes('text/html') === true;
-    const response = pipeline.answerOutside('', 'unknown', source, notFound, ofStandard ?? { page });
+    const response = pipeline.answerOutside('', 'unknown', source, refuse, standard ?? { page });
     const reader = trustedPage(request);
     return forOrigins(reader ? readableBy(reader, response) : response);
   });
@@ -134,7 +131,11 @@ function refuseMethod(allow: string): never {
   throw CommonErrors.METHOD_NOT_ALLOWED({ headers: { allow } });
 }
 
+const refuseUnsupported = (error: ErrorFactory) => (): never => {
+  throw error();
+};
+
 /** Names the documentation at the mount of the REST endpoints. */
 const noEndpoint = (restPath: string) => (): never => {
-  throw CommonErrors.NOT_FOUND({ message: `No such endpoint. See ${restPath.replace(/\/$/, '')}/docs.` });
+  throw CommonErrors.NOT_FOUND({ message: `No such endpoint. See ${restPath}/docs.` });
 };

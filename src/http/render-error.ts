@@ -71,7 +71,8 @@ export function toKnownError(
 ): LegateError {
   if (thrown instanceof LegateError) {
     const { code, status, reason, context, cause } = thrown;
-    if (status < 500) logRefusal(platform, thrown, requestId);
+    // 501 is a decision of the service, not its failure.
+    if (status < 500 || status === 501) logRefusal(platform, thrown, requestId);
     else platform.log.error({ code, reason, requestId, ...context, err: cause }, thrown.message);
     return thrown;
   }

@@ -60,10 +60,18 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
   };
 }
 
-/** Returns a route of the standard to whose paths an unknown path belongs. */
-const neighbour = (mounted: readonly Mounted[], path: string): Mounted['route'] | undefined =>
-  mounted.find((one) => one.route.mediaType && path.startsWith(one.path.slice(0, one.path.lastIndexOf('/') + 1)))
-    ?.route;
+/** Returns a route of the standard to whose paths an unknown path belongs, with the errors of its unknown paths. */
+function neighbour(mounted: readonly Mounted[], path: string): Mounted['route'] | undefined {
+  for (const { route, module, path: known } of mounted) {
+    const { standard } = module;
+    if (!standard || !known.endsWith(route.path)) continue;
+    const all = known.slice(0, -route.path.length) + standard.path;
+    if (!`${path}/`.startsWith(`${all}/`)) continue;
+    const error = standard.unsupported[path.slice(all.length)];
+    return { ...route, errors: error ? [error] : [] };
+  }
+  return undefined;
+}
 
 /** Secrets of the service in the format in which they are shown once. */
 const SECRET = /\b(?:lg[a-z]_[0-9A-Za-z_-]{30,}|whsec_)/;

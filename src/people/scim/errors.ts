@@ -9,6 +9,7 @@ export const ScimErrors = defineErrors({
   SCIM_NO_TARGET: [400, 'The path of the patch selects nothing.'],
   SCIM_MUTABILITY: [400, 'The attribute cannot be changed or removed.'],
   SCIM_RESOURCE_NOT_FOUND: [404, 'Resource not found.'],
+  SCIM_ME_NOT_SUPPORTED: [501, 'The alias /Me is not supported. Use the path of the user.'],
   SCIM_UNIQUENESS: [409, 'A resource with this userName or displayName already exists.'],
 });
 

@@ -9,14 +9,23 @@
  */
 import { chunk } from '../../kernel/chunk.ts';
 import { defineModule } from '../../platform.ts';
-import { ScimErrors } from './errors.ts';
+import { SCIM_PATH } from './answer.ts';
+import { ScimErrors, scimErrorBody } from './errors.ts';
 import { scimRoutes } from './routes.ts';
+import { SCIM_JSON } from './schema.ts';
 
 export const scim = defineModule({
   name: 'scim',
   description: 'SCIM 2.0: an identity provider manages users and groups.',
   routes: scimRoutes,
   errors: ScimErrors,
+  standard: {
+    path: SCIM_PATH,
+    mediaType: SCIM_JSON,
+    errorBody: scimErrorBody,
+    // RFC 7644, section 3.11.
+    unsupported: { '/Me': ScimErrors.SCIM_ME_NOT_SUPPORTED },
+  },
   reactions: {
     'user.deleted': async (change, events) => {
       const ids = events.flatMap(({ userId }) => userId ?? []);

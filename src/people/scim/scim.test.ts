@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { scimClient } from '../../../test/support/scim.ts';
-import type { Json, TestService } from '../../../test/support/service.ts';
+import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 
 const ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error';
 const client = scimClient();
@@ -94,7 +94,7 @@ describe('SCIM users', () => {
   });
 
   it('[RFC 7644 3.12] unknown paths and bodies that are not JSON get an error in the format of SCIM', async () => {
-    for (const path of ['/Nothing', '/Me', '/Bulk', '/Users/x/y']) {
+    for (const path of ['', '/', '?count=1', '/Nothing', '/Me/x', '/Bulk', '/Users/x/y', '/Schemas/x/y']) {
       const r = await scim('GET', path);
       expect([path, r.status, r.headers.get('content-type'), r.body]).toEqual([
         path,
@@ -103,12 +103,35 @@ describe('SCIM users', () => {
         { schemas: [ERROR], status: '404', detail: expect.any(String) },
       ]);
     }
-    expect((await t.call('GET', '/scim')).body.error.code).toBe('NOT_FOUND');
+    for (const path of ['/scim', '/scim/v2x', '/scim/v3'])
+      expect((await t.call('GET', path)).body.error.code).toBe('NOT_FOUND');
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' };
     for (const raw of ['{', '[]', '"text"']) {
       const r = await t.call('POST', '/scim/v2/Users', { headers, raw });
       expect([raw, r.status, r.body.scimType]).toEqual([raw, 400, 'invalidSyntax']);
     }
+  });
+
+  it('[RFC 7644 3.11] the alias /Me is 501, because it is not supported', async () => {
+    const logged: string[] = [];
+    const ignored = () => {};
+    const error = (_fields: object, message: string) => logged.push(message);
+    const mounted = await createTestService({
+      config: { http: { restPath: '/iam' } },
+      log: { debug: ignored, info: ignored, warn: ignored, error },
+    });
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'POST']) {
+      const answers = [await scim(method, '/Me'), await mounted.call(method, '/iam/scim/v2/Me?attributes=id')];
+      for (const r of answers)
+        expect([method, r.status, r.headers.get('content-type'), r.body]).toEqual([
+          method,
+          501,
+          'application/scim+json',
+          { schemas: [ERROR], status: '501', detail: expect.stringContaining('/Me') },
+        ]);
+    }
+    // The service itself has not failed.
+    expect(logged).toEqual([]);
   });
 
   it('[RFC 7644 3.4.2.2] filters: eq, ne, co, sw, and, or, not, parentheses, ignoring case if required', async () => {
