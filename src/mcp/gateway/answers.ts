@@ -1,6 +1,6 @@
-import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { errorAnswer, isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import type { EventStream } from './event-stream.ts';
-import { METHOD_NOT_FOUND, MISSING_CAPABILITY } from './messages.ts';
+import { METHOD_NOT_FOUND, MISSING_CAPABILITY, NO_SESSION } from './messages.ts';
 
 const STATUSES: ReadonlyMap<unknown, number> = new Map([
   [METHOD_NOT_FOUND, 404],
@@ -22,6 +22,11 @@ export const rpcError = (
   id: string | number | null = null,
   headers?: Record<string, string>,
 ): ClientAnswer => ({ status, body: JSON.stringify({ jsonrpc: '2.0', id, error }), ...(headers && { headers }) });
+
+export const sessionNotFound = (body: unknown): ClientAnswer => ({
+  status: 404,
+  body: errorAnswer(body, { code: NO_SESSION, message: 'Session not found' }),
+});
 
 export const eventStream = (stream: EventStream): Response =>
   new Response(stream.body, {

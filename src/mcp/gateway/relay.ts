@@ -6,7 +6,7 @@ import { BodyTooLarge, Guard, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
 import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf, UnreadableBody } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
-import { type ClientAnswer, eventStream, rpcError, statusOf } from './answers.ts';
+import { type ClientAnswer, eventStream, rpcError, sessionNotFound, statusOf } from './answers.ts';
 import { agentOf, callerOf } from './caller-of.ts';
 import { Ending } from './ending.ts';
 import { EventStream } from './event-stream.ts';
@@ -18,7 +18,6 @@ import {
   INVALID_REQUEST,
   METHOD_NOT_ALLOWED,
   MODERN_REVISION,
-  NO_SESSION,
   NOTIFICATIONS,
   STOPPING,
 } from './messages.ts';
@@ -138,7 +137,7 @@ export class Relay {
     const auth = passed.auth as McpAuth;
     const sessionId = header('mcp-session-id');
     const session = sessionId === null ? undefined : this.#sessions.find(auth, sessionId);
-    if (sessionId !== null && !session) return rpcError(404, { code: NO_SESSION, message: 'Session not found' });
+    if (sessionId !== null && !session) return sessionNotFound(body);
     if (method === 'POST') return await this.#post(request, body, passed, auth, session);
     if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
     return method === 'GET' ? this.#listen(passed, auth, session) : this.#endSession(session);

@@ -210,6 +210,33 @@ describe('the gateway', () => {
     expect(await throughGateway(COMMON, JSON.stringify({ ...PING, id: {} }))).toMatchObject({ code: -32600, id: null });
   });
 
+  const REFUSED = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'missing' } };
+  const NOTE = { jsonrpc: '2.0', method: 'notifications/x' };
+  it.each<[string, Record<string, string>, unknown, number, number]>([
+    ['a refused call', {}, REFUSED, 403, 1403],
+    ['a batch with one', {}, [NOTE, REFUSED], 403, 1403],
+    ['a call with malformed arguments', {}, { ...REFUSED, params: { name: 'echo', arguments: 1 } }, 400, -32602],
+    ['of an unknown revision', { 'mcp-protocol-version': '1999-01-01' }, NOTE, 400, -32022],
+    ['in a batch of an unknown revision', { 'mcp-protocol-version': '1999-01-01' }, [NOTE], 400, -32022],
+    ['in an unknown session', { 'mcp-session-id': 'unknown' }, NOTE, 404, -32001],
+  ])(
+    '[MCP 2025-11-25 transports] a refused notification, %s, gets an HTTP error without an id',
+    async (_what, headers, body, status, code) => {
+      const r = await t.call('POST', '/gateway/notes/mcp', { as: agent, headers: { ...COMMON, ...headers }, body });
+      expect([r.status, r.body]).toEqual([
+        status,
+        {
+          jsonrpc: '2.0',
+          error: {
+            code,
+            message: expect.any(String),
+            ...(code === -32022 || code === 1403 ? { data: expect.anything() } : {}),
+          },
+        },
+      ]);
+    },
+  );
+
   it('asks for a token before it looks at the form', async () => {
     for (const headers of [COMMON, { 'content-type': 'text/plain' }])
       expect((await t.call('POST', '/gateway/notes/mcp', { headers, raw: '{' })).status).toBe(401);

@@ -1,5 +1,6 @@
 import { isJson } from '../../http/media-type.ts';
 import {
+  hasNoRequest,
   isObject,
   META_CAPABILITIES,
   META_VERSION,
@@ -36,7 +37,7 @@ export function assertJson(header: Header): void {
 export function assertForm(header: Header, body: unknown): void {
   const isBatch = Array.isArray(body);
   const problem = isBatch ? batchProblem(header, body) : isMessage(body) ? revisionProblem(header, body) : NO_MESSAGE;
-  if (problem) throw new RefusedBody(400, problem, isBatch ? {} : { body });
+  if (problem) throw new RefusedBody(400, problem, isBatch && !hasNoRequest(body) ? {} : { body });
 }
 
 function batchProblem(header: Header, body: readonly unknown[]): RpcError | undefined {

@@ -72,7 +72,8 @@ export class AskPerson {
     const status = declined ? 'pending' : await this.#settled(approvalId);
     if (status === 'denied') return refused('APPROVAL_DENIED');
     if (status !== 'pending') return { round };
-    if (!declined && round < MAX_ROUNDS) return this.#inputRequired(auth, body, ask, { ...waiting, round: round + 1 });
+    if (!declined && round < MAX_ROUNDS && ask.id !== undefined)
+      return this.#inputRequired(auth, body, ask, { ...waiting, round: round + 1 });
     return refused('APPROVAL_REQUIRED', decisions.approvalUrl(approvalId));
   }
 

@@ -53,6 +53,29 @@ describe.each(['web', 'express'] as const)('a request to read, by %s', (face) =>
     expect(entries[0].resource).toMatch(/^mcp:notes:@(resources|prompts:secret)$/);
   });
 
+  it('[MCP 2025-11-25 transports] a refused notification gets an HTTP error without an id', async () => {
+    const { t, owner, agents, reached, send } = await guarded(face, PERMISSIONS, ok);
+    const { id: _, ...note } = rpc('tools/call', { name: 'delete', arguments: {} });
+    const answers = [await send(note), await send([note, note])];
+    for (const refused of answers)
+      expect([refused.status, await refused.json()]).toEqual([
+        403,
+        {
+          jsonrpc: '2.0',
+          error: {
+            code: 1403,
+            message: expect.stringContaining('NO_PERMISSION'),
+            data: { reason: 'NO_PERMISSION', auditId: expect.stringMatching(/^aud_/) },
+          },
+        },
+      ]);
+    // In a batch with a request, only the request is answered.
+    const mixed = await send([note, rpc('ping', {})]);
+    expect([mixed.status, (await mixed.json()).map((one: Json) => one['id'])]).toEqual([200, [1]]);
+    expect(reached).toEqual([]);
+    expect((await t.call('GET', `/audit?agentId=${agents.mine.id}`, { as: owner })).body).toHaveLength(3);
+  });
+
   it('is not forwarded when it cannot be recorded', async () => {
     const { t, reached, send } = await guarded(face, PERMISSIONS, ok);
     await t.legate.close();

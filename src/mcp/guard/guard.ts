@@ -15,6 +15,7 @@ import { VerifierUnavailable } from './issuer-metadata.ts';
 import {
   errorAnswer,
   type GuardedBody,
+  hasNoRequest,
   hasUrlElicitation,
   isObject,
   messagesOf,
@@ -238,13 +239,14 @@ export class Guard {
       throw error;
     }
     const differing = differingHeader(header, body);
-    if (differing !== undefined)
-      return this.#answered(
-        errorAnswer(body, { code: HEADER_MISMATCH, message: `${differing} differs from the body.` }),
-        400,
-      );
-    if (hasMalformedArguments(body))
-      return this.#answered(errorAnswer(body, { code: INVALID_PARAMS, message: '`arguments` must be an object.' }));
+    if (differing !== undefined) {
+      const error = { code: HEADER_MISMATCH, message: `${differing} differs from the body.` };
+      return { answer: this.#json(400, errorAnswer(body, error)) };
+    }
+    if (hasMalformedArguments(body)) {
+      const error = { code: INVALID_PARAMS, message: '`arguments` must be an object.' };
+      return { answer: this.#json(hasNoRequest(body) ? 400 : 200, errorAnswer(body, error)) };
+    }
     const asks = asksOf(body);
     // Requests with a decision are checked again by it. All others depend on this check alone.
     if (isRemembered && !isDecided(body, asks) && !(await this.#verify(auth.token)).valid)
@@ -258,7 +260,8 @@ export class Guard {
     const preparing = request.prepare?.(auth);
     if (preparing) await preparing;
     const judged = await this.#calls.judge(auth, body, asks, request);
-    if ('answer' in judged) return this.#answered(judged.answer, judged.status);
+    if ('answer' in judged)
+      return { answer: this.#json(judged.status ?? (hasNoRequest(body) ? 403 : 200), judged.answer) };
     const bindSession: Passed['bindSession'] = (id) => {
       if (id) this.#sessions.opened(id, { agentId: auth.agentId, urlElicitation: opensWithUrls(body) });
     };
@@ -287,10 +290,6 @@ export class Guard {
       }
       return good;
     };
-  }
-
-  #answered(text: string, status = 200): Verdict {
-    return { answer: this.#json(status, text) };
   }
 
   /** Returns 403 for an unknown origin, or for an unknown name of this server (DNS rebinding). */

@@ -81,6 +81,17 @@ export const messagesOf = (body: unknown): Message[] => {
   return isObject(body) ? [body] : [];
 };
 
+/** Whether a message is a notification or a response, which is never answered (JSON-RPC 2.0, sections 4.1 and 5). */
+const isUnanswered = (message: unknown): boolean => {
+  if (!isObject(message)) return false;
+  const { id, method } = message;
+  return method === undefined ? 'result' in message || 'error' in message : id === undefined;
+};
+
+/** Whether no message of the body is answered. A refusal is then an HTTP error. */
+export const hasNoRequest = (body: unknown): boolean =>
+  Array.isArray(body) ? body.length > 0 && body.every(isUnanswered) : isUnanswered(body);
+
 /** Whether a message of the body has one of these methods. */
 export const hasMethod = (body: unknown, methods: ReadonlySet<string>): boolean =>
   messagesOf(body).some(({ method }) => typeof method === 'string' && methods.has(method));
@@ -114,11 +125,15 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
-/** Returns the answers to all messages that expect one. */
+/**
+ * Returns the answers to all messages that expect one. If there are none, returns the error without an id, which the
+ * HTTP error of a refused notification may have (MCP 2025-11-25, transports, sending messages to the server).
+ */
 export function answerEach(
   body: unknown,
   answer: (message: Message) => { readonly result: unknown } | { readonly error: RpcError },
 ): string {
+  if (hasNoRequest(body)) return JSON.stringify({ jsonrpc: '2.0', ...answer({ method: '' }) });
   const answers = messagesOf(body)
     .filter((message) => 'method' in message && idOf(message) !== undefined)
     .map((message) => ({ jsonrpc: '2.0', id: idOf(message), ...answer(message) }));
