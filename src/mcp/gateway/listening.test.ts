@@ -289,3 +289,19 @@ it.each<[string, Json, number?]>([
   const r = await t.call('POST', '/gateway/old/mcp', { as: agent, body, headers });
   expect(r.body.error.code).toBe(code);
 });
+
+it.each(['old', 'modern'])(
+  'refuses to listen to a resource whose URI is not a string, at a server %s',
+  async (name) => {
+    received = [];
+    const client = await new RawClient(t, agent, name).open();
+    for (const method of ['resources/subscribe', 'resources/unsubscribe'])
+      for (const params of [{}, { uri: 7 }, { uri: null }, { uri: { toString: 7 } }, { uri: ['file:///a'] }])
+        expect([method, params, await client.request(method, params)]).toMatchObject([
+          method,
+          params,
+          { error: { code: -32602, message: '`uri` must be a string.' } },
+        ]);
+    expect(received).toEqual([]);
+  },
+);

@@ -46,6 +46,7 @@ const SLOW_MS = 1000;
 const MAX_ROUNDS = 10;
 const MAX_SUBSCRIPTIONS = 1000;
 const NOT_HEARD: Reply = { error: { code: INVALID_PARAMS, message: 'This resource cannot be listened to.' } };
+const NO_URI: Reply = { error: { code: INVALID_PARAMS, message: '`uri` must be a string.' } };
 const URL_ERRORS_SINCE = '2025-11-25';
 /** Methods whose answer may ask the client for input (MCP 2026-07-28). */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
@@ -187,6 +188,7 @@ export class Requests {
     if (!isModern && method === 'ping') return { result: {} };
     if (!isPassedOn(method, isModern, (await upstreams.info(key)).revision)) return notFound(method);
     if (method.startsWith('tasks/')) return this.#task(context, asked);
+    if (method.startsWith('resources/') && typeof params['uri'] !== 'string') return NO_URI;
     switch (method) {
       case 'logging/setLevel':
         // One of several people on a shared connection must not set its level.
