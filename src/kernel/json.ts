@@ -7,6 +7,9 @@ z.config({ customError: issueMessage });
 /** Maximum nesting of objects and arrays in a body. */
 const MAX_DEPTH = 32;
 
+/** Maximum nesting of an object from a call in process, which has no body. A circular one has no end. */
+const MAX_DEPTH_IN_PROCESS = 500;
+
 /**
  * Parses JSON strictly: duplicate keys, which JSON.parse would merge silently, are refused. Linear in the length of the
  * text. Throws 400 VALIDATION_FAILED.
@@ -61,7 +64,7 @@ export const isCleanText = (text: string): boolean => !text.includes('\u0000') &
 export const text = (max: number, min = 1) =>
   z.string().min(min).max(max).refine(isCleanText, { message: 'must not contain NUL or unpaired surrogates' });
 
-function jsonProblem(value: unknown, path: string): Issue | undefined {
+function jsonProblem(value: unknown, path: string, depth = 0): Issue | undefined {
   switch (typeof value) {
     case 'string':
       return value.isWellFormed() ? undefined : { path, message: 'must not contain unpaired surrogates' };
@@ -69,13 +72,17 @@ function jsonProblem(value: unknown, path: string): Issue | undefined {
       return Number.isFinite(value) ? undefined : { path, message: 'is a number outside the range of a double' };
     case 'object': {
       if (value === null) return undefined;
+      if (depth > MAX_DEPTH_IN_PROCESS)
+        return { path: '', message: `is circular or nested deeper than ${MAX_DEPTH_IN_PROCESS} levels` };
       for (const [key, item] of Object.entries(value)) {
         if (!key.isWellFormed()) return { path, message: 'has a key with unpaired surrogates' };
-        const problem = jsonProblem(item, path === '' ? key : `${path}.${key}`);
+        const problem = jsonProblem(item, path === '' ? key : `${path}.${key}`, depth + 1);
         if (problem) return problem;
       }
       return undefined;
     }
+    case 'bigint':
+      return { path, message: 'is not a value of JSON' };
     default:
       return undefined;
   }

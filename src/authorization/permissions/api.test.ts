@@ -59,6 +59,32 @@ describe('legate.authorize', () => {
     });
   });
 
+  it('throws 400 VALIDATION_FAILED for arguments and metadata that JSON cannot carry', async () => {
+    const t = await createTestService();
+    const agent = await cappedAgent(t);
+    const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+    const circular: Record<string, unknown> = { list: [] };
+    (circular['list'] as unknown[]).push({ of: circular });
+    const question = { agentId: agent.id, action: 'read', resource: 'mcp:github:list_issues', dryRun: true };
+    const owned = { ownerId: agent.ownerId, name: 'other', type: 'service' as const };
+    const tooDeep = 'is circular or nested deeper than 500 levels';
+    for (const [value, path, message] of [
+      [circular, '', tooDeep],
+      [{ deep: nested(20_000) }, '', tooDeep],
+      [{ list: [1n] }, '.list.0', 'is not a value of JSON'],
+    ] as [Record<string, unknown>, string, string][]) {
+      await expect(t.legate.authorize({ ...question, arguments: value })).rejects.toMatchObject({
+        code: 'VALIDATION_FAILED',
+        details: { issues: [{ path: `arguments${path}`, message }] },
+      });
+      await expect(t.legate.agents.create({ ...owned, metadata: value })).rejects.toMatchObject({
+        code: 'VALIDATION_FAILED',
+        details: { issues: [{ path: `metadata${path}`, message }] },
+      });
+    }
+    expect(await t.legate.authorize({ ...question, arguments: { deep: nested(490) } })).toEqual({ allowed: true });
+  });
+
   it('throws 400 VALIDATION_FAILED for input that HTTP refuses', async () => {
     const t = await createTestService();
     const bad: unknown[] = [
