@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { endRolledBackLog } from '../activity/seal/index.ts';
-import { createFolder, FolderError, secretsPath } from '../kernel/data-folder.ts';
+import { createFolder, createPrivateFile, FolderError, secretsPath } from '../kernel/data-folder.ts';
 import { BackupError, readManifest, restoreBackup } from '../operations/backup/index.ts';
 import { openDatabase } from '../storage/index.ts';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
@@ -32,8 +32,7 @@ export const command: Command<{ folder?: string }> = {
         // The keys come first: the command cannot be repeated once the database has data.
         const restored = await restoreBackup(database, dir, {
           beforeCommit: (backup) => {
-            if (backup.secrets && !existsSync(secrets))
-              writeFileSync(secrets, backup.secrets, { mode: 0o600, flag: 'wx', flush: true });
+            if (backup.secrets && !existsSync(secrets)) createPrivateFile(secrets, backup.secrets);
           },
         });
         // The folder may have a newer checkpoint of the log that has ended with the restore.

@@ -147,20 +147,30 @@ const serialize = (secrets: Secrets): string => `${JSON.stringify(secrets, null,
 /** A name in the same folder that no other process uses. */
 const temporaryName = (path: string): string => `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
 
-/**
- * Writes a temporary file and hard-links it, which fails if the name exists. So no process reads a partial file, and
- * the first of several processes wins.
- */
 function createSecrets(path: string): void {
-  const temporary = temporaryName(path);
   const secrets: Secrets = { signing: [newKey()], cookie: [newKey()], pepper: [newKey()], ledger: [newKey()] };
   try {
-    writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600, flush: true });
+    createPrivateFile(path, serialize(secrets));
+  } catch (error) {
+    // Another process was first.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/**
+ * Creates a file that only its owner can read. Writes a temporary file and hard-links it, so that no process reads a
+ * partial file, and a full disk leaves none. Throws EEXIST if the file exists.
+ */
+export function createPrivateFile(path: string, content: string | Uint8Array): void {
+  const temporary = temporaryName(path);
+  try {
+    writeFileSync(temporary, content, { flag: 'wx', mode: 0o600, flush: true });
     try {
       linkSync(temporary, path);
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
       // On a file system without hard links, use an exclusive copy.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') copyFileSync(temporary, path, constants.COPYFILE_EXCL);
+      copyFileSync(temporary, path, constants.COPYFILE_EXCL);
     }
   } finally {
     rmSync(temporary, { force: true });

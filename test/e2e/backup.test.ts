@@ -36,6 +36,19 @@ async function withAgent(
   return { token, agentId: body.id, agentToken: body.token };
 }
 
+/** A module that lets key files take ten characters, as a disk that is nearly full. */
+const FULL_DISK = `data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  const { writeFileSync } = fs;
+  fs.writeFileSync = (file, data, options) => {
+    if (!String(file).includes('secrets.json')) return writeFileSync(file, data, options);
+    writeFileSync(file, String(data).slice(0, 10), options);
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  };
+  syncBuiltinESMExports();
+`)}`;
+
 describe('legate backup and restore', () => {
   it.each(['SQLite', 'PostgreSQL'])(
     'saves a running service on %s under load and restores it elsewhere, with its keys and every answered decision',
@@ -86,6 +99,27 @@ describe('legate backup and restore', () => {
       }
     },
   );
+
+  it('leaves no part of the keys on a disk that becomes full, and can then be repeated', async () => {
+    const cwd = scratchFolder();
+    const running = await serve({ cwd });
+    await running.stop();
+    expect((await legate(['backup', 'saved', '--with-secrets'], { cwd })).code).toBe(0);
+    const folder = join(cwd, 'saved');
+    const elsewhere = scratchFolder();
+    const failed = await legate(['restore', folder], {
+      cwd: elsewhere,
+      env: { NODE_OPTIONS: `--import=${FULL_DISK}` },
+    });
+    expect([failed.code, failed.stdout]).toEqual([1, '']);
+    expect(failed.stderr).toContain('no space left on device');
+    const data = join(elsewhere, '.legate');
+    expect(readdirSync(data).filter((name) => name.startsWith('secrets'))).toEqual([]);
+    expect((await legate(['restore', folder], { cwd: elsewhere })).code).toBe(0);
+    const keys = join(data, 'secrets.json');
+    expect(readFileSync(keys)).toEqual(readFileSync(join(cwd, '.legate', 'secrets.json')));
+    expect(statSync(keys).mode & 0o777).toBe(0o600);
+  });
 
   it('refuses a folder that is not a backup, another installation’s keys, and commands without a folder', async () => {
     const cwd = scratchFolder();
