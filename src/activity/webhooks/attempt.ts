@@ -28,7 +28,7 @@ export const webhookFetch = defineState(({ config }) =>
 
 /**
  * Makes one attempt (contract 13; Standard Webhooks). Only 2xx within `webhooks.timeoutMs` is success; a redirect is a
- * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint, and so does
+ * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint, as does
  * the end of an agent that set its address. Nothing is sent while the owner is suspended, or if the webhook may no
  * longer see the event.
  *
