@@ -30,8 +30,8 @@ export const DECEPTIVE = /[\u202a-\u202e\u2066-\u2069\u200b]/.source;
 export class ScreenChecker {
   readonly #page: Page;
   /** Elements outside of `main` are the same on all screens. */
-  readonly #framed = new Set<string>();
-  readonly #colours = new Set<string>();
+  readonly #framed = new Map<string, Set<number>>();
+  readonly #colours = new Set<number>();
 
   constructor(page: Page) {
     this.#page = page;
@@ -41,12 +41,14 @@ export class ScreenChecker {
   async check(name: string, language: string): Promise<string[]> {
     const page = this.#page;
     const problems: string[] = [];
-    const seen = new Set([...this.#framed].filter((key) => key.startsWith(language)));
+    const framed = this.#framed.get(language) ?? new Set();
+    this.#framed.set(language, framed);
+    const seen = new Set(framed);
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: HEIGHT });
       for (const scheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme: scheme });
-        const found = await this.#look({ language, scheme, seen, first: width === WIDTHS[0] });
+        const found = await this.#look({ framed, scheme, seen, first: width === WIDTHS[0] });
         problems.push(...found.map((text) => `${name}, ${language}, ${width} px, ${scheme}: ${text}`));
         const folder = process.env['LEGATE_TEST_SCREENSHOTS'];
         if (folder) {
@@ -61,20 +63,19 @@ export class ScreenChecker {
   }
 
   async #look({
-    language,
+    framed,
     scheme,
     seen,
     first,
   }: {
-    language: string;
+    framed: Set<number>;
     scheme: string;
-    seen: Set<string>;
+    seen: Set<number>;
     first: boolean;
   }): Promise<string[]> {
     for (;;) {
       const page = this.#page;
       const found = await page.evaluate(markNew, {
-        prefix: `${language} `,
         scheme,
         seen: [...seen],
         colours: [...this.#colours],
@@ -84,7 +85,9 @@ export class ScreenChecker {
       const checks: [rules: Parameters<typeof violationsOn>[1], part?: string][] = [];
       if (scheme === 'light') checks.push([first ? ALL_RULES : { type: 'rule', values: OF_LAYOUT }]);
       if (found.appeared.length > 0 && !first) checks.push([ALL_RULES, '[data-appeared]']);
-      if (found.colours.length > 0) checks.push([{ type: 'rule', values: OF_COLOURS }, '[data-colours]']);
+      // All rules on the whole document, as in the first look, include those of colours.
+      if (found.colours.length > 0 && !(first && scheme === 'light'))
+        checks.push([{ type: 'rule', values: OF_COLOURS }, '[data-colours]']);
       const problems = [...found.problems];
       try {
         for (const [rules, part] of checks)
@@ -95,7 +98,7 @@ export class ScreenChecker {
         throw error;
       }
       for (const key of found.appeared) seen.add(key);
-      for (const key of found.framed) this.#framed.add(key);
+      for (const key of found.framed) framed.add(key);
       for (const key of found.colours) this.#colours.add(key);
       return problems;
     }
@@ -103,22 +106,32 @@ export class ScreenChecker {
 }
 
 /**
- * Runs in the page. Marks the elements that axe has to check, and returns their keys: their position and appearance.
+ * Runs in the page. Marks the elements that axe has to check, and returns their keys: hashes of their position and of
+ * their appearance. The texts themselves are long, and sending them took longer than what axe does with them.
  */
 async function markNew(given: {
-  prefix: string;
   scheme: string;
-  seen: string[];
-  colours: string[];
+  seen: number[];
+  colours: number[];
   first: boolean;
   deceptive: string;
-}): Promise<{ appeared: string[]; framed: string[]; colours: string[]; problems: string[] }> {
+}): Promise<{ appeared: number[]; framed: number[]; colours: number[]; problems: string[] }> {
   const [seen, known] = [new Set(given.seen), new Set(given.colours)];
-  const appeared: string[] = [];
-  const framed: string[] = [];
-  const colours: string[] = [];
+  const appeared: number[] = [];
+  const framed: number[] = [];
+  const colours: number[] = [];
   const problems: string[] = [];
   const deceptive = new RegExp(given.deceptive);
+  /** Returns 52 bits, so that no two of some thousand texts have the same. */
+  const hash = (text: string): number => {
+    let [high, low] = [0x811c9dc5, 0xdeadbeef];
+    for (let i = 0; i < text.length; i++) {
+      high = Math.imul(high ^ text.charCodeAt(i), 0x01000193);
+      low = Math.imul(low ^ text.charCodeAt(i), 0x9e3779b1);
+      low ^= low >>> 15;
+    }
+    return (high >>> 6) * 2 ** 26 + (low >>> 6);
+  };
   const grounds = new Map<Element, string>();
   const groundOf = (element: Element | null): string => {
     if (!element) return '';
@@ -133,24 +146,17 @@ async function markNew(given: {
     }
     return text;
   };
-  const places = new Map<Element, string>();
-  const placeOf = (element: Element): string => {
-    let place = places.get(element);
-    if (place === undefined) {
-      const parent = element.parentElement;
-      const index = parent ? [...parent.children].indexOf(element) : 0;
-      place = `${parent ? placeOf(parent) : ''}>${element.tagName}${index}`;
-      places.set(element, place);
-    }
-    return place;
-  };
+  const places = new Map<Element, number>([[document.body, 0]]);
+  for (const [parent, place] of places)
+    for (const [index, child] of [...parent.children].entries())
+      places.set(child, hash(`${place}>${child.tagName}${index}`));
   for (const element of document.body.querySelectorAll('*')) {
     element.removeAttribute('data-appeared');
     element.removeAttribute('data-colours');
     for (const name of ['title', 'aria-label', 'placeholder', 'alt'])
       if (deceptive.test(element.getAttribute(name) ?? '')) problems.push(`deceptive ${name} of ${element.outerHTML}`);
     if (!element.checkVisibility({ visibilityProperty: true }) || element.getClientRects().length === 0) continue;
-    const key = given.prefix + placeOf(element);
+    const key = places.get(element) as number;
     if (!seen.has(key)) {
       appeared.push(key);
       if (!element.closest('main')) framed.push(key);
@@ -160,7 +166,7 @@ async function markNew(given: {
     const ownText = [...element.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent?.trim() !== '');
     if (!ownText && !element.matches('input, select, textarea')) continue;
     const style = getComputedStyle(element);
-    const look = [
+    const texts = [
       given.scheme,
       element.tagName,
       style.color,
@@ -171,7 +177,8 @@ async function markNew(given: {
       element.matches(':disabled, [aria-disabled=true]'),
       element.parentElement ? getComputedStyle(element.parentElement).color : '',
       groundOf(element),
-    ].join('|');
+    ];
+    const look = hash(texts.join('|'));
     if (known.has(look)) continue;
     known.add(look);
     colours.push(look);
