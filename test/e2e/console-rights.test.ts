@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { matrix, statusFor } from '../http/matrix.cases.ts';
 import type { Statuses } from '../http/matrix.scene.ts';
 import { DECEPTIVE } from '../support/accessible.ts';
-import { chromiumPath } from '../support/chromium.ts';
+import { chromiumPath, PHONE } from '../support/chromium.ts';
 import { addressesOf, consoleScene, ROLES, type Role, settled, visit, WIDE } from '../support/console-scene.ts';
 
 /** For each role, the kind of caller in the permission matrix that it has on the screens of its own scene. */
@@ -143,11 +143,16 @@ const namesOf = async (page: Page): Promise<string[]> => [
   ),
 ];
 
-/** All names are hostile. Each dialog shows them as text, isolated and complete, in the width of a phone too. */
+/**
+ * All names are hostile. Each dialog shows them as text, isolated and complete, in the width of a phone too. The window
+ * keeps the second width, in which the next look begins: a new width costs more than all else that a button does.
+ */
 const problemsOfDialog = async (page: Page): Promise<string[]> => {
   const problems: string[] = [];
-  for (const width of [320, WIDE.width]) {
-    await page.setViewportSize({ width, height: WIDE.height });
+  const widths = [WIDE.width, PHONE.width];
+  if (page.viewportSize()?.width === PHONE.width) widths.reverse();
+  for (const width of widths) {
+    await toWidth(page, width);
     problems.push(
       ...(await page.locator('dialog').evaluateAll((dialogs, pattern) => {
         const deceptive = new RegExp(pattern);
@@ -169,6 +174,10 @@ const problemsOfDialog = async (page: Page): Promise<string[]> => {
     );
   }
   return problems;
+};
+
+const toWidth = async (page: Page, width: number): Promise<void> => {
+  if (page.viewportSize()?.width !== width) await page.setViewportSize({ width, height: WIDE.height });
 };
 
 /** Presses a button, then the confirming button of the dialog that it opens. Returns whether a request was sent. */
@@ -207,6 +216,7 @@ async function press(page: Page, button: Locator, sent: () => boolean, look: () 
     return false;
   } finally {
     if ((await dialog.count()) > 0) await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await toWidth(page, WIDE.width);
     await settled(page);
   }
 }
