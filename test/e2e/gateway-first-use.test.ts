@@ -43,11 +43,10 @@ async function visit(page: Page, address: string): Promise<void> {
 const inBrowser = (context: BrowserContext): Pick<WebPerson, 'decide'> => ({
   decide: async (address) => {
     const page = await context.newPage();
-    await page.route(`${REDIRECT}**`, (route) => route.fulfill({ body: 'Signed in.' }));
     await visit(page, address);
+    const goingBack = page.waitForRequest((request) => request.url().startsWith(REDIRECT));
     await page.click('button[name=decision][value=allow]');
-    await page.waitForURL(`${REDIRECT}**`);
-    const back = new URL(page.url());
+    const back = new URL((await goingBack).url());
     await page.close();
     return back;
   },
