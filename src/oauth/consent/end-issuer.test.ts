@@ -38,6 +38,7 @@ interface Scene {
   readonly workload: string;
   readonly enterprise: string;
   readonly browser: FormClient;
+  readonly userId: string;
 }
 
 let count = 0;
@@ -90,6 +91,7 @@ async function scene(): Promise<Scene> {
     workload: workload['access_token'],
     enterprise: enterprise['access_token'],
     browser,
+    userId: (await browser.get('/auth/session')).body.user.id,
   };
 }
 
@@ -104,32 +106,39 @@ const reasons = async (): Promise<string[]> =>
   (await t.call('GET', '/events?types=grant.revoked&limit=1000', { as: admin })).body.map(
     (e: Json) => e['data'].reason,
   );
+/** Why the session of the scene ended; undefined if it did not. */
+const endOfSession = async ({ userId }: Scene): Promise<string | undefined> =>
+  (await t.call('GET', `/events?types=session.ended&userId=${userId}`, { as: admin })).body[0]?.['data'].reason;
 const change = (id: string, body: Json) => t.call('PATCH', `/issuers/${id}`, { as: admin, body });
 
 describe('an issuer', () => {
   it.each<[string, string[], Json]>([
-    ['workload', ['signIn', 'enterprise'], { workload: false, enterprise: true }],
-    ['enterprise', ['signIn', 'workload'], { workload: true, enterprise: false }],
-    ['workload and enterprise', ['signIn'], { workload: false, enterprise: false }],
-  ])('that loses the use %s ends the access tokens of that use at once', async (_uses, uses, left) => {
+    ['workload', ['signIn', 'enterprise'], { workload: false, enterprise: true, session: true }],
+    ['enterprise', ['signIn', 'workload'], { workload: true, enterprise: false, session: true }],
+    ['workload and enterprise', ['signIn'], { workload: false, enterprise: false, session: true }],
+    ['signIn', ['workload', 'enterprise'], { workload: true, enterprise: true, session: false }],
+  ])('that loses the use %s ends the access tokens or sessions of that use at once', async (_uses, uses, left) => {
     const [changed, other] = [await scene(), await scene()];
     expect(await living(changed)).toEqual({ workload: true, enterprise: true, session: true });
     const known = (await reasons()).length;
     expect((await change(changed.id, { uses })).status).toBe(200);
-    expect(await living(changed)).toEqual({ ...left, session: true });
+    expect(await living(changed)).toEqual(left);
     expect(await living(other)).toEqual({ workload: true, enterprise: true, session: true });
     const ended = (await reasons()).slice(0, -known || undefined);
-    expect(ended).toEqual(Object.values(left).flatMap((lives) => (lives ? [] : ['issuer-changed'])));
+    const { session: _, ...tokens } = left;
+    expect(ended).toEqual(Object.values(tokens).flatMap((lives) => (lives ? [] : ['issuer-changed'])));
+    expect(await endOfSession(changed)).toBe(left['session'] ? undefined : 'issuer-changed');
     // A use that is given back does not revive what ended.
     expect((await change(changed.id, { uses: ['signIn', 'workload', 'enterprise'] })).status).toBe(200);
-    expect(await living(changed)).toEqual({ ...left, session: true });
+    expect(await living(changed)).toEqual(left);
   });
 
-  it('that is deleted ends the access tokens of all its uses at once; sessions go on', async () => {
+  it('that is deleted ends the access tokens and sessions of all its uses at once', async () => {
     const [deleted, other] = [await scene(), await scene()];
     const known = (await reasons()).length;
     expect((await t.call('DELETE', `/issuers/${deleted.id}`, { as: admin })).status).toBe(204);
-    expect(await living(deleted)).toEqual({ workload: false, enterprise: false, session: true });
+    expect(await living(deleted)).toEqual({ workload: false, enterprise: false, session: false });
+    expect(await endOfSession(deleted)).toBe('issuer-deleted');
     expect(await living(other)).toEqual({ workload: true, enterprise: true, session: true });
     expect((await reasons()).slice(0, -known || undefined)).toEqual(['issuer-deleted', 'issuer-deleted']);
   });

@@ -14,6 +14,7 @@ import { IssuerErrors } from './errors.ts';
 import { removeIdentitiesOf } from './identities.ts';
 import { issuerKeys } from './issuer-keys.ts';
 import { issuerRoutes } from './routes.ts';
+import { endSessionsOfIssuer } from './sign-in/end-issuer.ts';
 import { providers } from './sign-in/provider.ts';
 import { signInRoutes } from './sign-in/routes.ts';
 import { issuersOfConfiguration } from './store.ts';
@@ -23,6 +24,7 @@ export { type Connection, disconnect, listConnections } from './connections.ts';
 export { IssuerErrors } from './errors.ts';
 export { findUserOfAssertion, isEnterpriseManaged, isTrustedFor } from './identities.ts';
 export { createKeyCache, keysOf } from './issuer-keys.ts';
+export { issuerOf, lostUses } from './lost-uses.ts';
 export { ISSUER_ALGORITHMS, type Issuer } from './schema.ts';
 export { beginSignIn } from './sign-in/begin-sign-in.ts';
 export { findIssuer, getSignInIssuer, listSignInIssuers } from './store.ts';
@@ -45,6 +47,12 @@ export const federation = defineModule({
     'user.updated': async (change, events) => {
       for (const { userId, data } of events)
         if (userId !== undefined && data['reason'] === 'address-proved') await removeIdentitiesOf(change, userId);
+    },
+    'issuer.updated': async (change, events, platform) => {
+      for (const event of events) await endSessionsOfIssuer(platform, change, event);
+    },
+    'issuer.deleted': async (change, events, platform) => {
+      for (const event of events) await endSessionsOfIssuer(platform, change, event);
     },
   },
 });

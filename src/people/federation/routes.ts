@@ -61,8 +61,8 @@ export const issuerRoutes = [
     path: '/issuers/:id',
     summary: 'Change an issuer',
     description:
-      'Access tokens that a removed use gave end immediately, as with `DELETE`; sessions go on. Needs a recent use ' +
-      'of the second factor, if the caller has one.',
+      'Access tokens and sessions that a removed use gave end immediately, as with `DELETE`. Needs a recent use of ' +
+      'the second factor, if the caller has one.',
     access: 'admin',
     versioned: true,
     params: idParams('issuer'),
@@ -88,8 +88,8 @@ export const issuerRoutes = [
     path: '/issuers/:id',
     summary: 'Stop trusting an issuer',
     description:
-      'Its tokens are no longer accepted, and access tokens issued through it end immediately. Sessions that began ' +
-      'with it go on: `DELETE /users/{id}/sessions` ends those of a person.',
+      'Its tokens are no longer accepted. Access tokens issued through it, and sessions that began with it, end ' +
+      'immediately.',
     access: 'admin',
     versioned: true,
     params: idParams('issuer'),

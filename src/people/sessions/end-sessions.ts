@@ -11,6 +11,8 @@ export type EndReason =
   | 'revoked-by-admin'
   | 'evicted'
   | 'provider-logout'
+  | 'issuer-changed'
+  | 'issuer-deleted'
   | 'password-changed'
   | 'password-reset'
   | 'address-proved'

@@ -1,0 +1,21 @@
+import type { Id } from '../../../kernel/ids.ts';
+import type { Change, NewEvent } from '../../../ledger/index.ts';
+import type { Platform } from '../../../platform.ts';
+import { endSessions } from '../../sessions/index.ts';
+import { issuerOf, lostUses } from '../lost-uses.ts';
+
+/** Ends the sessions that people began with an issuer that may no longer sign people in, in the change that says so. */
+export async function endSessionsOfIssuer(
+  platform: Pick<Platform, 'config'>,
+  change: Change,
+  event: NewEvent,
+): Promise<void> {
+  const isDeleted = event.type === 'issuer.deleted';
+  if (!isDeleted && !lostUses(event).includes('signIn')) return;
+  const issuer = await issuerOf(change, event);
+  const rows = await change.db.selectFrom('sessions').select(['id', 'user_id']).where('issuer', '=', issuer).execute();
+  const byUser = new Map<Id<'user'>, Id<'session'>[]>();
+  for (const { id, user_id } of rows) byUser.set(user_id, [...(byUser.get(user_id) ?? []), id]);
+  const reason = isDeleted ? 'issuer-deleted' : 'issuer-changed';
+  for (const [userId, only] of byUser) await endSessions(platform, change, userId, { reason, only });
+}
