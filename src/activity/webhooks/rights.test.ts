@@ -40,7 +40,8 @@ describe('a webhook whose owner is suspended', () => {
     await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { status: 'active' } });
     const after = await t.agent(stranger);
     await deliverAll();
-    expect(agentsAt(path)).toEqual([before.id, before.id, after.id]);
+    // The repeated message and the next one are sent at the same time.
+    expect(agentsAt(path).toSorted()).toEqual([before.id, before.id, after.id].toSorted());
   });
 });
 
