@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createTestService } from '../../test/support/service.ts';
 import type { Log } from '../platform.ts';
 
@@ -24,4 +24,19 @@ describe('an outage of the database', () => {
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.length).toBeLessThanOrEqual(seconds + 1);
   });
+
+  it.each(['createdAt', '-createdAt', 'name'] as const)(
+    'ends a list in the order %s with one error, of which no part stays unhandled',
+    async (sort) => {
+      const unhandled: unknown[] = [];
+      const note = (reason: unknown): void => void unhandled.push(reason);
+      process.on('unhandledRejection', note);
+      onTestFinished(() => void process.off('unhandledRejection', note));
+      const t = await createTestService();
+      await t.legate.platform.database.close();
+      await expect(t.legate.agents.list({ sort })).rejects.toThrow();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).toEqual([]);
+    },
+  );
 });

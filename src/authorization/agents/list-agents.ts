@@ -88,20 +88,22 @@ async function find(
     return findByActivity(platform, visibility, { ...filter, sort }, page, columns);
   const limit = page.limit + 1;
   const descending = isDescending(sort);
-  const total = countAgents(db, visibility, filter, now);
+  const withTotal = <T>(finding: Promise<T>): Promise<[T, number]> =>
+    Promise.all([finding, countAgents(db, visibility, filter, now)]);
   if (key === 'name') {
     const after = positionOf(sort, page.cursor);
-    const rows = await findAgentsByName(db, visibility, { filter, after, limit, descending }, now, columns);
-    return { ...cut(rows, page.limit, sort, (row) => ({ value: row.name_key, id: row.id })), total: await total };
+    const finding = findAgentsByName(db, visibility, { filter, after, limit, descending }, now, columns);
+    const [rows, total] = await withTotal(finding);
+    return { ...cut(rows, page.limit, sort, (row) => ({ value: row.name_key, id: row.id })), total };
   }
   // The default order, whose cursor is the id alone.
   const after = descending ? positionOf(sort, page.cursor)?.id : afterCursor('agent', page.cursor);
   if (after !== undefined && !isAgentId(after))
     throw validationFailed([{ path: 'cursor', message: 'is not a cursor of this list in this order' }]);
-  const rows = await findAgents(db, visibility, { filter, after, limit, descending }, now, columns);
+  const [rows, total] = await withTotal(findAgents(db, visibility, { filter, after, limit, descending }, now, columns));
   return {
     ...(descending ? cut(rows, page.limit, sort, ({ id }) => ({ value: 0, id })) : cutPage(rows, page.limit)),
-    total: await total,
+    total,
   };
 }
 
