@@ -66,15 +66,17 @@ it('kill -9 between any two steps of sealing loses no row, and never causes two 
     }
     const served = await call(url, '/ledger/checkpoint');
     if (served.status === 200) notes.add(served.text);
+    const decide = async (): Promise<void> => {
+      const decided = await call(url, '/authorize', { agentId, action: 'read', resource: 'db:x' });
+      if (decided.status === 200) answered.push((JSON.parse(decided.text) as Json).auditId);
+    };
+    await decide();
     service.process.kill('SIGUSR2');
     let isAlive = true;
     void exit.then(() => (isAlive = false));
     for (let calls = 0; isAlive && calls < MAX_CALLS; calls++) {
       // The process may end during either call.
-      const decided = await call(url, '/authorize', { agentId, action: 'read', resource: 'db:x' }).catch(
-        () => undefined,
-      );
-      if (decided?.status === 200) answered.push((JSON.parse(decided.text) as Json).auditId);
+      await decide().catch(() => {});
       const proof = await call(url, `/audit/${answered.at(-1)}/proof`).catch(() => undefined);
       if (proof?.status === 200) notes.add(proof.text.slice(proof.text.indexOf('\n\n') + 2));
     }
