@@ -25,7 +25,7 @@ export { AgentErrors } from './errors.ts';
 export { assertMayChange, assertMayGrant, assertNotItself } from './narrowed.ts';
 export { revokeAgents } from './revoke-agent.ts';
 export type { Agent, AgentWithToken, EffectivePermission } from './schema.ts';
-export { findAgents, getAgentRow, getChangeableAgent } from './store.ts';
+export { findAgents, getAgentRow, getChangeableAgent, selectAgents } from './store.ts';
 
 export const agents = defineModule({
   name: 'agents',

@@ -4,11 +4,16 @@ import { chunk } from '../../kernel/chunk.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { searchWords, wordPattern } from '../../kernel/search-words.ts';
 import type { Platform } from '../../platform.ts';
-import { type AgentRow, type Database, type Db, selectTexts } from '../../storage/index.ts';
+import { type AgentRow, type Database, type Db, preparedByIds, selectTexts } from '../../storage/index.ts';
 import { agentsOfStatus } from './agent-state.ts';
 import { AgentErrors } from './errors.ts';
 import { type AgentFilter, isAgentId } from './schema.ts';
 import type { Position } from './sort.ts';
+
+/** Returns the agents with these ids, without those that do not exist. */
+export const selectAgents = preparedByIds((db, isOneOf) =>
+  db.selectFrom('agents').selectAll().where(isOneOf('id')).compile(),
+);
 
 const visible = (db: Db, visibility: Visibility) => {
   const query = db.selectFrom('agents').selectAll();

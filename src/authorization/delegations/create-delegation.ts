@@ -6,15 +6,8 @@ import { CommonErrors } from '../../kernel/errors.ts';
 import { type Id, isId, newId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import {
-  type AgentRow,
-  type Db,
-  type DelegationRow,
-  prepared,
-  preparedByIds,
-  preparedInsert,
-} from '../../storage/index.ts';
-import { AgentErrors, agentStatus, assertMayGrant, assertNotItself } from '../agents/index.ts';
+import { type AgentRow, type Db, type DelegationRow, prepared, preparedInsert } from '../../storage/index.ts';
+import { AgentErrors, agentStatus, assertMayGrant, assertNotItself, selectAgents } from '../agents/index.ts';
 import {
   assertPolicyWeight,
   type DelegationSources,
@@ -108,8 +101,6 @@ export async function createDelegation(
     return toDelegation(row);
   });
 }
-
-const selectAgents = preparedByIds((db, isOneOf) => db.selectFrom('agents').selectAll().where(isOneOf('id')).compile());
 
 const insertDelegation = preparedInsert('delegations');
 

@@ -2,6 +2,7 @@ import type { Actor } from '../../access/actor.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { KeepVersions, NewEvent } from '../../ledger/index.ts';
 import { bulkInsert, type Database, type Db, preparedByIds, preparedRows } from '../../storage/index.ts';
+import { selectAgents } from '../agents/index.ts';
 import { agentSnapshot, delegationSnapshot } from './snapshot.ts';
 
 /** The change of one subject: its last event in the commit, if it has one. */
@@ -38,8 +39,6 @@ const agentsOfEpoch = preparedRows<[epoch: number], { readonly id: string }>((db
 const delegationsOfEpoch = preparedRows<[epoch: number], { readonly id: string }>((db, epoch) =>
   db.selectFrom('delegations').select('id').where('policy_epoch', '=', epoch).compile(),
 );
-
-const selectAgents = preparedByIds((db, isOneOf) => db.selectFrom('agents').selectAll().where(isOneOf('id')).compile());
 
 const selectDelegations = preparedByIds((db, isOneOf) =>
   db.selectFrom('delegations').selectAll().where(isOneOf('id')).compile(),

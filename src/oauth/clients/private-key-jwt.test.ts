@@ -3,6 +3,7 @@ import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openIssuer, type TestIssuer } from '../../../test/support/issuer.ts';
 import { ask, claimsOf, code, form, register, signUp } from '../../../test/support/oauth.ts';
+import { refusalLog } from '../../../test/support/refusal-log.ts';
 import {
   type Answered,
   createTestService,
@@ -16,15 +17,7 @@ import {
 const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-const logged: Json[] = [];
-const ignored = () => {};
-const log = {
-  debug: ignored,
-  info: (fields: object, message: string) => logged.push({ ...fields, message }),
-  warn: ignored,
-  error: ignored,
-};
-const lastReason = () => logged.findLast(({ message }) => message === 'refused')?.reason;
+const { log, logged, lastReason } = refusalLog();
 const config = {
   mcp: { allowPrivateNetworks: true, signing: 'EdDSA', signingSecret: 'the same secret for all instances' },
 } as const;

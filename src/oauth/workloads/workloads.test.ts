@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openIssuer, type TestIssuer } from '../../../test/support/issuer.ts';
 import { claimsOf, form } from '../../../test/support/oauth.ts';
+import { refusalLog } from '../../../test/support/refusal-log.ts';
 import {
   createTestService,
   dialect,
@@ -18,14 +19,7 @@ const permissions = [
   { resource: 'legate:authorize', actions: ['check'] },
 ];
 
-const logged: Json[] = [];
-const ignored = () => {};
-const log = {
-  debug: ignored,
-  info: (fields: object, message: string) => logged.push({ ...fields, message }),
-  warn: ignored,
-  error: ignored,
-};
+const { log, logged, lastReason } = refusalLog();
 const config = {
   federation: { allowPrivateNetworks: true },
   mcp: { signingSecret: 'the same secret for all instances', extraScopes: ['authorize'] },
@@ -72,9 +66,6 @@ const claims = (more: Json = {}): Json => ({
 });
 const show = (assertion: string, more: Record<string, string> = {}, at = t) =>
   form(at, '/oauth/token', { grant_type: GRANT, assertion, ...more });
-
-/** The reason in the log of the last refusal. */
-const lastReason = () => logged.findLast(({ message }) => message === 'refused')?.reason;
 
 describe('a workload', () => {
   it('[RFC 7523 2.1; RFC 7523 3] a workload exchanges the token of its platform for one of the agent', async () => {

@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { CLIENT, openPretendedProvider, type PretendedProvider } from '../../../test/support/identity-provider.ts';
 import { form, signUp } from '../../../test/support/oauth.ts';
+import { refusalLog } from '../../../test/support/refusal-log.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -8,15 +9,7 @@ const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
 const SUBJECT = 'job:1';
 
-const logged: Json[] = [];
-const ignored = () => {};
-const log = {
-  debug: ignored,
-  info: (fields: object, message: string) => logged.push({ ...fields, message }),
-  warn: ignored,
-  error: ignored,
-};
-const lastReason = () => logged.findLast(({ message }) => message === 'refused')?.reason;
+const { log, lastReason } = refusalLog();
 
 let t: TestService;
 let issuer: PretendedProvider;

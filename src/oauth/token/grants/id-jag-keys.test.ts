@@ -2,20 +2,13 @@ import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { beforeAll, expect, it } from 'vitest';
 import { openIssuer, type TestIssuer } from '../../../../test/support/issuer.ts';
 import { claimsOf, form, registerVouched } from '../../../../test/support/oauth.ts';
+import { refusalLog } from '../../../../test/support/refusal-log.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-const logged: Json[] = [];
-const ignored = () => {};
-const log = {
-  debug: ignored,
-  info: (fields: object, message: string) => logged.push({ ...fields, message }),
-  warn: ignored,
-  error: ignored,
-};
-const lastReason = () => logged.findLast(({ message }) => message === 'refused')?.reason;
+const { log, lastReason } = refusalLog();
 
 let t: TestService;
 let company: TestIssuer;

@@ -13,6 +13,7 @@ import {
   opened,
   registerVouched,
 } from '../../../../test/support/oauth.ts';
+import { refusalLog } from '../../../../test/support/refusal-log.ts';
 import {
   createTestService,
   dialect,
@@ -25,15 +26,7 @@ const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const TYP = 'oauth-id-jag+jwt';
 const ENDPOINT = 'http://127.0.0.1:9/notes/mcp';
 
-const logged: Json[] = [];
-const ignored = () => {};
-const log = {
-  debug: ignored,
-  info: (fields: object, message: string) => logged.push({ ...fields, message }),
-  warn: ignored,
-  error: ignored,
-};
-const lastReason = () => logged.findLast(({ message }) => message === 'refused')?.reason;
+const { log, logged, lastReason } = refusalLog();
 const config = {
   federation: { allowPrivateNetworks: true },
   mcp: { signingSecret: 'the same secret for all instances', extraScopes: ['authorize'] },
