@@ -1,6 +1,5 @@
 import { newId } from '../kernel/ids.ts';
-import { bulkInsert, type ChangeRow, type Database, type Db, type StreamEventRow } from '../storage/index.ts';
-import { changeRow, isChange, subjectsOf } from './changes.ts';
+import { bulkInsert, type Database, type Db, type StreamEventRow } from '../storage/index.ts';
 import type { ActedEvent, AuditRecord, Commit, CommittedEvent } from './entry.ts';
 import type { EventType } from './event-types.ts';
 
@@ -89,10 +88,6 @@ const insertRecords = bulkInsert('stream_events', {
   decided: 'text',
 });
 
-const insertChanges = bulkInsert('changes', { ...EVENT_COLUMNS, actor_id: 'text' });
-
-const insertSubjects = bulkInsert('change_subjects', { subject: 'text', seq: 'bigint' });
-
 /** Appends records, then events, to the end of the ledger. Returns the events with their ids. */
 export async function append(
   database: Database,
@@ -108,27 +103,10 @@ export async function append(
     db,
     records.map((record, i) => auditRow(record, firstSeq + i, now)),
   );
-  const rows = committed.map((event, i) => eventColumns(event, firstSeq + records.length + i, now));
-  await insertEvents(database, db, rows);
-  await appendChanges(database, db, committed, rows);
+  await insertEvents(
+    database,
+    db,
+    committed.map((event, i) => eventColumns(event, firstSeq + records.length + i, now)),
+  );
   return committed;
-}
-
-/** Stores the events that are changes, and their subjects, for GET /changes. */
-async function appendChanges(
-  database: Database,
-  db: Db,
-  events: readonly CommittedEvent[],
-  rows: readonly ReturnType<typeof eventColumns>[],
-): Promise<void> {
-  const changes: ChangeRow[] = [];
-  const subjects: { subject: string; seq: number }[] = [];
-  for (const [i, event] of events.entries()) {
-    if (!isChange(event.type)) continue;
-    const row = rows[i] as ReturnType<typeof eventColumns>;
-    changes.push(changeRow(event, row, row.seq, row.timestamp));
-    for (const subject of subjectsOf(event)) subjects.push({ subject, seq: row.seq });
-  }
-  await insertChanges(database, db, changes);
-  await insertSubjects(database, db, subjects);
 }

@@ -45,6 +45,7 @@ export type {
 } from './tables/authorization.ts';
 export type {
   ChangeRow,
+  ChangeSubjectRow,
   IdempotencyKeyRow,
   InstallationKeyRow,
   InstanceRow,

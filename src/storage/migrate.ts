@@ -13,6 +13,7 @@ import { useOfApiTokens } from './migrations/0103-use-of-api-tokens.ts';
 import { grantsOfDeviceRequests } from './migrations/0104-grants-of-device-requests.ts';
 import { searchOfUsers } from './migrations/0105-search-of-users.ts';
 import { agentsOfWebhooks } from './migrations/0106-agents-of-webhooks.ts';
+import { changesFollowTheLedger } from './migrations/0107-changes-follow-the-ledger.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -33,6 +34,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0104-grants-of-device-requests': grantsOfDeviceRequests,
   '0105-search-of-users': searchOfUsers,
   '0106-agents-of-webhooks': agentsOfWebhooks,
+  '0107-changes-follow-the-ledger': changesFollowTheLedger,
 };
 
 /**

@@ -82,6 +82,8 @@ export const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Tables that are derived from the ledger at any time, and not by requests. */
 const DERIVED: readonly string[] = [
+  'changes',
+  'change_subjects',
   // A service writes its own row shortly after its start.
   'instances',
   'leases',

@@ -9,6 +9,8 @@ import { newScene, session } from './matrix.scene.ts';
 
 /** Tables that are derived from the ledger in the background. */
 const DERIVED: readonly string[] = [
+  'changes',
+  'change_subjects',
   'event_segments',
   'event_columns',
   'agent_hours',

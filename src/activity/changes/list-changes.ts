@@ -6,6 +6,7 @@ import { validationFailed } from '../../kernel/errors.ts';
 import { yieldOnce } from '../../kernel/yield-once.ts';
 import type { Platform } from '../../platform.ts';
 import { type ChangeRow, type Database, selectArrays } from '../../storage/index.ts';
+import { keptChangesOf } from './kept-changes.ts';
 import type { ChangeFilter, ListChanges, RecordedChange } from './schema.ts';
 
 /** Index rows that one query reads. Other work runs between two queries. */
@@ -19,32 +20,68 @@ export interface ChangePage {
 
 /** Changes that a caller may see, newest first. Throws 400 for a cursor of another query. */
 export async function listChanges(
-  { database, reader }: Pick<Platform, 'database' | 'reader'>,
+  { database, reader, stateOf }: Pick<Platform, 'database' | 'reader' | 'stateOf'>,
   visibility: Visibility,
   { limit, cursor, ...filter }: ListChanges,
 ): Promise<ChangePage> {
+  const unstored = await keptChangesOf({ stateOf }).unstored();
   const from = filter.since === undefined ? 0 : await reader.seqAt(filter.since);
   const end = filter.until === undefined ? Number.MAX_SAFE_INTEGER : await reader.seqAt(filter.until);
   const before = cursor === undefined ? end : Math.min(end, readCursor(cursor, filter));
-  const seqs = await findSeqs(database, visibility, filter, { from, before, limit: limit + 1 });
+  const isWanted = condition(visibility, filter);
+  const newest = unstored
+    .filter(
+      ({ change, subjects }) =>
+        change.seq >= from &&
+        change.seq < before &&
+        isWanted(change) &&
+        (filter.subject === undefined || subjects.some(({ subject }) => filter.subject?.includes(subject))),
+    )
+    .map(({ change }) => change)
+    .reverse();
+  const older = await findSeqs(database, visibility, filter, isWanted, {
+    from,
+    before: Math.min(before, unstored[0]?.change.seq ?? before),
+    limit: Math.max(0, limit + 1 - newest.length),
+  });
+  const seqs = [...newest.map(({ seq }) => seq), ...older];
   const shown = seqs.slice(0, limit);
-  const rows =
-    shown.length === 0
+  const last = shown.at(-1);
+  const stored = older.filter((seq) => last !== undefined && seq >= last);
+  const rows = [
+    ...newest.slice(0, limit),
+    ...(stored.length === 0
       ? []
       : await database.read
           .selectFrom('changes')
           .selectAll()
-          .where('seq', 'in', shown)
+          .where('seq', 'in', stored)
           .orderBy('seq', 'desc')
-          .execute();
-  const last = shown.at(-1);
+          .execute()),
+  ];
   return {
     changes: rows.map((row) => toChange(row, visibility)),
     next: seqs.length > limit && last !== undefined ? writeCursor(last, filter) : undefined,
   };
 }
 
-type IndexRow = [seq: number, type: string, agentId: string | null, userId: string | null, actorId: string | null];
+type IndexRow = [
+  seq: number,
+  type: string,
+  agentId: ChangeRow['agent_id'],
+  userId: ChangeRow['user_id'],
+  actorId: string | null,
+];
+type IsWanted = (row: Pick<ChangeRow, 'type' | 'agent_id' | 'user_id' | 'actor_id'>) => boolean;
+
+/** Returns whether a caller may see a change and has asked for it, except for its subjects. */
+const condition =
+  (visibility: Visibility, { actor, type }: ChangeFilter): IsWanted =>
+  (row) =>
+    (type === undefined || type.some((one) => one === row.type)) &&
+    (actor === undefined || (row.actor_id !== null && actor.includes(row.actor_id))) &&
+    (visibility.kind !== 'agent' || row.agent_id === visibility.agentId) &&
+    (visibility.kind !== 'owner' || row.user_id === visibility.userId);
 
 /**
  * Finds sequences by the most selective condition, each of which has an index, and compares the others row by row, in
@@ -54,6 +91,7 @@ async function findSeqs(
   database: Database,
   visibility: Visibility,
   { subject, actor, type }: ChangeFilter,
+  isWanted: IsWanted,
   { from, before, limit }: { readonly from: number; readonly before: number; readonly limit: number },
 ): Promise<number[]> {
   const found: number[] = [];
@@ -89,16 +127,9 @@ async function findSeqs(
   const column = subject === undefined ? ('changes.seq' as const) : ('s.seq' as const);
   for (let top = before; found.length < limit; ) {
     const rows = await selectArrays<IndexRow>(database, scan.where(column as 'changes.seq', '<', top));
-    for (const [seq, rowType, rowAgent, rowUser, rowActor] of rows)
-      if (
-        (type === undefined || type.some((one) => one === rowType)) &&
-        (actor === undefined || (rowActor !== null && actor.includes(rowActor))) &&
-        (agentId === undefined || rowAgent === agentId) &&
-        (userId === undefined || rowUser === userId) &&
-        // A change with several of the wanted subjects has several rows, one after the other.
-        found.at(-1) !== Number(seq)
-      )
-        found.push(Number(seq));
+    // A change with several of the wanted subjects has several rows, one after the other.
+    for (const [seq, type, agent_id, user_id, actor_id] of rows)
+      if (isWanted({ type, agent_id, user_id, actor_id }) && found.at(-1) !== Number(seq)) found.push(Number(seq));
     const last = rows.at(-1);
     if (rows.length < SCAN || !last) break;
     top = Number(last[0]);

@@ -12,6 +12,7 @@ import {
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
+import { keptChangesOf } from '../changes/index.ts';
 import { type ComparedRows, firstChanged } from './compare-rows.ts';
 import { deleteDeliveries, eraseApprovals } from './erasure/erase-rows.ts';
 import { RowDiffers, sealedUpTo } from './remains.ts';
@@ -104,7 +105,7 @@ export function pruneLedger(
 }
 
 async function pruneWhatIsDue(
-  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'reader'>,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
   state: Pruning,
 ): Promise<void> {
   const { config, clock, database, ledger } = platform;
@@ -118,6 +119,8 @@ async function pruneWhatIsDue(
     end = await record(platform, done, state.wasUnsealed);
   }
   if (end <= done) return;
+  // Changes outlive their rows.
+  await keptChangesOf(platform).catchUp();
   await state.run();
   await ledger.foldLog();
 }

@@ -10,6 +10,7 @@ import {
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
+import { keptChangesOf } from '../changes/index.ts';
 import { keepRemains, sealedUpTo } from '../seal/index.ts';
 
 const FOLLOWER = 'events/retention';
@@ -21,7 +22,7 @@ const SLICES_AT_ONCE = 10;
 export const forgottenUpTo = async ({ database }: Pick<Platform, 'database'>): Promise<number> =>
   Math.max((await readPosition(database.read, FOLLOWER)) ?? 0, await prunedUpTo(database.read));
 
-/** Follows the ledger up to the rows that are younger than `events.retentionDays` or not sealed. */
+/** Follows the ledger up to the rows that are younger than `events.retentionDays`, not sealed, or not copied. */
 class Retention {
   readonly #platform: Pick<Platform, 'database' | 'ledger'>;
   readonly #follower: LedgerFollower;
@@ -29,7 +30,7 @@ class Retention {
   #stored: number | undefined;
   #slicesLeft = 0;
 
-  constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'reader'>) {
+  constructor(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>) {
     this.#platform = platform;
     const { reader, config, clock, database } = platform;
     this.#follower = new LedgerFollower({
@@ -41,7 +42,7 @@ class Retention {
       },
       readEnd: async () => {
         const old = (await reader.seqAt(clock.now() - config.events.retentionDays * DAY_MS)) - 1;
-        return Math.min(old, await sealedUpTo(platform));
+        return Math.min(old, await sealedUpTo(platform), await keptChangesOf(platform).catchUp());
       },
       onSlice: (from, upto) => this.#slice(from, upto),
     });

@@ -37,6 +37,8 @@ async function delegate(from: { id: string }, to: { id: string }, permissions: o
 
 /** Tables that are derived from the ledger in the background, and who derives them. */
 const DERIVED: readonly string[] = [
+  'changes',
+  'change_subjects',
   'leases',
   'event_segments',
   'event_columns',

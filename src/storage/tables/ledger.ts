@@ -136,7 +136,10 @@ export interface EventColumnsTable {
   data: Uint8Array;
 }
 
-/** Events of changes, kept when `events.retentionDays` has passed, with indexes for GET /changes. */
+/**
+ * Events of changes up to the position of their follower, kept when `events.retentionDays` has passed, with indexes for
+ * GET /changes.
+ */
 export interface ChangesTable {
   seq: number;
   id: string;
@@ -158,6 +161,7 @@ export interface ChangeSubjectsTable {
   subject: string;
   seq: number;
 }
+export type ChangeSubjectRow = Selectable<ChangeSubjectsTable>;
 
 /** Versions of agents and delegations. A decision sees the newest version of a smaller sequence. */
 export interface VersionsTable {

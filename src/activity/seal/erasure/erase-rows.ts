@@ -13,6 +13,7 @@ import {
 } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { Database, Db, StreamEventRow } from '../../../storage/index.ts';
+import { keptChangesOf } from '../../changes/index.ts';
 import { SealErrors } from '../errors.ts';
 import { keepErased, RowDiffers, sealAll } from '../remains.ts';
 
@@ -44,6 +45,8 @@ export async function eraseRows(
   const found: number[] = [];
   for await (const rows of reader.slices(filter)) for (const row of rows) if (applies(row)) found.push(row.seq);
   const sealed = await sealAll(platform);
+  // A copy that is made later would not be erased.
+  await keptChangesOf(platform).catchUp();
   if ((found.at(-1) ?? 0) > sealed) throw SealErrors.NOT_YET_SEALED({ headers: { 'retry-after': '1' } });
   const recordedAs: number[] = [];
   let erased = 0;

@@ -193,8 +193,10 @@ describe('POST /audit/erasures', () => {
     const id = await decide(scene);
     await t.legate.platform.background.idle();
     await t.legate.ledger.proof(id);
-    // Upkeep and the sealer write rows to these tables in between.
+    // Upkeep, the sealer and other followers of the ledger write rows to these tables in between.
     const moving = [
+      'changes',
+      'change_subjects',
       'instances',
       'leases',
       'projections',
