@@ -67,6 +67,7 @@ export {
 export type {
   ApiTokenRow,
   AttemptRow,
+  ConfiguredIssuerRow,
   InviteRow,
   IssuerRow,
   OneTimeTokenRow,

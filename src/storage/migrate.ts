@@ -14,6 +14,7 @@ import { grantsOfDeviceRequests } from './migrations/0104-grants-of-device-reque
 import { searchOfUsers } from './migrations/0105-search-of-users.ts';
 import { agentsOfWebhooks } from './migrations/0106-agents-of-webhooks.ts';
 import { changesFollowTheLedger } from './migrations/0107-changes-follow-the-ledger.ts';
+import { issuersOfTheConfiguration } from './migrations/0108-issuers-of-the-configuration.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 
@@ -35,6 +36,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0105-search-of-users': searchOfUsers,
   '0106-agents-of-webhooks': agentsOfWebhooks,
   '0107-changes-follow-the-ledger': changesFollowTheLedger,
+  '0108-issuers-of-the-configuration': issuersOfTheConfiguration,
 };
 
 /**

@@ -74,6 +74,7 @@ export const TABLE_NAMES: readonly (keyof Tables)[] = [
   'scim_groups',
   'scim_group_members',
   'issuers',
+  'configured_issuers',
   'used_assertions',
   'oauth_clients',
   'oauth_consents',

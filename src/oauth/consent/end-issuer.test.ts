@@ -15,15 +15,22 @@ const DOMAIN = 'example.com';
 let t: TestService;
 let admin: TestUser;
 let client: Json;
-beforeAll(async () => {
-  t = await createTestService({
+
+/** A service with these issuers in its configuration, on the database of the one before. */
+const start = (issuers: Json[] = []) =>
+  createTestService({
     lasting: true,
+    sameDatabaseAs: t,
     config: {
       federation: { allowPrivateNetworks: true },
       mcp: { signingSecret: 'the same secret for all instances' },
       users: { provision: true },
+      issuers,
     },
   });
+
+beforeAll(async () => {
+  t = await start();
   admin = await t.admin();
   client = await registerVouched(t, {
     redirect_uris: [],
@@ -67,17 +74,23 @@ const show = async (assertion: string, by: Json = {}): Promise<Json> =>
   (await form(t, '/oauth/token', { grant_type: GRANT, assertion, ...by })).body;
 const byClient = () => ({ client_id: client['client_id'], client_secret: client['client_secret'] });
 
+async function post(issuer: Json): Promise<string> {
+  const made = await t.call('POST', '/issuers', { as: admin, body: issuer });
+  expect(made.status, made.text).toBe(201);
+  return made.body.id;
+}
+
+const USES = ['signIn', 'workload', 'enterprise'];
+
 /** An issuer with all uses, and an access token or session of each. */
-async function scene(): Promise<Scene> {
+async function scene(trust: (issuer: Json) => Promise<string> = post): Promise<Scene> {
   const provider = await openPretendedProvider();
   const name = `issuer-${++count}`;
-  const body = { name, issuer: provider.address, uses: ['signIn', 'workload', 'enterprise'], ...CLIENT };
-  const made = await t.call('POST', '/issuers', { as: admin, body: { ...body, domains: [DOMAIN] } });
-  expect(made.status, made.text).toBe(201);
+  const id = await trust({ name, issuer: provider.address, uses: USES, ...CLIENT, domains: [DOMAIN] });
   const owner = await t.user();
   const agent = await t.agent(owner);
-  const trust = { issuer: provider.address, subject: 'job' };
-  expect((await t.call('POST', `/agents/${agent.id}/trust`, { as: owner, body: trust })).status).toBe(201);
+  const trusted = { issuer: provider.address, subject: 'job' };
+  expect((await t.call('POST', `/agents/${agent.id}/trust`, { as: owner, body: trusted })).status).toBe(201);
   const email = `person-${count}@${DOMAIN}`;
   provider.idToken = (nonce) =>
     provider.sign(common({ sub: email, email, email_verified: true, aud: CLIENT.clientId, nonce }));
@@ -86,7 +99,7 @@ async function scene(): Promise<Scene> {
   const workload = await show(await workloadToken({ provider }), { client_id: agent.id });
   const enterprise = await show(await idJag({ provider }, email), byClient());
   return {
-    id: made.body.id,
+    id,
     provider,
     workload: workload['access_token'],
     enterprise: enterprise['access_token'],
@@ -96,7 +109,10 @@ async function scene(): Promise<Scene> {
 }
 
 const isValid = async (token: string) => (await t.legate.mcp.validateToken(token)).valid;
-const isSignedIn = async (browser: FormClient) => (await browser.get('/auth/session')).body.user !== undefined;
+async function isSignedIn({ cookies }: FormClient): Promise<boolean> {
+  const cookie = [...cookies].map((pair) => pair.join('=')).join('; ');
+  return (await t.call('GET', '/auth/session', { headers: { cookie } })).body.user !== undefined;
+}
 const living = async ({ workload, enterprise, browser }: Scene) => ({
   workload: await isValid(workload),
   enterprise: await isValid(enterprise),
@@ -152,5 +168,73 @@ describe('an issuer', () => {
     ])
       expect((await change(kept.id, body)).status).toBe(200);
     expect(await living(kept)).toEqual({ workload: true, enterprise: true, session: true });
+  });
+});
+
+describe('an issuer of the configuration', () => {
+  const configured = async (issuer: Json): Promise<string> => {
+    t = await start([issuer]);
+    return (await t.call('GET', '/issuers', { as: admin })).body.find((one: Json) => one.name === issuer.name).id;
+  };
+  const restart = async (issuers: Json[]): Promise<void> => {
+    await t.legate.close();
+    t = await start(issuers);
+  };
+  const events = async (type: string): Promise<Json[]> =>
+    (await t.call('GET', `/events?types=${type}&limit=1000`, { as: admin })).body;
+
+  it('that a start no longer has, or with fewer uses, ends what it gave, with the events of the API', async () => {
+    let issuer: Json;
+    const [other, made] = [
+      await scene(),
+      await scene((given) => {
+        issuer = given;
+        return configured(given);
+      }),
+    ];
+    const known = (await reasons()).length;
+    await restart([{ ...issuer, name: 'renamed' }]);
+    expect(await living(made)).toEqual({ workload: true, enterprise: true, session: true });
+    await restart([{ ...issuer, uses: ['workload', 'enterprise'] }]);
+    expect(await living(made)).toEqual({ workload: true, enterprise: true, session: false });
+    expect(await endOfSession(made)).toBe('issuer-changed');
+    const [lost] = await events('issuer.updated');
+    expect(lost).toMatchObject({
+      data: { issuerId: made.id, name: 'renamed' },
+      actor: { kind: 'system' },
+      before: { uses: USES },
+      after: { uses: ['workload', 'enterprise'] },
+    });
+    await restart([]);
+    expect(await living(made)).toEqual({ workload: false, enterprise: false, session: false });
+    expect((await reasons()).slice(0, -known || undefined)).toEqual(['issuer-deleted', 'issuer-deleted']);
+    const deleted = await events('issuer.deleted');
+    expect(deleted[0]).toMatchObject({ data: { issuerId: made.id }, actor: { kind: 'system' } });
+    await restart([]);
+    expect(await events('issuer.deleted')).toEqual(deleted);
+    expect(await living(other)).toEqual({ workload: true, enterprise: true, session: true });
+  });
+
+  it('that moved to the API, or that a command without it looks at, ends nothing', async () => {
+    let issuer: Json;
+    const made = await scene((given) => {
+      issuer = given;
+      return configured(given);
+    });
+    const command = await createTestService({ sameDatabaseAs: t, serves: false });
+    await command.legate.close();
+    expect(await living(made)).toEqual({ workload: true, enterprise: true, session: true });
+    const { database } = t.legate.platform;
+    const row = { ...issuer, id: made.id };
+    await database.write
+      .insertInto('issuers')
+      .values({
+        ...{ id: row.id, name: row.name, issuer: row.issuer, uses: JSON.stringify(USES), algorithms: '["ES256"]' },
+        ...{ client_id: CLIENT.clientId, client_secret: null, claim_map: null, second_factors: null },
+        ...{ audience: null, jwks_uri: null, created_at: 1, updated_at: 1 },
+      })
+      .execute();
+    await restart([]);
+    expect(await living(made)).toEqual({ workload: true, enterprise: true, session: true });
   });
 });

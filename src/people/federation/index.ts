@@ -13,6 +13,7 @@ import { resealClientSecrets } from './client-secrets.ts';
 import { IssuerErrors } from './errors.ts';
 import { removeIdentitiesOf } from './identities.ts';
 import { issuerKeys } from './issuer-keys.ts';
+import { noteIssuersOfConfiguration } from './removed-issuers.ts';
 import { issuerRoutes } from './routes.ts';
 import { endSessionsOfIssuer } from './sign-in/end-issuer.ts';
 import { providers } from './sign-in/provider.ts';
@@ -38,6 +39,7 @@ export const federation = defineModule({
   routes: [...issuerRoutes, ...signInRoutes],
   errors: IssuerErrors,
   states: [issuerKeys, issuersOfConfiguration, providers],
+  start: noteIssuersOfConfiguration,
   upkeep: async (platform) => {
     await deleteExpiredAssertions(platform);
     await resealClientSecrets(platform);

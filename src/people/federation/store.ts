@@ -96,18 +96,26 @@ const findIssuerRow = prepared((db, issuer: string) =>
   db.selectFrom('issuers').selectAll().where('issuer', '=', issuer).compile(),
 );
 
+/** Returns the issuer with this address. */
+export async function findTrusted(
+  { database, stateOf }: Pick<Platform, 'database' | 'stateOf'>,
+  db: Db,
+  issuer: string,
+): Promise<Issuer | undefined> {
+  const configured = configuredIssuers({ stateOf });
+  const found = configured.find((each) => each.issuer === issuer);
+  if (found) return found;
+  const row = await findIssuerRow(database, db, issuer);
+  return row && !configured.some((each) => each.name === row.name) ? toIssuer(row) : undefined;
+}
+
 /** Returns the issuer with this address if it is enabled for this use. */
 export async function findIssuer(
   platform: Pick<Platform, 'database' | 'stateOf'>,
   db: Db,
   { issuer, use }: { readonly issuer: string; readonly use: Issuer['uses'][number] },
 ): Promise<Issuer | undefined> {
-  const configured = configuredIssuers(platform);
-  let found = configured.find((each) => each.issuer === issuer);
-  if (!found) {
-    const row = await findIssuerRow(platform.database, db, issuer);
-    if (row && !configured.some((each) => each.name === row.name)) found = toIssuer(row);
-  }
+  const found = await findTrusted(platform, db, issuer);
   return found?.uses.includes(use) ? found : undefined;
 }
 

@@ -23,6 +23,7 @@ export interface PeopleTables {
   scim_groups: ScimGroupsTable;
   scim_group_members: ScimGroupMembersTable;
   issuers: IssuersTable;
+  configured_issuers: ConfiguredIssuersTable;
   identities: IdentitiesTable;
   used_assertions: UsedAssertionsTable;
 }
@@ -275,6 +276,17 @@ export interface IssuersTable {
   preset: Generated<string | null>;
 }
 export type IssuerRow = Selectable<IssuersTable>;
+
+/** Issuers of the configuration at the newest start, by which the next start notices that one is no longer there. */
+export interface ConfiguredIssuersTable {
+  /** Its address. */
+  issuer: string;
+  id: Id<'issuer'>;
+  name: string;
+  /** JSON array. */
+  uses: string;
+}
+export type ConfiguredIssuerRow = Selectable<ConfiguredIssuersTable>;
 
 /** Identities at issuers and the users to whom they belong. */
 export interface IdentitiesTable {
