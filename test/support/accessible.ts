@@ -1,15 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { ALL_RULES, violationsOn } from './chromium.ts';
+import { ALL_RULES, RULES_OF_COLOURS, type Rules, violationsOn } from './chromium.ts';
 
 export const WIDTHS = [1440, 768, 320] as const;
 const HEIGHT = 900;
 
-/** The only rules of axe whose result depends on the colour scheme. */
-const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
+const COLOURS: Rules = { type: 'rule', values: RULES_OF_COLOURS };
 /** Further rules whose result depends on the width of the window, for elements that are present at all widths. */
-const OF_LAYOUT = ['target-size', 'scrollable-region-focusable'];
+const LAYOUT: Rules = { type: 'rule', values: ['target-size', 'scrollable-region-focusable'] };
 
 /**
  * Characters that must not be in texts for people: they change the direction of the following text, or are invisible.
@@ -19,7 +18,7 @@ export const DECEPTIVE = /[\u202a-\u202e\u2066-\u2069\u200b]/.source;
 /**
  * Checks screens with axe in both colour schemes and at each width, in a fraction of the time of as many full checks:
  *
- * - All rules run at the first width, and at the others on the elements that appear only there.
+ * - All rules but those of colours run at the first width, and at the others on the elements that appear only there.
  * - The rules of the layout run at each width.
  * - The rules of colours run in both schemes on each element with a new combination of colours, background and fonts.
  *   Two elements that agree in all of these have the same contrast.
@@ -30,8 +29,8 @@ export const DECEPTIVE = /[\u202a-\u202e\u2066-\u2069\u200b]/.source;
 export class ScreenChecker {
   readonly #page: Page;
   /** Elements outside of `main` are the same on all screens. */
-  readonly #framed = new Map<string, Set<number>>();
-  readonly #colours = new Set<number>();
+  readonly #framed = new Map<string, Set<string>>();
+  readonly #colours = new Set<string>();
 
   constructor(page: Page) {
     this.#page = page;
@@ -44,9 +43,10 @@ export class ScreenChecker {
     const framed = this.#framed.get(language) ?? new Set();
     this.#framed.set(language, framed);
     const seen = new Set(framed);
+    const schemes: ('light' | 'dark')[] = ['light', 'dark'];
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: HEIGHT });
-      for (const scheme of ['light', 'dark'] as const) {
+      for (const scheme of schemes) {
         await page.emulateMedia({ colorScheme: scheme });
         const found = await this.#look({ framed, scheme, seen, first: width === WIDTHS[0] });
         problems.push(...found.map((text) => `${name}, ${language}, ${width} px, ${scheme}: ${text}`));
@@ -58,6 +58,8 @@ export class ScreenChecker {
           await page.screenshot({ path: join(folder, file), fullPage: true });
         }
       }
+      // The next width begins with the scheme in which the page is, because each change renders the page anew.
+      schemes.reverse();
     }
     return problems;
   }
@@ -68,26 +70,26 @@ export class ScreenChecker {
     seen,
     first,
   }: {
-    framed: Set<number>;
+    framed: Set<string>;
     scheme: string;
-    seen: Set<number>;
+    seen: Set<string>;
     first: boolean;
   }): Promise<string[]> {
     for (;;) {
       const page = this.#page;
       const found = await page.evaluate(markNew, {
         scheme,
-        seen: [...seen],
-        colours: [...this.#colours],
+        // Playwright packs each number of an array in an object of its own.
+        seen: [...seen].join(' '),
+        colours: [...this.#colours].join(' '),
         first,
         deceptive: DECEPTIVE,
       });
-      const checks: [rules: Parameters<typeof violationsOn>[1], part?: string][] = [];
-      if (scheme === 'light') checks.push([first ? ALL_RULES : { type: 'rule', values: OF_LAYOUT }]);
-      if (found.appeared.length > 0 && !first) checks.push([ALL_RULES, '[data-appeared]']);
-      // All rules on the whole document, as in the first look, include those of colours.
-      if (found.colours.length > 0 && !(first && scheme === 'light'))
-        checks.push([{ type: 'rule', values: OF_COLOURS }, '[data-colours]']);
+      const checks: [rules: Rules, part?: string][] = [];
+      if (scheme === 'light') checks.push([first ? { ...ALL_RULES, without: RULES_OF_COLOURS } : LAYOUT]);
+      if (found.appeared !== '' && !first)
+        checks.push([{ ...ALL_RULES, without: RULES_OF_COLOURS }, '[data-appeared]']);
+      if (found.colours !== '') checks.push([COLOURS, '[data-colours]']);
       const problems = [...found.problems];
       try {
         for (const [rules, part] of checks)
@@ -97,13 +99,15 @@ export class ScreenChecker {
         if (String(error).includes('No elements found')) continue;
         throw error;
       }
-      for (const key of found.appeared) seen.add(key);
-      for (const key of found.framed) framed.add(key);
-      for (const key of found.colours) this.#colours.add(key);
+      for (const key of keysOf(found.appeared)) seen.add(key);
+      for (const key of keysOf(found.framed)) framed.add(key);
+      for (const key of keysOf(found.colours)) this.#colours.add(key);
       return problems;
     }
   }
 }
+
+const keysOf = (text: string): string[] => text.split(' ').filter((key) => key !== '');
 
 /**
  * Runs in the page. Marks the elements that axe has to check, and returns their keys: hashes of their position and of
@@ -111,12 +115,15 @@ export class ScreenChecker {
  */
 async function markNew(given: {
   scheme: string;
-  seen: number[];
-  colours: number[];
+  seen: string;
+  colours: string;
   first: boolean;
   deceptive: string;
-}): Promise<{ appeared: number[]; framed: number[]; colours: number[]; problems: string[] }> {
-  const [seen, known] = [new Set(given.seen), new Set(given.colours)];
+}): Promise<{ appeared: string; framed: string; colours: string; problems: string[] }> {
+  const [seen, known] = [given.seen, given.colours].map((keys) => new Set(keys.split(' ').map(Number))) as [
+    Set<number>,
+    Set<number>,
+  ];
   const appeared: number[] = [];
   const framed: number[] = [];
   const colours: number[] = [];
@@ -184,7 +191,8 @@ async function markNew(given: {
     colours.push(look);
     element.setAttribute('data-colours', '');
   }
-  if (given.scheme !== 'light') return { appeared, framed, colours, problems };
+  const keys = { appeared: appeared.join(' '), framed: framed.join(' '), colours: colours.join(' ') };
+  if (given.scheme !== 'light') return { ...keys, problems };
   const { documentElement: root } = document;
   if (innerWidth < 480) {
     // The bar of tabs scrolls after its size has changed.
@@ -201,5 +209,5 @@ async function markNew(given: {
   if (document.querySelector('img')) problems.push('an image, made of text');
   if (deceptive.test(document.body.innerText)) problems.push('deceptive text');
   if (deceptive.test(document.title)) problems.push('a deceptive title');
-  return { appeared, framed, colours, problems };
+  return { ...keys, problems };
 }

@@ -63,6 +63,12 @@ export function complaintsOf(context: BrowserContext): string[] {
 export const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 const TAGS = [...WCAG, 'best-practice'];
 export const ALL_RULES = { type: 'tag', values: TAGS } as const;
+/** What axe checks: rules, or all rules with one of these tags but those in `without`. */
+export interface Rules {
+  readonly type: 'tag' | 'rule';
+  readonly values: readonly string[];
+  readonly without?: readonly string[];
+}
 /** All other rules have the same result in both colour schemes. */
 export const RULES_OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 
@@ -112,13 +118,13 @@ function keepColours(): void {
 /** Returns the findings of axe on a part of a page, after its transition to the other colour scheme. */
 export async function violationsOn(
   page: Page,
-  runOnly: { type: 'tag' | 'rule'; values: readonly string[] },
+  { without = [], ...runOnly }: Rules,
   part?: string,
 ): Promise<{ id: string; html: string[] }[]> {
   if (!(await page.evaluate(() => (window as AxeWindow).axe !== undefined)))
     await page.evaluate(`${AXE};(${keepColours})()`);
   return page.evaluate(
-    async ({ only, selector }) => {
+    async ({ only, selector, disabled }) => {
       const passing = document
         .getAnimations()
         .filter((a) => a.effect?.getTiming().iterations !== Number.POSITIVE_INFINITY);
@@ -127,11 +133,12 @@ export async function violationsOn(
       if (!axe) throw new Error('axe is not on the page');
       const { violations } = await axe.run(selector === undefined ? document : { include: [[selector]] }, {
         runOnly: only,
+        rules: Object.fromEntries(disabled.map((id) => [id, { enabled: false }])),
         resultTypes: ['violations'],
       });
       return violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html) }));
     },
-    { only: runOnly, selector: part },
+    { only: runOnly, selector: part, disabled: without },
   );
 }
 
