@@ -47,11 +47,21 @@ export interface ConsoleScene {
 // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
 type Send = (as: Role, method: string, path: string, body?: unknown, token?: string) => Promise<any>;
 
-/** Waits until the screen has finished loading. */
-export async function settled(page: Page): Promise<void> {
-  await page.waitForSelector('h1');
-  await expect.poll(() => page.locator('.skeleton, .dim').count()).toBe(0);
-}
+/** Waits until the screen has finished loading: the screen at this address, if one is given. */
+export const settled = async (page: Page, at?: string): Promise<void> => {
+  await page.waitForFunction((to) => {
+    if (to !== undefined) {
+      const { __TSR_ROUTER__: router } = window as never as {
+        __TSR_ROUTER__: { state: { status: string; resolvedLocation?: { publicHref: string } } };
+      };
+      const { status, resolvedLocation } = router.state;
+      // The previous screen stays until the next one is loaded.
+      if (status !== 'idle' || resolvedLocation?.publicHref.replace(/\/$/, '') !== to) return false;
+    }
+    const heading = document.querySelector('h1');
+    return heading?.checkVisibility({ visibilityProperty: true }) && !document.querySelector('.skeleton, .dim');
+  }, at);
+};
 
 /** Goes to an address within the page, as a link does. */
 export async function visit(page: Page, path: string): Promise<void> {
@@ -59,15 +69,7 @@ export async function visit(page: Page, path: string): Promise<void> {
     history.pushState(null, '', to);
     dispatchEvent(new PopStateEvent('popstate'));
   }, `/console${path}`);
-  // The previous screen stays until the next one is loaded.
-  await page.waitForFunction((to) => {
-    const { __TSR_ROUTER__: router } = window as never as {
-      __TSR_ROUTER__: { state: { status: string; resolvedLocation?: { publicHref: string } } };
-    };
-    const { status, resolvedLocation } = router.state;
-    return status === 'idle' && resolvedLocation?.publicHref.replace(/\/$/, '') === to;
-  }, `/console${path}`);
-  await settled(page);
+  await settled(page, `/console${path}`);
 }
 
 /**
