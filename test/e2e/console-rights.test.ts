@@ -75,7 +75,7 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
       expect(await page.locator('.notice.error').allInnerTexts(), path).toEqual([]);
       const select = page.locator('main td input[type=checkbox]').first();
       if (path === '/agents' && (await select.count()) > 0) await select.check();
-      for (const name of await namesOf(page)) {
+      for (const name of await newNamesOf(page)) {
         if (VIEW.test(name)) continue;
         here = `${path}: ${name}`;
         const button = page.locator('main').getByRole('button', { name, exact: true }).first();
@@ -132,16 +132,26 @@ describe.skipIf(chromiumPath === undefined)('the buttons of the console', () => 
       .map(([, path]) => path);
 });
 
-/** Returns the names of the enabled and disabled buttons of a screen. */
-const namesOf = async (page: Page): Promise<string[]> => [
-  ...new Set(
-    await page
-      .locator('main button:visible')
-      .evaluateAll((buttons) =>
-        buttons.map((b) => (b.getAttribute('aria-label') ?? b.textContent ?? '').replaceAll(/\s+/g, ' ').trim()),
-      ),
-  ),
-];
+/**
+ * Returns the names of the enabled and disabled buttons of a screen, but not of those that were already on an earlier
+ * one: the tabs of an object are below the same buttons, which stay when the tab changes.
+ */
+const newNamesOf = (page: Page): Promise<string[]> =>
+  page.locator('main button:visible').evaluateAll((buttons) => {
+    const place = window as { seenButtons?: WeakSet<Element> };
+    place.seenButtons ??= new WeakSet();
+    const first = new Map<string, Element>();
+    for (const b of buttons) {
+      const name = (b.getAttribute('aria-label') ?? b.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
+      if (!first.has(name)) first.set(name, b);
+    }
+    const names: string[] = [];
+    for (const [name, button] of first) {
+      if (!place.seenButtons.has(button)) names.push(name);
+      place.seenButtons.add(button);
+    }
+    return names;
+  });
 
 /**
  * All names are hostile. Each dialog shows them as text, isolated and complete, in the width of a phone too. The window
@@ -182,7 +192,7 @@ const toWidth = async (page: Page, width: number): Promise<void> => {
 
 /** Presses a button, then the confirming button of the dialog that it opens. Returns whether a request was sent. */
 async function press(page: Page, button: Locator, sent: () => boolean, look: () => Promise<void>): Promise<boolean> {
-  await expect.poll(() => button.isEnabled(), { timeout: 20_000 }).toBe(true);
+  // A click waits until the button is enabled.
   await button.click();
   const dialog = page.getByRole('dialog');
   const confirm = dialog.locator('.actions .primary, .actions .danger').last();
@@ -192,23 +202,10 @@ async function press(page: Page, button: Locator, sent: () => boolean, look: () 
     // A dialog with consequences may require typing a name.
     await expect.poll(() => dialog.locator('.skeleton').count(), { timeout: 20_000 }).toBe(0);
     await look();
-    for (const field of await dialog.locator('input:visible').all()) {
-      if (!(await field.isEditable()) || (await field.inputValue()) !== '') continue;
-      const { type, pattern, label, required } = await field.evaluate((e) => ({
-        type: (e as HTMLInputElement).type,
-        required: (e as HTMLInputElement).required,
-        pattern: (e as HTMLInputElement).pattern,
-        label: (e as HTMLInputElement).labels?.[0]?.textContent ?? '',
-      }));
-      if (type === 'checkbox' || type === 'radio') continue;
-      const typed = /Type (.*) to confirm/.exec(label)?.[1];
-      if (!required && typed === undefined) continue;
-      await field.fill(
-        typed ?? (type === 'number' ? '1' : type === 'url' ? 'https://x.example' : pattern ? 'x' : 'x@x.example'),
-      );
-    }
-    await expect.poll(() => confirm.isEnabled(), { timeout: 20_000 }).toBe(true);
-    await confirm.click();
+    const fields = dialog.locator('input:visible');
+    for (const [index, value] of (await fields.evaluateAll(inputsOf)).entries())
+      if (value !== undefined) await fields.nth(index).fill(value);
+    await confirm.click({ timeout: 20_000 });
     await expect.poll(sent, { timeout: 5000 }).toBe(true);
     await look();
     return true;
@@ -220,6 +217,15 @@ async function press(page: Page, button: Locator, sent: () => boolean, look: () 
     await settled(page);
   }
 }
+
+/** Runs in the page. Returns for each field what to enter in it, or undefined. */
+const inputsOf = (fields: Element[]): (string | undefined)[] =>
+  (fields as HTMLInputElement[]).map(({ type, pattern, labels, required, value, disabled, readOnly }) => {
+    if (disabled || readOnly || value !== '' || type === 'checkbox' || type === 'radio') return undefined;
+    const typed = /Type (.*) to confirm/.exec(labels?.[0]?.textContent ?? '')?.[1];
+    if (!required && typed === undefined) return undefined;
+    return typed ?? (type === 'number' ? '1' : type === 'url' ? 'https://x.example' : pattern ? 'x' : 'x@x.example');
+  });
 
 const PATTERNS = Object.keys(matrix).map(
   (endpoint) => [endpoint, new RegExp(`^${endpoint.replaceAll(/:\w+/g, '[^/]+')}$`)] as const,
