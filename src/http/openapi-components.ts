@@ -4,6 +4,8 @@ export type Json = Record<string, unknown>;
 
 export type Io = 'input' | 'output';
 
+type Translated = Json & { readonly $defs?: Record<string, Json> };
+
 /**
  * Schemas with a `meta({ id })` become components. If one differs between requests and answers, its name in requests
  * ends with `Input`.
@@ -11,10 +13,12 @@ export type Io = 'input' | 'output';
 export class Components {
   readonly #found: Record<Io, Map<string, Json>> = { input: new Map(), output: new Map() };
   readonly #differing = new Set<string>();
+  /** Most schemas are asked for several times: by the constructor, and by each route that has them. */
+  readonly #translated: Record<Io, Map<z.ZodType, Translated>> = { input: new Map(), output: new Map() };
 
   constructor(schemas: readonly (readonly [schema: z.ZodType, io: Io])[]) {
     for (const [schema, io] of schemas)
-      for (const [id, definition] of Object.entries(toJsonSchema(schema, io).$defs ?? {}))
+      for (const [id, definition] of Object.entries(this.#translate(schema, io).$defs ?? {}))
         this.#found[io].set(id, definition);
     const { input, output } = this.#found;
     for (const [id, definition] of input)
@@ -41,8 +45,14 @@ export class Components {
 
   /** Returns a schema with references to components. */
   of(schema: z.ZodType, io: Io): Json {
-    const { $schema: _, $defs: __, ...rest } = toJsonSchema(schema, io);
+    const { $schema: _, $defs: __, ...rest } = this.#translate(schema, io);
     return this.#withRefs(rest, io) as Json;
+  }
+
+  #translate(schema: z.ZodType, io: Io): Translated {
+    let found = this.#translated[io].get(schema);
+    if (!found) this.#translated[io].set(schema, (found = toJsonSchema(schema, io)));
+    return found;
   }
 
   #name(id: string, io: Io): string {
@@ -62,7 +72,7 @@ export class Components {
   }
 }
 
-const toJsonSchema = (schema: z.ZodType, io: Io): Json & { $defs?: Record<string, Json> } =>
+const toJsonSchema = (schema: z.ZodType, io: Io): Translated =>
   z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
