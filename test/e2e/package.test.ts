@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prepareApplication } from '../support/application.ts';
 import { startProcess } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
 
@@ -30,13 +31,13 @@ const home = join(scratch, 'home');
 
 beforeAll(() => {
   const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', scratch], root)) as [
-    { filename: string; files: { path: string }[] },
+    { filename: string; integrity: string; files: { path: string }[] },
   ];
   tarball = join(scratch, packed.filename);
   files = packed.files.map((f) => f.path);
   mkdirSync(home);
-  writeFileSync(join(home, 'package.json'), '{"name":"home","private":true,"type":"module"}');
-  run('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', tarball], home);
+  prepareApplication(home, tarball, packed.integrity);
+  run('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], home);
 });
 
 describe('the packed package', () => {
@@ -144,6 +145,9 @@ describe('the packed package', () => {
     };
     expect(Object.keys(packages).length).toBeGreaterThan(5);
     expect(Object.entries(packages).filter(([, entry]) => entry.hasInstallScript)).toEqual([]);
+    const { scripts } = JSON.parse(readFileSync(join(home, 'node_modules/legate/package.json'), 'utf8'));
+    expect(Object.keys(scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([]);
+    expect(files).not.toContain('binding.gyp');
   });
 
   it('can be imported', () => {
