@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { INSTANCE_FAULTS, SHARED_FAULTS } from '../faults/faults.ts';
 import { runFaults } from '../faults/run-faults.ts';
 import { scratchFolder } from '../support/cli.ts';
 
@@ -25,6 +26,8 @@ it(
     const { violations, ...figures } = report;
     console.log(JSON.stringify(figures));
     expect(violations.slice(0, 20)).toEqual([]);
+    const faults = [...INSTANCE_FAULTS, ...SHARED_FAULTS].map(({ name }) => name);
+    expect(Object.keys(report.faults).sort()).toEqual(faults.sort());
     expect(report.decisions).toBeGreaterThan(100);
   },
   180_000 + MINUTES * 120_000,

@@ -10,6 +10,8 @@ const PASSWORD = 'correct horse battery';
 const INSTANCES = 3;
 /** The maximum number of attempts for a step that has to succeed while instances and databases are away. */
 const TRIES = 400;
+/** The number of questions without a pause while a right ends. */
+const UNPAUSED = 10;
 
 /** The behaviour of one client: it repeats scenarios at instances that it picks at random. Each run uses new agents. */
 export class Client {
@@ -287,6 +289,8 @@ export class Client {
       for (let i = 0; i < before || !isEnded; i++) {
         await question();
         if (this.#isOver() && !isEnded) return;
+        // The end of the right waits for a fault to pass, which takes up to 20 s.
+        if (i >= UNPAUSED && this.#pauseMs > 0) await sleep(this.#pauseMs);
       }
       for (let i = 0; i < after; i++) await question();
     });
