@@ -1,9 +1,13 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { legate, scratchFolder, serve, servedFolder, signUp } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Json } from '../support/service.ts';
+
+/** The pause of a client after each answer, so that the load leaves processor time for the backup. */
+const PAUSE_MS = 20;
 
 const headers = (token: string) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 const send = async (
@@ -20,15 +24,10 @@ const send = async (
   return { status: answer.status, body: await answer.json() };
 };
 
-async function withAgent(
-  url: string,
-  cwd: string,
-  env: Record<string, string> = {},
-): Promise<{ token: string; agentId: string; agentToken: string }> {
-  const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
-  const me = await send(url, '/auth/session', token);
+async function withAgent(url: string): Promise<{ token: string; agentId: string; agentToken: string }> {
+  const { id: ownerId, token } = await signUp(url);
   const { body } = await send(url, '/agents', token, {
-    ownerId: me.body.user.id,
+    ownerId,
     name: 'reader',
     type: 'service',
     permissions: [{ resource: 'file:*', actions: ['read'] }],
@@ -58,7 +57,7 @@ describe('legate backup and restore', () => {
       const env: Record<string, string> = postgres ? { LEGATE_DATABASE_URL: postgres.url } : {};
       try {
         const running = await serve({ cwd, env });
-        const { agentId, agentToken, token } = await withAgent(running.url, cwd, env);
+        const { agentId, agentToken, token } = await withAgent(running.url);
         const decide = (url: string) =>
           send(url, '/authorize', agentToken, { agentId, action: 'read', resource: 'file:a' });
         const answered: string[] = [];
@@ -68,6 +67,7 @@ describe('legate backup and restore', () => {
             const { status, body } = await decide(running.url);
             expect([status, body.allowed]).toEqual([200, true]);
             answered.push(body.auditId);
+            await sleep(PAUSE_MS);
           }
         });
         await expect.poll(() => answered.length, { timeout: 60_000 }).toBeGreaterThan(100);
@@ -101,9 +101,7 @@ describe('legate backup and restore', () => {
   );
 
   it('leaves no part of the keys on a disk that becomes full, and can then be repeated', async () => {
-    const cwd = scratchFolder();
-    const running = await serve({ cwd });
-    await running.stop();
+    const cwd = await servedFolder();
     expect((await legate(['backup', 'saved', '--with-secrets'], { cwd })).code).toBe(0);
     const folder = join(cwd, 'saved');
     const elsewhere = scratchFolder();
@@ -122,9 +120,7 @@ describe('legate backup and restore', () => {
   });
 
   it('refuses a folder that is not a backup, another installation’s keys, and commands without a folder', async () => {
-    const cwd = scratchFolder();
-    const running = await serve({ cwd });
-    await running.stop();
+    const cwd = await servedFolder();
     expect((await legate(['backup', 'saved', '--with-secrets'], { cwd })).code).toBe(0);
     expect((await legate(['backup', 'saved'], { cwd })).stderr).toContain('is not empty');
     expect((await legate(['backup'], { cwd })).code).toBe(64);
@@ -156,8 +152,7 @@ describe('legate backup and restore', () => {
   });
 
   it('has its keys in place if the restore ends right after the database has the data', async () => {
-    const cwd = scratchFolder();
-    await (await serve({ cwd })).stop();
+    const cwd = await servedFolder();
     expect((await legate(['backup', 'saved', '--with-secrets'], { cwd })).code).toBe(0);
     const elsewhere = scratchFolder();
     // The next step reads this file, which is a folder.
@@ -171,7 +166,7 @@ describe('legate backup and restore', () => {
   it('is not needed for a stopped service: its legate.db alone is complete', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
-    const { agentId, agentToken } = await withAgent(running.url, cwd);
+    const { agentId, agentToken } = await withAgent(running.url);
     const question = { agentId, action: 'read', resource: 'file:a' };
     await send(running.url, '/authorize', agentToken, question);
     await running.stop();

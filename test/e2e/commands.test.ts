@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint, parseKey, policyOfKeys } from '../../src/verify/index.ts';
-import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { legate, scratchFolder, serve, servedFolder } from '../support/cli.ts';
 import type { Json } from '../support/service.ts';
 
 const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
@@ -113,8 +113,7 @@ describe('legate keys', () => {
   });
 
   it('rotates the key of the sealed ledger in two steps', async () => {
-    const cwd = scratchFolder();
-    await (await serve({ cwd })).stop();
+    const cwd = await servedFolder();
     const rotate = (...more: string[]) => legate(['ledger', 'rotate-key', ...more], { cwd });
     expect((await rotate('--finish')).stderr).toMatch(/No rotation has begun/);
     let running = await serve({ cwd });
@@ -148,8 +147,7 @@ describe('legate keys', () => {
   });
 
   it('rotates only one kind', async () => {
-    const cwd = scratchFolder();
-    await (await serve({ cwd })).stop();
+    const cwd = await servedFolder();
     expect((await legate(['keys', 'rotate', 'signing'], { cwd })).stdout).toMatch(/^signing: new key \S+\n/);
     const kinds = JSON.parse((await legate(['keys', 'list', '--json'], { cwd })).stdout).map((k: Json) => k.kind);
     expect(kinds).toEqual(['signing', 'signing', 'cookie', 'pepper', 'ledger']);
@@ -262,8 +260,7 @@ describe('legate developer-token', () => {
   });
 
   it('replaces a stored token that the service does not know', async () => {
-    const cwd = scratchFolder();
-    await (await serve({ cwd })).stop();
+    const cwd = await servedFolder();
     const first = await legate(['developer-token'], { cwd });
     writeFileSync(join(cwd, '.legate/developer-token'), `${first.stdout.trim()}x`);
     const second = await legate(['developer-token'], { cwd });

@@ -3,7 +3,7 @@ import { Agent as HttpAgent, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/storage/index.ts';
-import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { type SignedUp, scratchFolder, serve, signUp } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 
@@ -19,6 +19,7 @@ interface Answered {
 }
 
 interface Crew {
+  readonly owner: SignedUp;
   readonly plain: string;
   readonly capped: string;
 }
@@ -63,11 +64,8 @@ function post(
   });
 }
 
-async function crew(running: Running, cwd: string, env: Record<string, string>): Promise<Crew> {
-  const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
-  const session = await (
-    await fetch(`${running.url}/auth/session`, { headers: { authorization: `Bearer ${token}` } })
-  ).json();
+async function crew(running: Running): Promise<Crew> {
+  const owner = await signUp(running.url);
   const http = new HttpAgent({ keepAlive: true });
   const make = async (constraints?: object): Promise<string> => {
     const permissions = [
@@ -76,14 +74,14 @@ async function crew(running: Running, cwd: string, env: Record<string, string>):
     const r = await post(
       running.url,
       '/agents',
-      token,
-      { ownerId: (session as { user: { id: string } }).user.id, name: 'a', type: 'service', permissions },
+      owner.token,
+      { ownerId: owner.id, name: 'a', type: 'service', permissions },
       http,
     );
     expect(r.status).toBe(201);
     return r.body['token'] as string;
   };
-  const made = { plain: await make(), capped: await make({ maxCallsPerHour: CAP }) };
+  const made = { owner, plain: await make(), capped: await make({ maxCallsPerHour: CAP }) };
   http.destroy();
   return made;
 }
@@ -191,7 +189,7 @@ describe('kill -9 under load', () => {
     let team: Crew | undefined;
     for (let round = 0; round < ROUNDS; round++) {
       const running = await serve({ cwd });
-      team ??= await crew(running, cwd, {});
+      team ??= await crew(running);
       const before = answered.length;
       await loadUntilKilled(running, team, answered, 60 + Math.floor(Math.random() * 300));
       expect(answered.length).toBeGreaterThan(before);
@@ -200,8 +198,7 @@ describe('kill -9 under load', () => {
       await database.close();
     }
     const running = await serve({ cwd });
-    const token = (await legate(['developer-token'], { cwd })).stdout.trim();
-    const listed = await audited(running, token);
+    const listed = await audited(running, team?.owner.token ?? '');
     expect(listed.length).toBe(new Set(listed).size);
     const known = new Set(listed);
     expect(answered.filter((a) => !known.has(a.id))).toEqual([]);
@@ -215,10 +212,9 @@ describe('kill -9 under load', () => {
     const postgres = await startPostgres();
     // Instances with separate data folders share one root secret.
     const env = { LEGATE_DATABASE_URL: postgres.url, LEGATE_SECRET: randomBytes(32).toString('base64url') };
-    const cwd = scratchFolder();
     const answered: Answered[] = [];
-    const survivor = await serve({ cwd, env });
-    const team = await crew(survivor, cwd, env);
+    const survivor = await serve({ cwd: scratchFolder(), env });
+    const team = await crew(survivor);
     const http = new HttpAgent({ keepAlive: true });
     let stopped = false;
     let broken = 0;

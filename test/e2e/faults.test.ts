@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/storage/index.ts';
-import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { legate, scratchFolder, serve, signUp } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
@@ -26,13 +26,8 @@ async function call(running: Running, method: string, path: string, token?: stri
   return { status: r.status, body: await r.json() };
 }
 
-async function team(
-  running: Running,
-  cwd: string,
-  env: Record<string, string> = {},
-): Promise<{ owner: string; token: string; agent: string }> {
-  const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
-  const owner = (await call(running, 'GET', '/auth/session', token)).body.user.id as string;
+async function team(running: Running): Promise<{ owner: string; token: string; agent: string }> {
+  const { id: owner, token } = await signUp(running.url);
   const made = await call(running, 'POST', '/agents', token, {
     ownerId: owner,
     name: 'a',
@@ -86,7 +81,7 @@ describe('a service whose disk fails', () => {
     const cwd = scratchFolder();
     const env = { LEGATE_DATABASE_URL: `sqlite:${join(folder, 'legate.db')}` };
     const running = await serve({ cwd, env });
-    const { owner, token, agent } = await team(running, cwd, env);
+    const { owner, token, agent } = await team(running);
     const answered: string[] = [];
     const allowed = async (): Promise<void> => {
       const r = await ask(running, agent);
@@ -168,7 +163,7 @@ describe('a service whose PostgreSQL is stopped under load', () => {
       const cwd = scratchFolder();
       const env = { LEGATE_DATABASE_URL: postgres.url };
       const running = await serve({ cwd, env });
-      const { agent } = await team(running, cwd, env);
+      const { agent } = await team(running);
       const answered: string[] = [];
       const others: Answer[] = [];
       let stop = false;

@@ -2,18 +2,17 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/storage/index.ts';
-import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { legate, scratchFolder, serve, signUp } from '../support/cli.ts';
 import type { Running } from '../support/process.ts';
 
 const json = { 'content-type': 'application/json' };
 
 /** Creates an agent with a read permission, over HTTP. */
-async function newAgent(running: Running, cwd: string): Promise<string> {
-  const { stdout } = await legate(['developer-token'], { cwd });
-  const headers = { ...json, authorization: `Bearer ${stdout.trim()}` };
-  const { user } = (await (await fetch(`${running.url}/auth/session`, { headers })).json()) as { user: { id: string } };
+async function newAgent(running: Running): Promise<string> {
+  const { id, token } = await signUp(running.url);
+  const headers = { ...json, authorization: `Bearer ${token}` };
   const body = JSON.stringify({
-    ownerId: user.id,
+    ownerId: id,
     name: 'reader',
     type: 'autonomous',
     permissions: [{ resource: 'mcp:github:*', actions: ['read'] }],
@@ -39,7 +38,7 @@ describe('SIGTERM', () => {
   it('under load: exits with 0, breaks no response, and every answered decision is recorded', async () => {
     const cwd = scratchFolder();
     const running = await serve({ cwd });
-    const token = await newAgent(running, cwd);
+    const token = await newAgent(running);
     const headers = { ...json, authorization: `Bearer ${token}` };
     const body = JSON.stringify({ action: 'read', resource: 'mcp:github:list_issues' });
     const answered: string[] = [];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createParser } from 'eventsource-parser';
 import { expect, it } from 'vitest';
-import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { scratchFolder, serve, signUp } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
@@ -88,10 +88,7 @@ async function survive(env: Record<string, string>, survivor?: Running): Promise
   const cwd = scratchFolder();
   let running = await serve({ cwd, env });
   const place = { url: running.url };
-  const made = await legate(['developer-token'], { cwd, env });
-  expect([made.code, made.stderr]).toEqual([0, '']);
-  const token = made.stdout.trim();
-  const ownerId = (await call(place.url, token, '/auth/session')).user.id;
+  const { id: ownerId, token } = await signUp(place.url);
   const agents: Json[] = [];
   for (const name of ['first', 'second'])
     agents.push(await call(place.url, token, '/agents', { ownerId, name, type: 'service' }));

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, expect, it } from 'vitest';
-import { legate, scratchFolder, serve } from '../support/cli.ts';
+import { scratchFolder, serve, signUp } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Running } from '../support/process.ts';
 import type { Json } from '../support/service.ts';
@@ -88,10 +88,9 @@ async function surviveKill(database: Record<string, string>): Promise<void> {
     ...database,
   };
   const first = await serve({ cwd, env });
-  const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
-  const { user } = await call(first, token, '/auth/session');
+  const { id: ownerId, token } = await signUp(first.url);
   const { id, secret } = await call(first, token, '/webhooks', { url, types: ['agent.created'] });
-  const make = (): Promise<Json> => call(first, token, '/agents', { ownerId: user.id, name: 'a', type: 'service' });
+  const make = (): Promise<Json> => call(first, token, '/agents', { ownerId, name: 'a', type: 'service' });
   const made = await Promise.all(Array.from({ length: AGENTS - 1 }, make));
   await until(() => received.length >= 2, { timeout: PATIENCE_MS, interval: 5 });
   made.push(await make());
