@@ -53,6 +53,8 @@ describe('a session that ends while a request waits for the ledger', () => {
       const [changing, deciding] = [vi.spyOn(ledger, 'change'), vi.spyOn(ledger, 'decide')];
       const isWaiting = (): boolean =>
         deciding.mock.calls.length > 0 || changing.mock.calls.some(([by]) => by.id === caller.id);
+      // An erasure waits for the copies of changes before it waits for the ledger.
+      await t.legate.changes.list();
       const before = await rowsOfLedger(t);
       let answer: ReturnType<TestService['call']> | undefined;
       await ledger.change(SYSTEM, async (change) => {
