@@ -23,11 +23,13 @@ describe('a service that gets no connection to PostgreSQL (53300)', () => {
         });
         return { status: answer.status, retry: answer.headers.get('retry-after'), text: await answer.text() };
       };
-      const token = (await legate(['developer-token'], { cwd, env })).stdout.trim();
+      const made = await legate(['developer-token'], { cwd, env });
+      expect([made.code, made.stderr]).toEqual([0, '']);
+      const token = made.stdout.trim();
       const { user } = JSON.parse((await send('/auth/session', token)).text);
       const permissions = [{ resource: 'db:*', actions: ['read'] }];
-      const made = await send('/agents', token, { ownerId: user.id, name: 'a', type: 'service', permissions });
-      const agent = JSON.parse(made.text).token as string;
+      const created = await send('/agents', token, { ownerId: user.id, name: 'a', type: 'service', permissions });
+      const agent = JSON.parse(created.text).token as string;
       const ask = () => send('/authorize', agent, { action: 'read', resource: 'db:x' });
       expect(await ask()).toMatchObject({ status: 200, text: expect.stringContaining('"allowed":true') });
 
