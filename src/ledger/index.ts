@@ -38,7 +38,7 @@ export { DATABASE_TIME } from './postgres-store.ts';
 export { LedgerReader, type Order } from './read.ts';
 export { type RecentCommit, RecentRows } from './recent-rows.ts';
 export { lastWithin, listedInParts, SLICE_BYTES } from './row-bytes.ts';
-export { rowAt } from './rows.ts';
+export { EVENT_COLUMNS, eventColumns, rowAt } from './rows.ts';
 export { readRuns, writeRuns } from './runs.ts';
 export { endSealedLog } from './sealed-log.ts';
 export {

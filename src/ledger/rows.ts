@@ -25,8 +25,8 @@ const auditRow = (r: AuditRecord, seq: number, timestamp: number): StreamEventRo
   decided: r.decided,
 });
 
-/** The columns of an event; the others are null. */
-const eventColumns = (event: CommittedEvent, seq: number, timestamp: number) => ({
+/** The columns of an event, whether in the ledger or copied from it. */
+export const eventColumns = (event: CommittedEvent, seq: number, timestamp: number) => ({
   seq,
   id: event.id,
   type: event.type satisfies EventType,
@@ -60,7 +60,8 @@ export function rowAt({ firstSeq, records, events, timestamp }: Commit, index: n
     : eventRow(events[index - records.length] as CommittedEvent, firstSeq + index, timestamp);
 }
 
-const EVENT_COLUMNS = {
+/** The types of {@link eventColumns}, for `bulkInsert`. */
+export const EVENT_COLUMNS = {
   seq: 'bigint',
   id: 'text',
   type: 'text',

@@ -1,5 +1,5 @@
 import type { Actor } from '../../access/actor.ts';
-import type { Commit, EventType } from '../../ledger/index.ts';
+import { type Commit, type EVENT_COLUMNS, type EventType, eventColumns } from '../../ledger/index.ts';
 import type { ChangeRow, ChangeSubjectRow, StreamEventRow } from '../../storage/index.ts';
 
 /** Events that report an occurrence without a change. Every other type except `audit` is a change. */
@@ -37,32 +37,19 @@ function subjectsOf(seq: number, agentId: string | null, data: Record<string, un
 /** Returns the changes among the events of a commit. */
 export function changesOf({ firstSeq, records, events, timestamp }: Commit): StoredChange[] {
   const changes: StoredChange[] = [];
-  for (const [i, { id, type, agentId = null, userId = null, data, actor, before, after }] of events.entries()) {
-    if (OCCURRENCES.has(type)) continue;
-    const seq = firstSeq + records.length + i;
+  for (const [i, event] of events.entries()) {
+    if (OCCURRENCES.has(event.type)) continue;
+    const columns = eventColumns(event, firstSeq + records.length + i, timestamp);
     changes.push({
-      change: {
-        seq,
-        id,
-        type,
-        timestamp,
-        agent_id: agentId,
-        user_id: userId,
-        actor_id: actor.id,
-        data: JSON.stringify(data),
-        change: JSON.stringify({ actor, before, after }),
-      },
-      subjects: subjectsOf(seq, agentId, data),
+      change: { ...columns, actor_id: event.actor.id },
+      subjects: subjectsOf(columns.seq, columns.agent_id, event.data),
     });
   }
   return changes;
 }
 
-/** The columns of an event in the ledger that {@link changeOfRow} reads. */
-export const CHANGE_COLUMNS = ['seq', 'id', 'type', 'timestamp', 'agent_id', 'user_id', 'data', 'change'] as const;
-
 /** Returns the change that an event in the ledger is. */
-export function changeOfRow(row: Pick<StreamEventRow, (typeof CHANGE_COLUMNS)[number]>): StoredChange {
+export function changeOfRow(row: Pick<StreamEventRow, keyof typeof EVENT_COLUMNS>): StoredChange {
   const data = row.data ?? '{}';
   const { actor } = JSON.parse(row.change ?? '{}') as { actor?: Actor };
   return {

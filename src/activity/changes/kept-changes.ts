@@ -1,7 +1,15 @@
-import { type Commit, LedgerFollower, movePosition, readHead, readPosition, Superseded } from '../../ledger/index.ts';
+import {
+  type Commit,
+  EVENT_COLUMNS,
+  LedgerFollower,
+  movePosition,
+  readHead,
+  readPosition,
+  Superseded,
+} from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { bulkInsert, type Db } from '../../storage/index.ts';
-import { CHANGE_COLUMNS, changeOfRow, changesOf, NO_CHANGES, type StoredChange } from './change-rows.ts';
+import { changeOfRow, changesOf, NO_CHANGES, type StoredChange } from './change-rows.ts';
 
 const FOLLOWER = 'changes';
 /** Rows of the ledger that one query reads. */
@@ -21,21 +29,7 @@ const MAX_BEHIND = 20_000;
 const UPKEEP_MS = 1000;
 
 // An instance of an older version, which still runs, has stored its changes itself.
-const insertChanges = bulkInsert(
-  'changes',
-  {
-    seq: 'bigint',
-    id: 'text',
-    type: 'text',
-    timestamp: 'bigint',
-    agent_id: 'text',
-    user_id: 'text',
-    actor_id: 'text',
-    data: 'text',
-    change: 'text',
-  },
-  'on conflict (seq) do nothing',
-);
+const insertChanges = bulkInsert('changes', { ...EVENT_COLUMNS, actor_id: 'text' }, 'on conflict (seq) do nothing');
 
 const insertSubjects = bulkInsert(
   'change_subjects',
@@ -152,7 +146,7 @@ export class KeptChanges {
   async #read(from: number, upto: number): Promise<StoredChange[]> {
     const rows = await this.#platform.database.read
       .selectFrom('stream_events')
-      .select(CHANGE_COLUMNS)
+      .select(Object.keys(EVENT_COLUMNS) as (keyof typeof EVENT_COLUMNS)[])
       .where('seq', '>=', from)
       .where('seq', '<=', upto)
       .where('type', 'not in', NO_CHANGES)

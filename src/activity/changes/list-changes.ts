@@ -46,8 +46,8 @@ export async function listChanges(
   });
   const seqs = [...newest.map(({ seq }) => seq), ...older];
   const shown = seqs.slice(0, limit);
+  const stored = shown.slice(newest.length);
   const last = shown.at(-1);
-  const stored = older.filter((seq) => last !== undefined && seq >= last);
   const rows = [
     ...newest.slice(0, limit),
     ...(stored.length === 0

@@ -18,7 +18,7 @@ export const issuersOption = option.json({
   secret: true,
   description:
     'Issuers of tokens that this service trusts, as a JSON array of the bodies of `POST /issuers`. The API lists ' +
-    'them and cannot change them.',
+    'them and cannot change them. Tokens and sessions of one that is removed end at the next start.',
 });
 
 export const federationConfig = {

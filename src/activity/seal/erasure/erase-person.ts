@@ -35,6 +35,7 @@ export async function erasePerson(
   userId: Id<'user'>,
 ): Promise<Erasure> {
   const by = withoutOwnAddress(caller, userId);
+  // Also waits for the copies of changes until now, which the steps below find and erase.
   const entries = await eraseEntries(platform, by, { userId });
   const person = { userId, agents: new Set(await eraseAgents(platform, userId)) };
   await eraseVersions(platform, person);
