@@ -1,3 +1,4 @@
+import type { Expression, SqlBool } from 'kysely';
 import type { Actor } from '../../access/actor.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import type { KeepVersions, NewEvent } from '../../ledger/index.ts';
@@ -44,19 +45,23 @@ const selectDelegations = preparedByIds((db, isOneOf) =>
   db.selectFrom('delegations').selectAll().where(isOneOf('id')).compile(),
 );
 
-const selectNewest = preparedByIds((db, isOneOf) =>
+/** The first event of an agent or delegation, before which it has no version. */
+const isFirst = (type: string | null): boolean => type === 'agent.created' || type === 'delegation.created';
+
+const newestVersions = (db: Db, isOneOf: (column: string) => Expression<SqlBool>) =>
   db
     .selectFrom('versions as v')
-    .select(['v.subject', 'v.version', 'v.state'])
+    .select(['v.subject', 'v.version'])
     .where(isOneOf('v.subject'))
     .where('v.seq', '=', (eb) =>
       eb
         .selectFrom('versions as w')
         .select((w) => w.fn.max('w.seq').as('seq'))
         .whereRef('w.subject', '=', 'v.subject'),
-    )
-    .compile(),
-);
+    );
+
+const selectNewest = preparedByIds((db, isOneOf) => newestVersions(db, isOneOf).compile());
+const selectNewestStates = preparedByIds((db, isOneOf) => newestVersions(db, isOneOf).select('v.state').compile());
 
 /**
  * Stores a version of each agent and delegation that a change affects: the subjects of its events, and those whose rows
@@ -76,15 +81,22 @@ export const keepVersions =
       for (const ofEpoch of [agentsOfEpoch, delegationsOfEpoch])
         for (const { id } of await ofEpoch(database, db, epoch))
           if (!touched.has(id)) touched.set(id, { seq: lastSeq, type: null, actor: change.actor });
+    // The events of a change often share one actor.
+    const texts = new Map<Actor, string>();
+    const textOf = (actor: Actor): string => {
+      const text = texts.get(actor) ?? JSON.stringify(actor);
+      texts.set(actor, text);
+      return text;
+    };
     for (const ids of chunk([...touched.keys()])) {
       const states = await readStates(database, db, ids, redactedKeys);
-      const newest = await readNewest(database, db, ids);
+      const newest = await readNewest(database, db, ids, touched);
       const rows = [...states].flatMap(([subject, state]) => {
         const { seq, type, actor } = touched.get(subject) as Touch;
         const before = newest.get(subject);
-        if (type === null && before?.state === state) return [];
+        if (before?.state === state) return [];
         const version = (before?.version ?? 0) + 1;
-        return [{ subject, seq, version, timestamp: change.now, type, actor: JSON.stringify(actor), state }];
+        return [{ subject, seq, version, timestamp: change.now, type, actor: textOf(actor), state }];
       });
       await insertVersions(database, db, rows);
     }
@@ -108,11 +120,25 @@ async function readStates(
   return states;
 }
 
+/** The newest version. `state` is read only if the change of the subject emitted no event. */
+interface Newest {
+  readonly subject: string;
+  readonly version: number;
+  readonly state?: string;
+}
+
+/** Returns the newest versions that are stored. What was created in this change has none, so it is not looked up. */
 async function readNewest(
   database: Database,
   db: Db,
-  subjects: readonly string[],
-): Promise<Map<string, { readonly version: number; readonly state: string }>> {
-  const rows = await selectNewest(database, db, subjects);
-  return new Map(rows.map(({ subject, version, state }) => [subject, { version, state }]));
+  ids: readonly string[],
+  touched: ReadonlyMap<string, Touch>,
+): Promise<Map<string, Newest>> {
+  const typeOf = (id: string): string | null => touched.get(id)?.type ?? null;
+  const withEvent = ids.filter((id) => typeOf(id) !== null && !isFirst(typeOf(id)));
+  const withoutEvent = ids.filter((id) => typeOf(id) === null);
+  const newest: Newest[] = [];
+  if (withEvent.length > 0) newest.push(...(await selectNewest(database, db, withEvent)));
+  if (withoutEvent.length > 0) newest.push(...(await selectNewestStates(database, db, withoutEvent)));
+  return new Map(newest.map((version) => [version.subject, version]));
 }
