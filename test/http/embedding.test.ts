@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import express from 'express';
 import type {
   Agent,
@@ -14,9 +15,10 @@ import type {
   User,
 } from 'legate';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { findAssets } from '../../src/console/assets.ts';
 import { nodeListener } from '../../src/http/node.ts';
 import { createLegate, type Legate } from '../../src/service.ts';
-import { createTestService, newTestDatabase } from '../support/service.ts';
+import { createTestService, type Json, newTestDatabase } from '../support/service.ts';
 
 /** Closes what a test opened, in reverse order. */
 const opened: (() => unknown)[] = [];
@@ -50,6 +52,8 @@ async function prepare(): Promise<Prepared> {
   vi.stubEnv('LEGATE_DATA_DIR', dir);
   vi.stubEnv('LEGATE_DATABASE_URL', url);
   vi.stubEnv('LEGATE_SERVICE_NAME', name);
+  // It contains the name of the service otherwise.
+  vi.stubEnv('LEGATE_HTTP_BASE_PATH', '/api/legate');
   return { agentId: agent.id, token: agent.token };
 }
 
@@ -93,7 +97,7 @@ describe('the types of the package', () => {
 type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 const json = { 'content-type': 'application/json' };
 
-/** Checks Legate mounted under /legate, in any framework. */
+/** Checks Legate mounted under /legate, with its pages and its authorization server, in any framework. */
 async function expectMounted(ask: Ask, { agentId, token }: Prepared): Promise<void> {
   const bearer = { authorization: `Bearer ${token}` };
   const question = JSON.stringify({ action: 'read', resource: 'mcp:github:list_issues' });
@@ -114,6 +118,18 @@ async function expectMounted(ask: Ask, { agentId, token }: Prepared): Promise<vo
   );
   expect((await ask('/legate/authorize', { headers: bearer })).status).toBe(405);
   expect((await ask('/legate/nothing', { headers: bearer })).status).toBe(404);
+  const page = await ask('/legate/account/sign-in');
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  const metadata = (await (await ask('/.well-known/oauth-authorization-server')).json()) as Json;
+  const { pathname } = new URL(metadata.token_endpoint);
+  const form = {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'grant_type=x',
+  };
+  const refused = await ask(pathname, form);
+  expect([refused.status, ((await refused.json()) as Json).error]).toEqual([400, 'unsupported_grant_type']);
+  expect((await ask(pathname, { method: 'OPTIONS', headers: { origin: 'https://app.example.com' } })).status).toBe(204);
 }
 
 describe('createLegate and the environment', () => {
@@ -209,14 +225,50 @@ describe('examples/express', () => {
 });
 
 describe('examples/next', () => {
-  it('serves Legate as a route handler of /legate', async () => {
+  type Handlers = Readonly<Record<string, (request: Request) => Promise<Response>>>;
+  /** Imports a module of the example, which npm run typecheck leaves to Next.js. */
+  const load = (file: string): Promise<Handlers & { legate: () => Promise<Legate> }> =>
+    import(/* @vite-ignore */ join(import.meta.dirname, '../../examples/next', file));
+  const routes = ['legate', 'api/legate', '.well-known'];
+
+  /** Sends a request to the route in whose folder its path is, as Next.js does. */
+  const ask: Ask = async (path, init) => {
+    const folder = routes.find((route) => path.startsWith(`/${route}/`));
+    const handlers = await load(`app/${folder}/[...path]/route.ts`);
+    const handler = handlers[init?.method ?? 'GET'] as Handlers[string];
+    return handler(new Request(`http://localhost${path}`, init));
+  };
+  const closing = () =>
+    opened.push(async () => {
+      await (await load('legate.ts')).legate().then((legate) => legate.close());
+      Reflect.deleteProperty(globalThis, 'legate');
+    });
+
+  it('serves Legate as route handlers of /legate, /api/legate and /.well-known', async () => {
     const prepared = await prepare();
-    const { legate } = await import('../../examples/next/legate.ts');
-    opened.push(() => legate.close());
-    const handlers = await import('../../examples/next/app/legate/[...path]/route.ts');
-    const ask: Ask = async (path, init) =>
-      handlers[(init?.method ?? 'GET') as keyof typeof handlers](new Request(`http://localhost${path}`, init));
+    closing();
     await expectMounted(ask, prepared);
+  });
+
+  it('creates one service, at the first request, and tries again after a start that failed', async () => {
+    await prepare();
+    const { legate } = await load('legate.ts');
+    vi.stubEnv('LEGATE_USERS_SIGN_UP', 'perhaps');
+    await expect(ask('/legate/health/live')).rejects.toThrow('LEGATE_USERS_SIGN_UP');
+    vi.stubEnv('LEGATE_USERS_SIGN_UP', 'open');
+    closing();
+    expect((await ask('/legate/health/live')).status).toBe(200);
+    vi.resetModules();
+    expect(await (await load('legate.ts')).legate()).toBe(await legate());
+  });
+
+  it('does not compress, because Next.js drops the header that says so', async () => {
+    await prepare();
+    closing();
+    const answer = await ask(`/legate/console/${findAssets()?.entry.script}`, {
+      headers: { 'accept-encoding': 'gzip, br' },
+    });
+    expect([answer.status, answer.headers.get('content-encoding')]).toEqual([200, null]);
   });
 });
 
