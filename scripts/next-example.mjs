@@ -27,7 +27,17 @@ writeFileSync(
 );
 writeFileSync(join(app, 'app/start/page.tsx'), 'export default () => <p>the application itself</p>;');
 writeFileSync(join(app, 'package.json'), '{"name":"app","private":true}');
-const packages = ['next', 'react', 'react-dom', 'typescript', '@types/node', '@types/react', `./${filename}`];
+const packages = [
+  'next',
+  'react',
+  'react-dom',
+  'mcp-handler',
+  '@modelcontextprotocol/server',
+  'typescript',
+  '@types/node',
+  '@types/react',
+  `./${filename}`,
+];
 run('npm', ['install', '--no-audit', '--no-fund', ...packages], app);
 
 const listener = createServer().listen(0, '127.0.0.1');
@@ -74,6 +84,10 @@ async function check() {
   };
   const json = { 'content-type': 'application/json' };
   await ask('/legate/health/ready', 200);
+  const refused = await ask('/mcp', 401, { method: 'POST', headers: json, body: '{}' });
+  const [, named] = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate')) ?? [];
+  const resource = await (await ask(new URL(named).pathname, 200)).json();
+  if (resource.resource !== `${url}/mcp`) throw new Error(`the resource is ${resource.resource}`);
   const metadata = await (await ask('/.well-known/oauth-authorization-server', 200)).json();
   if (metadata.issuer !== url) throw new Error(`the issuer is ${metadata.issuer}`);
   const person = JSON.stringify({ email: 'ada@example.com', password: 'a phrase that nobody guesses' });
