@@ -26,80 +26,86 @@ import { earliest, latest, toDelegation } from './store.ts';
  * 404 AGENT_NOT_FOUND; 403 INSUFFICIENT_PERMISSIONS, or FORBIDDEN to a narrowed credential for the agent it acts as and
  * to an agent of a suspended owner; 422 for a broken rule: self, cycle, depth, tenant, expiry, inactive agents, limits.
  */
-export async function createDelegation(
+export const createDelegation = (
   platform: Pick<Platform, 'config' | 'ledger' | 'stateOf'>,
   caller: Caller,
   input: CreateDelegation,
-): Promise<Delegation> {
-  return platform.ledger.change(caller.actor, async (change) => {
-    const { database, db, now } = change;
-    const visibility = await caller.reauthorize(db);
-    const agents = await readAgents(change, [input.fromAgent, input.toAgent]);
-    const from = sourceOf(visibility, agents.get(input.fromAgent));
-    // Such a delegation would begin to give permissions when the owner is reinstated.
-    if (visibility.kind === 'agent' && from.owner_suspended !== 0)
-      throw CommonErrors.FORBIDDEN({ message: 'The owner of the agent is suspended.', reason: 'owner-suspended' });
-    if (input.fromAgent === input.toAgent) throw DelegationErrors.DELEGATION_TO_SELF();
-    const to = targetOf(visibility, from, agents.get(input.toAgent));
-    if (actingAgent(caller.principal) !== from.id) {
-      assertNotItself(caller.principal, to.id);
-      await assertMayGrant(platform, db, caller.principal, input.permissions);
-    }
-    for (const agent of [from, to]) {
-      const status = agentStatus(agent, now);
-      if (status !== 'active') throw DelegationErrors.AGENT_NOT_ACTIVE({ details: { agentId: agent.id, status } });
-    }
-    const expiresAt = input.expiresAt ?? null;
-    if (expiresAt !== null && expiresAt <= now)
-      throw AgentErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
-    assertPolicyWeight(input.permissions);
-    if (await findAncestor(database, db, from.id, now, now, to.id)) throw DelegationErrors.DELEGATION_CYCLE();
-    await assertRoomForDelegation(platform.config.delegations, change, from, to, input.permissions.length);
+): Promise<Delegation> =>
+  platform.ledger.change(caller.actor, (change) => addDelegation(platform, change, caller, input));
 
-    const maxDepth = input.maxDepth ?? DEFAULT_MAX_DEPTH;
-    const supplies = await suppliesOf(db, from, input, maxDepth, now);
-    const parents = [...new Set(supplies.flatMap((s) => s.parents))];
-    const selfSupplied = supplies.some((s) => s.own);
-    const row: DelegationRow = {
-      id: newId('delegation', now),
-      from_agent: from.id,
-      to_agent: to.id,
-      from_owner: from.owner_id,
-      to_owner: to.owner_id,
-      permissions: JSON.stringify(input.permissions),
-      permission_count: input.permissions.length,
-      depth: 1 + Math.max(...supplies.map((s) => s.length)),
-      max_depth: maxDepth,
-      expires_at: expiresAt,
-      ends_at: selfSupplied ? expiresAt : earliest(expiresAt, await lastEnd(db, parents)),
-      created_at: now,
-      revoked_at: null,
-      self_supplied: selfSupplied ? 1 : 0,
-      policy_epoch: change.epoch,
-    };
-    change.invalidate();
-    await insertDelegation(database, db, row);
-    if (parents.length > 0)
-      await db
-        .insertInto('delegation_parents')
-        .values(parents.map((parent_id) => ({ delegation_id: row.id, parent_id })))
-        .execute();
-    const made = {
-      fromAgent: from.id,
-      toAgent: to.id,
-      permissions: input.permissions,
-      depth: row.depth,
-      expiresAt: expiresAt === null ? null : isoTime(expiresAt),
-    };
-    change.emit({
-      type: 'delegation.created',
-      agentId: from.id,
-      userId: from.owner_id,
-      data: { delegationId: row.id, ...made },
-      after: { ...made, maxDepth },
-    });
-    return toDelegation(row);
+/** Like `createDelegation`, inside a change. */
+export async function addDelegation(
+  platform: Pick<Platform, 'config' | 'stateOf'>,
+  change: Change,
+  caller: Pick<Caller, 'principal' | 'reauthorize'>,
+  input: CreateDelegation,
+): Promise<Delegation> {
+  const { database, db, now } = change;
+  const visibility = await caller.reauthorize(db);
+  const agents = await readAgents(change, [input.fromAgent, input.toAgent]);
+  const from = sourceOf(visibility, agents.get(input.fromAgent));
+  // Such a delegation would begin to give permissions when the owner is reinstated.
+  if (visibility.kind === 'agent' && from.owner_suspended !== 0)
+    throw CommonErrors.FORBIDDEN({ message: 'The owner of the agent is suspended.', reason: 'owner-suspended' });
+  if (input.fromAgent === input.toAgent) throw DelegationErrors.DELEGATION_TO_SELF();
+  const to = targetOf(visibility, from, agents.get(input.toAgent));
+  if (actingAgent(caller.principal) !== from.id) {
+    assertNotItself(caller.principal, to.id);
+    await assertMayGrant(platform, db, caller.principal, input.permissions);
+  }
+  for (const agent of [from, to]) {
+    const status = agentStatus(agent, now);
+    if (status !== 'active') throw DelegationErrors.AGENT_NOT_ACTIVE({ details: { agentId: agent.id, status } });
+  }
+  const expiresAt = input.expiresAt ?? null;
+  if (expiresAt !== null && expiresAt <= now) throw AgentErrors.EXPIRES_AT_IN_PAST({ details: { path: 'expiresAt' } });
+  assertPolicyWeight(input.permissions);
+  if (await findAncestor(database, db, from.id, now, now, to.id)) throw DelegationErrors.DELEGATION_CYCLE();
+  await assertRoomForDelegation(platform.config.delegations, change, from, to, input.permissions.length);
+
+  const maxDepth = input.maxDepth ?? DEFAULT_MAX_DEPTH;
+  const supplies = await suppliesOf(db, from, input, maxDepth, now);
+  const parents = [...new Set(supplies.flatMap((s) => s.parents))];
+  const selfSupplied = supplies.some((s) => s.own);
+  const row: DelegationRow = {
+    id: newId('delegation', now),
+    from_agent: from.id,
+    to_agent: to.id,
+    from_owner: from.owner_id,
+    to_owner: to.owner_id,
+    permissions: JSON.stringify(input.permissions),
+    permission_count: input.permissions.length,
+    depth: 1 + Math.max(...supplies.map((s) => s.length)),
+    max_depth: maxDepth,
+    expires_at: expiresAt,
+    ends_at: selfSupplied ? expiresAt : earliest(expiresAt, await lastEnd(db, parents)),
+    created_at: now,
+    revoked_at: null,
+    self_supplied: selfSupplied ? 1 : 0,
+    policy_epoch: change.epoch,
+  };
+  change.invalidate();
+  await insertDelegation(database, db, row);
+  if (parents.length > 0)
+    await db
+      .insertInto('delegation_parents')
+      .values(parents.map((parent_id) => ({ delegation_id: row.id, parent_id })))
+      .execute();
+  const made = {
+    fromAgent: from.id,
+    toAgent: to.id,
+    permissions: input.permissions,
+    depth: row.depth,
+    expiresAt: expiresAt === null ? null : isoTime(expiresAt),
+  };
+  change.emit({
+    type: 'delegation.created',
+    agentId: from.id,
+    userId: from.owner_id,
+    data: { delegationId: row.id, ...made },
+    after: { ...made, maxDepth },
   });
+  return toDelegation(row);
 }
 
 const insertDelegation = preparedInsert('delegations');

@@ -6,6 +6,7 @@ import {
   code,
   consent,
   exchange,
+  form,
   locationOf,
   type Person,
   refreshWith,
@@ -14,6 +15,7 @@ import {
   tokens,
 } from '../../../test/support/oauth.ts';
 import { createTestService, dialect, type Json, type TestService } from '../../../test/support/service.ts';
+import { ACCESS_TOKEN_TYPE, TOKEN_EXCHANGE } from './token-request.ts';
 
 const AT_ONCE = 50;
 
@@ -93,6 +95,38 @@ describe(`${AT_ONCE} concurrent calls`, () => {
     expect(exchanged.filter((r) => r.status !== 400)).toEqual([]);
     expect(locationIn(await open(first()))).toMatch(/^\/oauth\/authorize\/consent\?/);
   });
+});
+
+it.each<[string, (actor: Json, subject: Json) => Promise<Json>]>([
+  ['the actor’s token is rotated', (actor) => first().call('POST', `/agents/${actor['id']}/rotate`, { as: person })],
+  [
+    'the source token is revoked',
+    (_, { access_token }) => form(first(), '/oauth/revoke', { token: access_token, client_id: client.client_id }),
+  ],
+])('[ASVS 5.0 10.4.9] no exchanged token and no delegation is left if %s meanwhile', async (_what, end) => {
+  const body = { ownerId: person.id, name: 'actor', type: 'delegated' };
+  const pairs: [actor: Json, subject: Json][] = [];
+  for (let i = 0; i < 10; i++) {
+    const actor = (await first().call('POST', '/agents', { as: person, body })).body;
+    pairs.push([actor, await tokens(first(), person, client, { prompt: 'consent' })]);
+  }
+  const answers = await Promise.all(
+    pairs.map(async ([actor, subject], i) => {
+      const exchanging = form(instances[i % instances.length] as TestService, '/oauth/token', {
+        grant_type: TOKEN_EXCHANGE,
+        subject_token: subject['access_token'],
+        subject_token_type: ACCESS_TOKEN_TYPE,
+        actor_token: actor['token'],
+      });
+      expect((await end(actor, subject))['status']).toBe(200);
+      return exchanging;
+    }),
+  );
+  for (const r of answers)
+    if (r.status === 200) expect(await validAnywhere(r.body.access_token)).toBe(false);
+    else expect(r.body.error, r.text).toBe('invalid_request');
+  for (const [{ id }] of pairs)
+    expect((await first().call('GET', `/delegations?toAgent=${id}`, { as: person })).body).toEqual([]);
 });
 
 it('[RFC 9700 4.14.2] within the grace period, parallel refreshes get the same successor', async () => {

@@ -1,7 +1,8 @@
 import type { Actor } from '../../../access/actor.ts';
 import { ANONYMOUS } from '../../../access/principal.ts';
 import { mayAct } from '../../../authorization/agents/index.ts';
-import { createDelegation } from '../../../authorization/delegations/index.ts';
+import { addDelegation } from '../../../authorization/delegations/index.ts';
+import type { Permission } from '../../../authorization/permissions/index.ts';
 import { SECOND_MS } from '../../../kernel/clock.ts';
 import { LegateError } from '../../../kernel/errors.ts';
 import { asId, type Id } from '../../../kernel/ids.ts';
@@ -20,8 +21,8 @@ import { ACCESS_TOKEN_TYPE, type ExchangeRequest } from '../token-request.ts';
 
 /**
  * Token exchange (RFC 8693, contract 12.9). The agent of `actor_token` gets a token with the same subject, itself as
- * actor, and at most the scopes of the subject token. A delegation from one agent to the other is created with it. The
- * token ends with the grant of the subject token, with the delegation, and with either agent.
+ * actor, and at most the scopes of the subject token. A delegation from one agent to the other is created in the same
+ * change. The token ends with the grant of the subject token, with the delegation, and with either agent.
  */
 export async function exchangeToken(platform: Platform, request: ExchangeRequest, from: Actor): Promise<TokenResponse> {
   const db = platform.database.read;
@@ -30,6 +31,7 @@ export async function exchangeToken(platform: Platform, request: ExchangeRequest
   const actor = await readActor(db, request.actor_token, now);
   await assertSameTarget(platform, request, subject);
   const scopes = narrowScopes(scopeNames(subject.scope), request.scope).filter((name) => name !== 'offline_access');
+  const permissions = await permissionsFor(platform, subject, actor, scopes);
   const by: Actor = {
     ...from,
     kind: 'agent',
@@ -38,10 +40,7 @@ export async function exchangeToken(platform: Platform, request: ExchangeRequest
     clientId: subject.client_id,
     grantId: grantOfJti(subject.jti),
   };
-  const delegationId = await createDelegationFor(platform, subject, actor, scopes, by);
-  return platform.ledger.change(by, (change) =>
-    issue(platform, change, { request, subject, actor, scopes, delegationId }),
-  );
+  return platform.ledger.change(by, (change) => issue(platform, change, { request, subject, scopes, permissions }));
 }
 
 const invalidRequest = (reason: RefusalReason, message: string) =>
@@ -82,63 +81,47 @@ async function assertSameTarget(
     });
 }
 
-/**
- * Delegates the permissions of the scopes on MCP servers from the last actor to the new one. Returns the delegation's
- * id.
- */
-async function createDelegationFor(
-  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'ledger' | 'stateOf'>,
+/** Returns the last actor of a token, which holds the permissions that an exchange passes on. */
+const holderOf = ({ sub, act }: Claims): Id<'agent'> => act?.sub ?? sub;
+
+/** Returns the permissions of the scopes on MCP servers, which the last actor delegates to the new one. */
+async function permissionsFor(
+  platform: Pick<Platform, 'audience' | 'config' | 'database'>,
   subject: Claims,
   actor: AgentRow,
   scopes: readonly string[],
-  by: Actor,
-): Promise<Id<'delegation'>> {
-  const holder = subject.act?.sub ?? subject.sub;
-  if (holder === actor.id)
+): Promise<Permission[]> {
+  if (holderOf(subject) === actor.id)
     throw invalidRequest('actor-is-subject', 'actor_token must belong to an agent other than the subject.');
   const permissions = permissionsOfScopes(platform, scopes, await findServerName(platform, subject.aud));
   if (permissions.length === 0)
     throw OAuthErrors.OAUTH_INVALID_SCOPE({
       message: 'None of these scopes permits anything on MCP servers, so there is nothing to delegate.',
     });
-  const visibility = { kind: 'owner', userId: subject.user_id } as const;
-  try {
-    const delegation = await createDelegation(
-      platform,
-      { visibility, reauthorize: async () => visibility, principal: ANONYMOUS, actor: by },
-      { fromAgent: holder, toAgent: actor.id, permissions, expiresAt: subject.exp * SECOND_MS },
-    );
-    return asId('delegation', delegation.id);
-  } catch (error) {
-    if (error instanceof LegateError && error.status < 500)
-      throw invalidRequest(
-        'exchange-delegation-refused',
-        `The delegation was refused (${error.code}): ${error.message}`,
-      );
-    throw error;
-  }
+  return permissions;
 }
 
 interface Exchange {
   readonly request: ExchangeRequest;
   readonly subject: Claims;
-  readonly actor: AgentRow;
   readonly scopes: readonly string[];
-  readonly delegationId: Id<'delegation'>;
+  readonly permissions: Permission[];
 }
 
+/** Reads both tokens again: they may have been revoked or replaced since the request came. */
 async function issue(
   platform: Pick<Platform, 'audience' | 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
-  { request, subject, actor, scopes, delegationId }: Exchange,
+  { request, subject, scopes, permissions }: Exchange,
 ): Promise<TokenResponse> {
   await readSubject(platform, change.db, request.subject_token, change.now);
+  const actor = await readActor(change.db, request.actor_token, change.now);
   const grant = await insertGrant(platform, change, {
     client_id: subject.client_id,
     user_id: subject.user_id,
     agent_id: subject.sub,
     actor_id: actor.id,
-    delegation_id: delegationId,
+    delegation_id: await delegate(platform, change, subject, actor, permissions),
     parent_id: grantOfJti(subject.jti),
     parent_jti: subject.jti,
     kind: 'token_exchange',
@@ -152,4 +135,31 @@ async function issue(
     ...accessToken(platform, grant, change.now, { act, notAfter: subject.exp }),
     issued_token_type: ACCESS_TOKEN_TYPE,
   };
+}
+
+/** Creates the delegation behind an exchanged token. Throws OAUTH_INVALID_REQUEST if its rules refuse it. */
+async function delegate(
+  platform: Pick<Platform, 'config' | 'stateOf'>,
+  change: Change,
+  subject: Claims,
+  actor: AgentRow,
+  permissions: Permission[],
+): Promise<Id<'delegation'>> {
+  const visibility = { kind: 'owner', userId: subject.user_id } as const;
+  try {
+    const delegation = await addDelegation(
+      platform,
+      change,
+      { principal: ANONYMOUS, reauthorize: async () => visibility },
+      { fromAgent: holderOf(subject), toAgent: actor.id, permissions, expiresAt: subject.exp * SECOND_MS },
+    );
+    return asId('delegation', delegation.id);
+  } catch (error) {
+    if (error instanceof LegateError && error.status < 500)
+      throw invalidRequest(
+        'exchange-delegation-refused',
+        `The delegation was refused (${error.code}): ${error.message}`,
+      );
+    throw error;
+  }
 }
