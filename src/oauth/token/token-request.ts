@@ -91,8 +91,8 @@ export interface ExchangeRequest {
   /** An agent token. */
   readonly actor_token: string;
   readonly scope: string | undefined;
-  /** `resource` or `audience`. */
-  readonly target: string | undefined;
+  /** `resource` and `audience`, both of which name the target. */
+  readonly targets: readonly string[];
 }
 
 /** RFC 7523, section 2.1. */
@@ -163,7 +163,7 @@ function readExchangeRequest(form: TokenForm, grantType: typeof TOKEN_EXCHANGE):
     subject_token,
     actor_token,
     scope: form.scope,
-    target: form.resource ?? form.audience,
+    targets: [form.resource, form.audience].filter((name) => name !== undefined),
   };
 }
 

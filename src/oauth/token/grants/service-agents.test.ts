@@ -234,6 +234,11 @@ describe('token exchange', () => {
     ['an additional scope', () => ({ scope: 'mcp:read agents:write' }), 'invalid_scope'],
     ['another resource', () => ({ resource: NOTES }), 'invalid_target'],
     ['an unknown audience', () => ({ audience: 'https://elsewhere.example' }), 'invalid_target'],
+    [
+      'another audience next to the right resource',
+      () => ({ resource: t.legate.platform.audience, audience: NOTES }),
+      'invalid_target',
+    ],
   ])('[RFC 8693 2.2.2] an exchange is 400 for %s', async (_what, change, error) => {
     const actor = await actorOf();
     const r = await exchange({ actor_token: actor.token, ...(await change(actor)) });

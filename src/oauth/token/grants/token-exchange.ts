@@ -73,12 +73,12 @@ async function assertSameTarget(
   request: ExchangeRequest,
   subject: Claims,
 ): Promise<void> {
-  const { resource } = await getTarget(platform, request.target ?? subject.aud);
-  if (resource !== subject.aud)
-    throw OAuthErrors.OAUTH_INVALID_TARGET({
-      reason: 'exchange-target',
-      message: 'The subject token is for another resource.',
-    });
+  for (const target of request.targets)
+    if ((await getTarget(platform, target)).resource !== subject.aud)
+      throw OAuthErrors.OAUTH_INVALID_TARGET({
+        reason: 'exchange-target',
+        message: 'The subject token is for another resource.',
+      });
 }
 
 /** Returns the last actor of a token, which holds the permissions that an exchange passes on. */
