@@ -243,7 +243,9 @@ const revoke = atEveryPath((path, mount) =>
     summary: 'Revoke a token',
     description:
       'RFC 7009. Revoking a refresh token ends its whole grant, and an access token only itself and the tokens ' +
-      'exchanged for it. An authenticated client always gets 200 with an empty object, also for an unknown token.',
+      'exchanged for it. The access token of a grant type without refresh tokens, such as an exchanged token, is the ' +
+      'only one of its grant and ends it, with its delegation. An authenticated client always gets 200 with an empty ' +
+      'object, also for an unknown token.',
     access: 'public',
     rateLimit: 'revocation',
     checksItself: ['client', 'none'],

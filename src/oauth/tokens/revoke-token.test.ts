@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { claimsOf, form, refreshWith, register, signUp, tokens } from '../../../test/support/oauth.ts';
 import { createTestService, type Json } from '../../../test/support/service.ts';
+import { ACCESS_TOKEN_TYPE, TOKEN_EXCHANGE } from '../token/token-request.ts';
 
 it('revoking an access token leaves one event, which names grant, agent and client but not the token', async () => {
   const t = await createTestService();
@@ -34,4 +35,35 @@ it('revoking an access token leaves one event, which names grant, agent and clie
   await t.call('DELETE', `/oauth/grants/${grant.id}`, { as: someone });
   await form(t, '/oauth/revoke', { token: next.access_token, client_id: client.client_id });
   expect(await left()).toHaveLength(1);
+});
+
+it('[RFC 7009 2] revoking an exchanged token ends its grant and its delegation, and keeps the source', async () => {
+  const t = await createTestService();
+  const someone = await signUp(t);
+  const client = await register(t);
+  const source = await tokens(t, someone, client);
+  const body = { ownerId: someone.id, name: 'actor', type: 'delegated' };
+  const actor = (await t.call('POST', '/agents', { as: someone, body })).body;
+  const isValid = async (token: string) => (await t.legate.mcp.validateToken(token)).valid;
+  const mayRead = async () =>
+    (await t.authorize(actor.token, { action: 'read', resource: 'mcp:notes:search' })).body.allowed;
+  const got = (
+    await form(t, '/oauth/token', {
+      grant_type: TOKEN_EXCHANGE,
+      subject_token: source['access_token'],
+      subject_token_type: ACCESS_TOKEN_TYPE,
+      actor_token: actor.token,
+    })
+  ).body;
+  const [grant] = (await t.call('GET', '/oauth/grants', { as: someone })).body;
+  expect([grant.kind, await isValid(got.access_token), await mayRead()]).toEqual(['token_exchange', true, true]);
+  await form(t, '/oauth/revoke', { token: got.access_token, client_id: client['client_id'] });
+  expect([await isValid(got.access_token), await mayRead()]).toEqual([false, false]);
+  expect((await t.call('GET', `/delegations?toAgent=${actor.id}`, { as: someone })).body).toEqual([]);
+  expect((await t.call('GET', `/oauth/grants/${grant.id}`, { as: someone })).status).toBe(404);
+  expect((await t.call('GET', `/changes?subject=${grant.id}`, { as: someone })).body).toMatchObject([
+    { type: 'grant.revoked', data: { reason: 'client-revoked' } },
+    { type: 'grant.created' },
+  ]);
+  expect(await isValid(source['access_token'])).toBe(true);
 });

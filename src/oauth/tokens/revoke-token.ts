@@ -4,12 +4,17 @@ import { type Id, isId } from '../../kernel/ids.ts';
 import { secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
+import type { OAuthGrantRow } from '../../storage/index.ts';
 import { endGrants } from '../consent/grants.ts';
 import { type Claims, grantOfJti, readAccessToken } from './access-token.ts';
 
+/** Kinds of grants that may have refresh tokens. Every other grant has one access token. */
+const REFRESHED_KINDS: readonly OAuthGrantRow['kind'][] = ['authorization_code', 'device_code'];
+
 /**
  * Token revocation (RFC 7009). Revoking a refresh token ends its grant; revoking an access token ends that token and
- * those exchanged for it. An unknown token, or one of another client, is ignored without an error (section 2.2).
+ * those exchanged for it, and its grant if that can have no other token. An unknown token, or one of another client, is
+ * ignored without an error (section 2.2).
  */
 export async function revokeToken(
   platform: Pick<Platform, 'config' | 'issuer' | 'ledger' | 'secrets' | 'stateOf'>,
@@ -37,17 +42,24 @@ export async function revokeToken(
   });
 }
 
-/** Emits `grant.token_revoked`, unless the token was revoked before or its grant has ended. */
+/**
+ * Emits `grant.token_revoked`, or `grant.revoked` if the grant ends with its only token, unless the token was revoked
+ * before or its grant has ended.
+ */
 async function revokeAccessToken(change: Change, claims: Claims): Promise<void> {
   const { db } = change;
   const grantId = grantOfJti(claims.jti);
   const live = await db
     .selectFrom('oauth_grants')
-    .select('id')
+    .select('kind')
     .where('id', '=', grantId)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
   if (!live) return;
+  if (!REFRESHED_KINDS.includes(live.kind)) {
+    await endGrants(change, 'id', [grantId], 'client-revoked');
+    return;
+  }
   const first = await db
     .insertInto('oauth_revoked_tokens')
     .values({ jti: claims.jti, expires_at: claims.exp * SECOND_MS })

@@ -107,8 +107,12 @@ describe('grant_type=client_credentials', () => {
     expect((await form(t, '/oauth/introspect', { token: access_token }, basic(agent.id, 'x'))).status).toBe(401);
     expect((await form(t, '/oauth/revoke', { token: access_token }, basic(other.id, other.token))).status).toBe(200);
     expect(await valid(access_token)).toBe(true);
+    const granted = async (): Promise<Json[]> =>
+      (await t.call('GET', '/oauth/grants', { as: alice })).body.filter((g: Json) => g['agentId'] === agent.id);
+    expect(await granted()).toHaveLength(1);
     expect((await form(t, '/oauth/revoke', { token: access_token }, basic(agent.id, agent.token))).status).toBe(200);
     expect(await valid(access_token)).toBe(false);
+    expect(await granted()).toEqual([]);
   });
 });
 
