@@ -16,6 +16,8 @@ export interface TestIssuer {
   readonly documents: Record<string, unknown>;
   /** Whether it responds with 503. */
   down: boolean;
+  /** Runs before each response. */
+  beforeResponse: () => Promise<unknown>;
   /** Signs claims with the newest key. Times are those of the claims. */
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
   /** Replaces the key. */
@@ -32,8 +34,9 @@ export async function openIssuer(alg = 'ES256'): Promise<TestIssuer> {
     jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: `key-${++kid}`, alg, use: 'sig' }] };
   };
   await rotate();
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     issuer.fetched.push(request.url ?? '');
+    await issuer.beforeResponse();
     const { address } = issuer;
     const documents: Record<string, unknown> = {
       '/.well-known/openid-configuration': { issuer: address, jwks_uri: `${address}/jwks`, ...issuer.document },
@@ -51,6 +54,7 @@ export async function openIssuer(alg = 'ES256'): Promise<TestIssuer> {
     document: {},
     documents: {},
     down: false,
+    beforeResponse: async () => undefined,
     sign: (claims, header = {}) =>
       new SignJWT({ iss: issuer.address, ...claims })
         .setProtectedHeader({ alg, kid: `key-${kid}`, ...header })

@@ -222,6 +222,21 @@ describe('an ID-JAG', () => {
     expect(unregistered.body.error).toBe('unauthorized_client');
   });
 
+  it('gives nothing to a client that is deleted while the keys of the issuer are fetched', async () => {
+    const person = await colleague();
+    const slow = await openIssuer();
+    const body = { name: 'slow', issuer: slow.address, uses: ['enterprise'], domains: ['example.com'] };
+    await t.call('POST', '/issuers', { as: admin, body });
+    const app = await newClient();
+    const claims = { ...claimsOf(await jag(person)), iss: slow.address, client_id: app.client_id };
+    const assertion = await slow.sign(claims, { typ: TYP });
+    slow.beforeResponse = () => t.call('DELETE', `/oauth/clients/${app.client_id}`, { as: admin });
+    const r = await show(assertion, {}, t, app);
+    expect([r.status, r.body.error, lastReason()], r.text).toEqual([401, 'invalid_client', 'client-unknown']);
+    expect((await t.call('GET', '/oauth/grants', { as: person })).body).toEqual([]);
+    expect((await t.call('GET', '/agents', { as: person })).body).toEqual([]);
+  });
+
   it('is refused for a person who is unknown, suspended or an auditor', async () => {
     const reasonFor = async (person: Pick<Colleague, 'sub' | 'email'>, more: Json = {}) => {
       const r = await show(await jag(person, more));

@@ -15,7 +15,8 @@ import {
   verifyAssertion,
 } from '../../../people/federation/index.ts';
 import type { Platform } from '../../../platform.ts';
-import type { Client } from '../../clients/client.ts';
+import { type Client, findClientRow } from '../../clients/client.ts';
+import { isDocumentId } from '../../clients/metadata-document.ts';
 import { bindAgent, findUsualAgent, NEW_AGENT } from '../../consent/consent-agent.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { findTarget, getTarget, type Target } from '../../resource.ts';
@@ -38,7 +39,7 @@ const refused = (reason: RefusalReason): LegateError =>
  * The JWT bearer grant with an ID-JAG (contract 23.5): the identity provider of a company lets a client act for one of
  * its people without asking them. The agent is the one that this client uses for this person; it is created as in a
  * consent. The access token is valid for at most an hour, without a refresh token. Throws OAUTH_INVALID_GRANT,
- * OAUTH_INVALID_SCOPE, OAUTH_INVALID_TARGET, 422 AGENT_LIMIT_EXCEEDED.
+ * OAUTH_INVALID_CLIENT, OAUTH_INVALID_SCOPE, OAUTH_INVALID_TARGET, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function idJagGrant(
   platform: Platform,
@@ -53,7 +54,9 @@ export async function idJagGrant(
   const ttl = Math.min(platform.config.mcp.accessTokenTtl * SECOND_MS, HOUR_MS);
   return platform.ledger.change({ ...from, clientId: client.id }, async (change) => {
     const { db, now } = change;
-    // The issuer may have been removed while its keys were fetched.
+    // The client and the issuer may have been removed while the keys of the issuer were fetched.
+    if (!(isDocumentId(client.id) || (await findClientRow(db, client.id))))
+      throw OAuthErrors.OAUTH_INVALID_CLIENT({ reason: 'client-unknown' });
     if (!(await findIssuer(platform, db, { issuer: issuer.issuer, use: 'enterprise' })))
       throw refused('assertion-issuer');
     const person = await findUserOfAssertion(change, issuer, claims);
