@@ -60,12 +60,13 @@ export const toClient = (row: OAuthClientRow): Client => ({
 });
 
 const MAX_CLIENT_ID_CHARS = 2048;
-const canBeId = (id: string): boolean =>
+/** Returns whether the database can compare the text with ids of clients. */
+export const canBeClientId = (id: string): boolean =>
   id.length <= MAX_CLIENT_ID_CHARS && !id.includes('\u0000') && id.isWellFormed();
 
 /** Reads a client inside a change. */
 export async function findClientRow(db: Db, id: Id<'client'>): Promise<OAuthClientRow | undefined> {
-  if (!canBeId(id)) return undefined;
+  if (!canBeClientId(id)) return undefined;
   return db.selectFrom('oauth_clients').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
@@ -75,7 +76,7 @@ const byId = prepared((db, id: Id<'client'>) =>
 
 /** Like `findClientRow`, by a prepared statement outside a change, for the token endpoint. */
 export async function readClientRow(database: Database, id: Id<'client'>): Promise<OAuthClientRow | undefined> {
-  return canBeId(id) ? byId(database, database.read, id) : undefined;
+  return canBeClientId(id) ? byId(database, database.read, id) : undefined;
 }
 
 /** Throws 404 CLIENT_NOT_FOUND. */

@@ -9,7 +9,7 @@ import { revokeUnusedAgents } from '../consent/consent-agent.ts';
 import { deleteExpiredForms } from '../consent/consent-form.ts';
 import { endGrants } from '../consent/grants.ts';
 import { deleteExpiredDeviceRequests } from '../device/user-code.ts';
-import { getClientRow, toClientRecord, toSummary } from './client.ts';
+import { canBeClientId, getClientRow, toClientRecord, toSummary } from './client.ts';
 import { deleteUnusedSince, findUnusedSince } from './delete-unused.ts';
 import { isDocumentId, STALE_MS } from './metadata-document.ts';
 import { deleteDocumentsBefore } from './stored-document.ts';
@@ -37,14 +37,15 @@ export async function deleteClient(
   await ledger.change(caller.actor, async (change) => {
     const { db } = change;
     await caller.reauthorize(db);
-    const granted = isDocumentId(id)
-      ? await db
-          .selectFrom('oauth_grants')
-          .select('id')
-          .where('client_id', '=', id)
-          .where('revoked_at', 'is', null)
-          .executeTakeFirst()
-      : undefined;
+    const granted =
+      isDocumentId(id) && canBeClientId(id)
+        ? await db
+            .selectFrom('oauth_grants')
+            .select('id')
+            .where('client_id', '=', id)
+            .where('revoked_at', 'is', null)
+            .executeTakeFirst()
+        : undefined;
     const row = granted ? undefined : await getClientRow(db, id);
     caller.assertUnchanged?.(row ? toClientRecord(row) : versioned({}, { id }));
     await endGrants(change, 'client_id', [id], 'client-deleted');

@@ -193,10 +193,12 @@ describe('a client ID metadata document', () => {
     expect((await t.legate.mcp.validateToken(got.access_token)).valid).toBe(false);
     expect((await open(client)).status).toBe(200);
     expect((await t.call('DELETE', path, { as: admin })).status).toBe(404);
-    expect(
-      (await t.call('DELETE', `/oauth/clients/${encodeURIComponent('https://nobody.example/x')}`, { as: admin }))
-        .status,
-    ).toBe(404);
+    for (const id of [
+      'https://nobody.example/x',
+      'https://nobody.example/\u0000',
+      `https://nobody.example/${'x'.repeat(2048)}`,
+    ])
+      expect((await t.call('DELETE', `/oauth/clients/${encodeURIComponent(id)}`, { as: admin })).status).toBe(404);
   });
 
   it('[CIMD 6] a fetch times out after a few seconds', async () => {
