@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FormClient } from '../../../test/support/browser-like.ts';
-import { refreshWith, register, signUp, tokens } from '../../../test/support/oauth.ts';
+import { claimsOf, form, refreshWith, register, signUp, tokens } from '../../../test/support/oauth.ts';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { ACCESS_TOKEN_TYPE, TOKEN_EXCHANGE } from '../token/token-request.ts';
 
 let t: TestService;
 beforeAll(async () => {
@@ -43,5 +44,24 @@ describe('the page of connected applications', () => {
     expect((await t.call('GET', '/agents', { as: got.access_token })).status).toBe(401);
     expect((await refreshWith(t, app, got.refresh_token)).body.error).toBe('invalid_grant');
     expect((await new FormClient(t).get('/account/apps')).headers.get('location')).toContain('sign-in');
+  });
+
+  it('lists applications however many tokens agents have got for themselves', async () => {
+    const someone = await signUp(t);
+    const source = await tokens(t, someone, await register(t, { client_name: 'The app' }));
+    const body = { ownerId: someone.id, name: 'service', type: 'service' };
+    const agent = (await t.call('POST', '/agents', { as: someone, body })).body;
+    const own = { grant_type: 'client_credentials', client_id: agent.id, client_secret: agent.token };
+    await Promise.all(Array.from({ length: 200 }, () => form(t, '/oauth/token', own)));
+    const exchanged = await form(t, '/oauth/token', {
+      grant_type: TOKEN_EXCHANGE,
+      subject_token: source['access_token'],
+      subject_token_type: ACCESS_TOKEN_TYPE,
+      actor_token: agent.token,
+    });
+    expect(exchanged.status, exchanged.text).toBe(200);
+    const page = await t.call('GET', '/account/apps', { as: someone });
+    const shown = [...page.text.matchAll(/name="grant" value="([^"]+)"/g)].map((match) => match[1]);
+    expect(shown).toEqual([String(claimsOf(source['access_token']).jti).split('.')[0]]);
   });
 });

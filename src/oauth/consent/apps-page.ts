@@ -17,11 +17,16 @@ import {
 import { pagePerson } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
+import { CONSENT_KINDS } from './consent-agent.ts';
 import { endGrant, findGrants } from './grants.ts';
 
 export const APPS_PATH = '/account/apps';
+const MAX_SHOWN = 200;
 
-/** Lists the applications that act for a person, each with a button that ends its access (contract 12.7). */
+/**
+ * Lists the applications that act for a person, each with a button that ends its access (contract 12.7). Agents that
+ * get tokens for themselves are not applications, and an exchanged token ends with the access that it comes from.
+ */
 export async function appsPage(
   platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
   request: Request,
@@ -32,17 +37,17 @@ export async function appsPage(
   const { userId } = principal;
   const rows = await findGrants(platform.database.read, { kind: 'owner', userId }, platform.clock.now(), {
     after: undefined,
-    limit: 200,
+    limit: MAX_SHOWN,
+    kinds: CONSENT_KINDS,
   });
   const day = (ms: number): string => formatTime(request, ms, 'date');
-  const connected = rows.filter((row) => row.kind !== 'client_credentials');
-  const intro = connected.length === 0 ? t.apps.none : t.apps.intro;
+  const intro = rows.length === 0 ? t.apps.none : t.apps.intro;
   return page(platform, request, {
     title: t.apps.title,
     person: await pagePerson(platform, principal),
     inAccount: true,
     body: html`${ended ? notice('good', t.apps.ended) : undefined}<p>${intro}</p>${list(
-      connected.map((row) => {
+      rows.map((row) => {
         const name = row.client_name ?? row.client_id;
         return card({
           title: name,

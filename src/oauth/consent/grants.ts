@@ -118,14 +118,19 @@ const withName = ({
   client_name: row.client_name ?? (document === null ? null : nameInDocument(document)),
 });
 
-/** Returns live grants, newest first. */
+/**
+ * Returns live grants, newest first.
+ *
+ * @param page.kinds limits this to some kinds.
+ */
 export async function findGrants(
   db: Db,
   visibility: Visibility,
   now: number,
-  page: { after: Id<'grant'> | undefined; limit: number },
+  page: { after: Id<'grant'> | undefined; limit: number; kinds?: readonly OAuthGrantRow['kind'][] },
 ): Promise<GrantWithNames[]> {
   let query = whereVisible(db, visibility).where('oauth_grants.expires_at', '>', now);
+  if (page.kinds) query = query.where('kind', 'in', page.kinds);
   if (page.after !== undefined) query = query.where('oauth_grants.id', '<', page.after);
   return (await query.orderBy('oauth_grants.id', 'desc').limit(page.limit).execute()).map(withName);
 }
