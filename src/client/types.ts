@@ -1055,6 +1055,8 @@ export interface Grant {
   readonly userId: string;
   readonly agentId: string;
   readonly agentName: string | null;
+  /** With an exchanged token: the agent that acts. `agentId` is the agent for which it acts. */
+  readonly actorId?: string | undefined;
   readonly kind: Open<"authorization_code" | "client_credentials" | "token_exchange" | "device_code" | "jwt_bearer" | "id_jag">;
   readonly scopes: readonly string[];
   readonly resource: string;

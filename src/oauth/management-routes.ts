@@ -55,6 +55,9 @@ const Grant = z
     userId: z.string(),
     agentId: z.string(),
     agentName: z.string().nullable(),
+    actorId: z.string().optional().meta({
+      description: 'With an exchanged token: the agent that acts. `agentId` is the agent for which it acts.',
+    }),
     kind: z.enum(GRANT_KINDS),
     scopes: z.array(z.string()),
     resource: z.string(),

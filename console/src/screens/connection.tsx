@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
+import type { Grant } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { connectCommand } from '../parts/connect-command.ts';
-import { AgentLink, Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
+import { AgentLink, Select, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { CopyButton, formatNumber, Id, Json, Time, Untrusted, visible } from '../parts/text.tsx';
@@ -196,6 +197,28 @@ export function ClientScreen() {
   );
 }
 
+/** The agent of a grant and, with an exchanged token, the agent that acts for it. */
+export function GrantAgents({
+  grant: { agentId, agentName, actorId },
+  among,
+}: {
+  grant: Pick<Grant, 'agentId' | 'agentName' | 'actorId'>;
+  among: readonly Pick<Grant, 'actorId'>[];
+}) {
+  const nameOf = useNames(among.map((one) => one.actorId));
+  return (
+    <>
+      <AgentLink id={agentId} name={agentName} />
+      {actorId && (
+        <>
+          {' → '}
+          <AgentLink id={actorId} name={nameOf(actorId)} />
+        </>
+      )}
+    </>
+  );
+}
+
 /** One grant: its client, its agent, its servers and its expiry. */
 export function GrantScreen() {
   const id = useParam('id');
@@ -221,7 +244,7 @@ export function GrantScreen() {
             </dd>
             <dt>{t.agent}</dt>
             <dd>
-              <AgentLink id={g.agentId} name={g.agentName} />
+              <GrantAgents grant={g} among={[g]} />
             </dd>
             <dt>{t.resource}</dt>
             <dd>

@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { legate, rights } from '../api.ts';
-import { AgentLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
 import { type Column, Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { GrantAgents } from './connection.tsx';
 import { EndGrant, RemoveClient, RemoveServer } from './connection-acts.tsx';
 import { ClientForm, ServerForm, WebhookForm } from './connection-forms.tsx';
 import { GatewayServers } from './gateway.tsx';
@@ -178,7 +179,7 @@ function Grants() {
       empty={t.noGrants}
       fetch={(cursor) => legate.oauth.grants.list({ limit: 50 }).page(cursor)}
       rowKey={(g) => g.id}
-      columns={() => [
+      columns={(grants) => [
         {
           label: t.client,
           cell: (g) => (
@@ -187,7 +188,7 @@ function Grants() {
             </Link>
           ),
         },
-        { label: t.agent, cell: (g) => <AgentLink id={g.agentId} name={g.agentName} /> },
+        { label: t.agent, cell: (g) => <GrantAgents grant={g} among={grants} /> },
         { label: t.resource, cell: (g) => <Untrusted mono>{g.resource}</Untrusted> },
         { label: t.scopes, cell: (g) => <Untrusted mono>{g.scopes.join(' ')}</Untrusted> },
         { label: t.lastUsed, cell: (g) => <Time at={g.lastUsedAt} /> },

@@ -26,7 +26,10 @@ type Column =
   | 'resource';
 
 /** A grant that has ended. */
-type Ended = Pick<OAuthGrantRow, 'id' | 'client_id' | 'agent_id' | 'user_id' | 'delegation_id' | 'scope' | 'resource'>;
+type Ended = Pick<
+  OAuthGrantRow,
+  'id' | 'client_id' | 'agent_id' | 'actor_id' | 'user_id' | 'delegation_id' | 'scope' | 'resource'
+>;
 
 /**
  * Ends every live grant with one of these values, and the grants exchanged from it, in this change. Their tokens are
@@ -50,7 +53,7 @@ export async function endGrants(
       .where('revoked_at', 'is', null)
       .where(column, 'in', batch);
     const ended = await (kind ? live.where('kind', '=', kind) : live)
-      .returning(['id', 'client_id', 'agent_id', 'user_id', 'delegation_id', 'scope', 'resource'])
+      .returning(['id', 'client_id', 'agent_id', 'actor_id', 'user_id', 'delegation_id', 'scope', 'resource'])
       .execute();
     if (ended.length === 0) continue;
     all.push(...ended);
@@ -210,6 +213,7 @@ export const toGrant = (row: GrantWithNames) => ({
   userId: row.user_id,
   agentId: row.agent_id,
   agentName: row.agent_name,
+  ...(row.actor_id === null ? {} : { actorId: row.actor_id }),
   kind: row.kind,
   scopes: row.scope.split(' ').filter((s) => s !== ''),
   resource: row.resource,

@@ -35,11 +35,13 @@ const insertRow = preparedInsert('oauth_grants');
 export const grantFields = ({
   client_id,
   agent_id,
+  actor_id,
   scope,
   resource,
-}: Pick<OAuthGrantRow, 'client_id' | 'agent_id' | 'scope' | 'resource'>) => ({
+}: Pick<OAuthGrantRow, 'client_id' | 'agent_id' | 'actor_id' | 'scope' | 'resource'>) => ({
   clientId: client_id,
   agentId: agent_id,
+  ...(actor_id === null ? {} : { actorId: actor_id }),
   scope,
   resource,
 });

@@ -56,14 +56,16 @@ it('[RFC 7009 2] revoking an exchanged token ends its grant and its delegation, 
     })
   ).body;
   const [grant] = (await t.call('GET', '/oauth/grants', { as: someone })).body;
-  expect([grant.kind, await isValid(got.access_token), await mayRead()]).toEqual(['token_exchange', true, true]);
+  const agentId = claimsOf(source['access_token']).sub;
+  expect(grant).toMatchObject({ kind: 'token_exchange', agentId, actorId: actor.id });
+  expect([await isValid(got.access_token), await mayRead()]).toEqual([true, true]);
   await form(t, '/oauth/revoke', { token: got.access_token, client_id: client['client_id'] });
   expect([await isValid(got.access_token), await mayRead()]).toEqual([false, false]);
   expect((await t.call('GET', `/delegations?toAgent=${actor.id}`, { as: someone })).body).toEqual([]);
   expect((await t.call('GET', `/oauth/grants/${grant.id}`, { as: someone })).status).toBe(404);
   expect((await t.call('GET', `/changes?subject=${grant.id}`, { as: someone })).body).toMatchObject([
-    { type: 'grant.revoked', data: { reason: 'client-revoked' } },
-    { type: 'grant.created' },
+    { type: 'grant.revoked', data: { reason: 'client-revoked' }, before: { actorId: actor.id } },
+    { type: 'grant.created', after: { actorId: actor.id } },
   ]);
   expect(await isValid(source['access_token'])).toBe(true);
 });
