@@ -1,5 +1,6 @@
 import { findServers } from '../mcp/servers/index.ts';
 import type { Platform } from '../platform.ts';
+import type { Db } from '../storage/index.ts';
 import { OAuthErrors } from './errors.ts';
 
 /** The resource that a token is for, spelled as registered, and the name of the MCP server if it is one. */
@@ -37,6 +38,27 @@ export async function findTarget(
   const server = (await findServers(database.read)).find((s) => normalizeResource(s.endpoint) === normalized);
   return server && { resource: server.endpoint, server: server.name };
 }
+
+/**
+ * Returns whether a resource, as registered, still is. For a change that grants access to it: its server may have been
+ * deleted since the request was checked.
+ */
+export async function isRegistered(
+  { audience }: Pick<Platform, 'audience'>,
+  db: Db,
+  resource: string,
+): Promise<boolean> {
+  if (resource === audience) return true;
+  const server = await db.selectFrom('mcp_servers').select('id').where('endpoint', '=', resource).executeTakeFirst();
+  return server !== undefined;
+}
+
+/** The error of a change that finds the resource no longer registered. */
+export const noLongerRegistered = () =>
+  OAuthErrors.OAUTH_INVALID_TARGET({
+    reason: 'grant-resource-unregistered',
+    message: 'The resource is no longer registered.',
+  });
 
 /**
  * Returns the MCP server of a granted resource; undefined for this service and for a server that is no longer

@@ -6,8 +6,13 @@ import type { Change } from '../../ledger/index.ts';
 import { isEnterpriseManaged } from '../../people/federation/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type Db, prepared, preparedInsert } from '../../storage/index.ts';
-import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
-import { OAuthErrors } from '../errors.ts';
+import {
+  type AuthorizationRequest,
+  authorizationResponseUrl,
+  RedirectedError,
+} from '../authorize/authorization-request.ts';
+import { OAuthErrors, oauthErrorBody } from '../errors.ts';
+import { isRegistered, noLongerRegistered } from '../resource.ts';
 import { type AgentChoice, bindAgent } from './consent-agent.ts';
 import { type ConsentForm, consumeForm } from './consent-form.ts';
 
@@ -54,7 +59,7 @@ export const MANAGED = 'The identity provider of your organization decides which
 /**
  * Binds person and client to an agent and issues a code (contract 12.3). The actor names the grant that the code leads
  * to (contract 17.1). Returns the URL to redirect to. Throws OAUTH_INVALID_REQUEST if the person cannot choose the
- * agent, 422 AGENT_LIMIT_EXCEEDED.
+ * agent, 422 AGENT_LIMIT_EXCEEDED, a {@link RedirectedError} if the resource is no longer registered.
  */
 export async function approve(platform: Platform, request: AuthorizationRequest, approval: Approval): Promise<string> {
   const code = newSecret('authorizationCode');
@@ -70,6 +75,8 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
       validUntil: change.now + CODE_TTL_MS,
     });
     if (firstLocation !== undefined) return firstLocation;
+    if (!(await isRegistered(platform, change.db, target.resource)))
+      throw new RedirectedError(platform, request, oauthErrorBody(noLongerRegistered()));
     const grantId = newId('grant', change.now);
     change.actAs({ ...change.actor, grantId });
     const agentId = await bindAgent(platform, change, request, approval);

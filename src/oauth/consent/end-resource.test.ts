@@ -1,11 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
+  type Asked,
   ask,
   authorizePath,
   claimsOf,
   code,
   consent,
+  consentPath,
+  consentTokenOf,
   exchange,
+  form,
   locationOf,
   opened,
   type Person,
@@ -50,6 +54,36 @@ describe.each(ways)('%s', (_way, method, bodyFor) => {
     const body = bodyFor(endpoint);
     return t.call(method, `/mcp/servers/${id}${query}`, { as, ...(body ? { body } : {}) });
   };
+
+  it('leaves no grant and no consent that requests get meanwhile', async () => {
+    const someone = await signUp(t);
+    const headers = { authorization: `Bearer ${someone.token}` };
+    const app = await register(t);
+    const body = { ownerId: someone.id, name: 'service', type: 'service' };
+    const agent = (await t.call('POST', '/agents', { as: someone, body })).body;
+    const own = { grant_type: 'client_credentials', client_id: agent.id, client_secret: agent.token };
+    const asked: Asked[] = [];
+    for (let i = 0; i < 12; i++) {
+      const gone = await server();
+      const request = ask(app, { resource: gone.endpoint });
+      asked.push(request);
+      const page = await opened(t, authorizePath(request), { headers });
+      const fields = { decision: 'allow', agent: 'new', 'scope:mcp:read': 'on', consentToken: consentTokenOf(page) };
+      const [answer, got] = await Promise.all([
+        form(t, consentPath(request), fields, headers),
+        form(t, '/oauth/token', { ...own, resource: gone.endpoint }),
+        send(gone),
+      ]);
+      if (got.status !== 200) expect(got.body.error).toBe('invalid_target');
+      const value = answer.status === 303 ? locationOf(answer).searchParams.get('code') : null;
+      if (value !== null) expect((await exchange(t, request, value)).status).toBe(400);
+    }
+    expect(await grantsOf(someone)).toEqual([]);
+    for (const request of asked) {
+      await server({ endpoint: request.query['resource'] });
+      expect((await opened(t, authorizePath(request), { headers })).status).toBe(200);
+    }
+  });
 
   it('ends the grants for it, with their agents, as its preview says', async () => {
     const [someone, other] = [await signUp(t), await signUp(t)];

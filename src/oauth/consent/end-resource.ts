@@ -1,8 +1,8 @@
 import { chunk } from '../../kernel/chunk.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
-import { findServers } from '../../mcp/servers/index.ts';
 import type { Platform } from '../../platform.ts';
+import { isRegistered } from '../resource.ts';
 import { revokeUnusedAgents } from './consent-agent.ts';
 import type { EndReason } from './end-reason.ts';
 import { endGrants } from './grants.ts';
@@ -19,7 +19,7 @@ export async function endResource(
   reason: EndReason,
 ): Promise<void> {
   const { db } = change;
-  if (resource === audience || (await findServers(db)).some(({ endpoint }) => endpoint === resource)) return;
+  if (await isRegistered({ audience }, db, resource)) return;
   await db.deleteFrom('oauth_codes').where('resource', '=', resource).where('used_at', 'is', null).execute();
   await db.deleteFrom('oauth_consents').where('resource', '=', resource).execute();
   await db

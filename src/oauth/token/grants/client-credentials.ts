@@ -10,7 +10,7 @@ import {
   proveAgent,
 } from '../../clients/authenticate-client.ts';
 import { OAuthErrors } from '../../errors.ts';
-import { getTarget } from '../../resource.ts';
+import { getTarget, isRegistered, noLongerRegistered } from '../../resource.ts';
 import { agentScopes } from '../../scope.ts';
 import { accessToken, insertGrant, type TokenResponse } from '../issue-tokens.ts';
 import type { ClientCredentialsRequest } from '../token-request.ts';
@@ -44,6 +44,7 @@ export async function clientCredentialsGrant(
         reason: 'client-grant-type',
         message: 'Only an agent of type service may use client_credentials.',
       });
+    if (!(await isRegistered(platform, db, target.resource))) return noLongerRegistered();
     const grant = await insertGrant(platform, change, {
       // The agent is its own client.
       client_id: asId('client', agent.id),

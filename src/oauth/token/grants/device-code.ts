@@ -8,7 +8,7 @@ import type { Platform } from '../../../platform.ts';
 import type { OAuthDeviceRequestRow } from '../../../storage/index.ts';
 import type { Client } from '../../clients/client.ts';
 import { ClientErrors, OAuthErrors } from '../../errors.ts';
-import { getTarget, type Target } from '../../resource.ts';
+import { getTarget, isRegistered, noLongerRegistered, type Target } from '../../resource.ts';
 import { inactiveAgent, mayAgentAct } from '../../tokens/active-agent.ts';
 import { firstTokens, insertGrant, type TokenResponse } from '../issue-tokens.ts';
 import type { DeviceCodeRequest } from '../token-request.ts';
@@ -37,7 +37,7 @@ export async function exchangeDeviceCode(
 
 /** Returns refusals instead of throwing them, so that the time of the request is stored. */
 async function exchangeOne(
-  platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
+  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
   client: Client,
   { device_code }: DeviceCodeRequest,
@@ -75,7 +75,7 @@ async function keepWaiting({ db, now }: Change, row: OAuthDeviceRequestRow): Pro
 }
 
 async function issue(
-  platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
+  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
   client: Client,
   { device_code_hash }: OAuthDeviceRequestRow,
@@ -89,6 +89,7 @@ async function issue(
     .returningAll()
     .executeTakeFirst();
   if (!row || row.user_id === null || row.agent_id === null) return refused('device-code-used');
+  if (!(await isRegistered(platform, db, row.resource))) return noLongerRegistered();
   if (!(await mayAgentAct(platform.database, db, row.agent_id, now))) return inactiveAgent();
   change.actAs({ ...change.actor, kind: 'user', id: row.user_id });
   const grant = await insertGrant(platform, change, {

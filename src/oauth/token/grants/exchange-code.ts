@@ -10,7 +10,7 @@ import { type Database, type Db, type OAuthCodeRow, prepared } from '../../../st
 import type { Client } from '../../clients/client.ts';
 import { endGrants } from '../../consent/grants.ts';
 import { OAuthErrors } from '../../errors.ts';
-import { getTarget, type Target } from '../../resource.ts';
+import { getTarget, isRegistered, noLongerRegistered, type Target } from '../../resource.ts';
 import { inactiveAgent, mayAgentAct } from '../../tokens/active-agent.ts';
 import { firstTokens, insertGrant, type TokenResponse } from '../issue-tokens.ts';
 import { type CodeRequest, missingParameter } from '../token-request.ts';
@@ -34,7 +34,7 @@ export async function exchangeCode(
 
 /** Returns refusals instead of throwing them, so that the change commits and the code stays used. */
 async function exchangeOne(
-  platform: Pick<Platform, 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
+  platform: Pick<Platform, 'audience' | 'config' | 'database' | 'issuer' | 'secrets' | 'stateOf'>,
   change: Change,
   client: Client,
   request: CodeRequest,
@@ -51,6 +51,7 @@ async function exchangeOne(
   if (now >= code.expires_at) return refused('code-expired');
   if (!matchesStatedRedirectUri(client, code.redirect_uri, request.redirect_uri)) return refused('code-redirect-uri');
   if (!matchesChallenge(request.code_verifier, code.challenge)) return refused('code-verifier');
+  if (!(await isRegistered(platform, db, code.resource))) return noLongerRegistered();
   if (!(await mayAgentAct(platform.database, db, code.agent_id, now))) return inactiveAgent();
   return issue(platform, change, client, code);
 }

@@ -19,7 +19,7 @@ import { type Client, findClientRow } from '../../clients/client.ts';
 import { isDocumentId } from '../../clients/metadata-document.ts';
 import { bindAgent, findUsualAgent, NEW_AGENT } from '../../consent/consent-agent.ts';
 import { OAuthErrors } from '../../errors.ts';
-import { findTarget, getTarget, type Target } from '../../resource.ts';
+import { findTarget, getTarget, isRegistered, noLongerRegistered, type Target } from '../../resource.ts';
 import { knownScopes, requestedScopes, scopeNames } from '../../scope.ts';
 import { accessToken, insertGrant, type TokenResponse } from '../issue-tokens.ts';
 import type { JwtBearerRequest } from '../token-request.ts';
@@ -59,6 +59,7 @@ export async function idJagGrant(
       throw OAuthErrors.OAUTH_INVALID_CLIENT({ reason: 'client-unknown' });
     if (!(await findIssuer(platform, db, { issuer: issuer.issuer, use: 'enterprise' })))
       throw refused('assertion-issuer');
+    if (!(await isRegistered(platform, db, target.resource))) throw noLongerRegistered();
     const person = await findUserOfAssertion(change, issuer, claims);
     if (typeof person === 'string') throw refused(person);
     // An auditor cannot change anything, so applications must not do so for them.

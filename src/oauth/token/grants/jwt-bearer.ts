@@ -7,7 +7,7 @@ import { findIssuer, keysOf, type Unverified, useOnce, verifyAssertion } from '.
 import type { Platform } from '../../../platform.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { assertionAudiences } from '../../metadata/metadata.ts';
-import { getTarget } from '../../resource.ts';
+import { getTarget, isRegistered, noLongerRegistered } from '../../resource.ts';
 import { agentScopes } from '../../scope.ts';
 import { findAgentOfWorkload } from '../../workloads/find-agent.ts';
 import { accessToken, insertGrant, type TokenResponse } from '../issue-tokens.ts';
@@ -57,6 +57,7 @@ export async function jwtBearerGrant(
     const { db, now } = change;
     // The issuer may have been removed while its keys were fetched.
     if (!(await findIssuer(platform, db, named))) return refused('assertion-issuer');
+    if (!(await isRegistered(platform, db, target.resource))) return noLongerRegistered();
     const found = await findAgentOfWorkload(platform.database, db, { claims, issuer, ownAudiences, agentId }, now);
     if (typeof found === 'string') return refused(found);
     if (!(await useOnce(platform.database, change, assertion, claims))) return refused('assertion-reused');
