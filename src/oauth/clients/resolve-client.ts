@@ -1,6 +1,7 @@
 import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
-import { type Client, readClientRow, toClient } from './client.ts';
+import type { Db } from '../../storage/index.ts';
+import { type Client, findClientRow, readClientRow, toClient } from './client.ts';
 import { documentClient, isDocumentId } from './metadata-document.ts';
 
 /**
@@ -16,3 +17,10 @@ export async function resolveClient(
   const row = await readClientRow(platform.database, id);
   return row && row.origin !== 'document' ? toClient(row) : undefined;
 }
+
+/**
+ * Returns whether a client that was resolved before a change has not been deleted since. A client with a metadata
+ * document has no row that could be missing.
+ */
+export const isStillThere = async (db: Db, id: Id<'client'>): Promise<boolean> =>
+  isDocumentId(id) || (await findClientRow(db, id)) !== undefined;

@@ -11,7 +11,8 @@ import {
   authorizationResponseUrl,
   RedirectedError,
 } from '../authorize/authorization-request.ts';
-import { OAuthErrors, oauthErrorBody } from '../errors.ts';
+import { isStillThere } from '../clients/resolve-client.ts';
+import { ClientErrors, OAuthErrors, oauthErrorBody } from '../errors.ts';
 import { isRegistered, noLongerRegistered } from '../resource.ts';
 import { type AgentChoice, bindAgent } from './consent-agent.ts';
 import { type ConsentForm, consumeForm } from './consent-form.ts';
@@ -59,7 +60,8 @@ export const MANAGED = 'The identity provider of your organization decides which
 /**
  * Binds person and client to an agent and issues a code (contract 12.3). The actor names the grant that the code leads
  * to (contract 17.1). Returns the URL to redirect to. Throws OAUTH_INVALID_REQUEST if the person cannot choose the
- * agent, 422 AGENT_LIMIT_EXCEEDED, a {@link RedirectedError} if the resource is no longer registered.
+ * agent, 422 AGENT_LIMIT_EXCEEDED, 400 AUTHORIZATION_REQUEST_INVALID if the client was deleted, a
+ * {@link RedirectedError} if the resource is no longer registered.
  */
 export async function approve(platform: Platform, request: AuthorizationRequest, approval: Approval): Promise<string> {
   const code = newSecret('authorizationCode');
@@ -75,6 +77,12 @@ export async function approve(platform: Platform, request: AuthorizationRequest,
       validUntil: change.now + CODE_TTL_MS,
     });
     if (firstLocation !== undefined) return firstLocation;
+    if (!(await isStillThere(change.db, client.id)))
+      throw ClientErrors.AUTHORIZATION_REQUEST_INVALID({
+        reason: 'client-unknown',
+        message: 'The client was deleted.',
+        details: { reason: 'UNKNOWN_CLIENT' },
+      });
     if (!(await isRegistered(platform, change.db, target.resource)))
       throw new RedirectedError(platform, request, oauthErrorBody(noLongerRegistered()));
     const grantId = newId('grant', change.now);

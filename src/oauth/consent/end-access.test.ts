@@ -7,7 +7,10 @@ import {
   claimsOf,
   code,
   consent,
+  consentPath,
+  consentTokenOf,
   exchange,
+  form,
   locationOf,
   opened,
   type Person,
@@ -100,6 +103,24 @@ describe('ending access', () => {
     await tokens(t, someone, app);
     await t.call('DELETE', `/oauth/grants/${(await grantsOf(someone))[0]?.['id']}`, { as: someone });
     expect((await exchange(t, request, pending)).status).toBe(200);
+  });
+
+  it('by deleting a client leaves no agent of a consent that is given meanwhile', async () => {
+    const someone = await signUp(t);
+    const headers = { authorization: `Bearer ${someone.token}` };
+    for (let i = 0; i < 12; i++) {
+      const app = await register(t);
+      const request = ask(app);
+      const page = await opened(t, authorizePath(request), { headers });
+      const fields = { decision: 'allow', agent: 'new', 'scope:mcp:read': 'on', consentToken: consentTokenOf(page) };
+      const [answer] = await Promise.all([
+        form(t, consentPath(request), fields, headers),
+        t.call('DELETE', `/oauth/clients/${app.client_id}`, { as: admin }),
+      ]);
+      expect([303, 400]).toContain(answer.status);
+    }
+    const agents: Json[] = (await t.call('GET', '/agents', { as: someone })).body;
+    expect(agents.filter(({ status }) => status === 'active')).toEqual([]);
   });
 
   it('keeps the agent while another application acts as it', async () => {

@@ -15,8 +15,8 @@ import {
   verifyAssertion,
 } from '../../../people/federation/index.ts';
 import type { Platform } from '../../../platform.ts';
-import { type Client, findClientRow } from '../../clients/client.ts';
-import { isDocumentId } from '../../clients/metadata-document.ts';
+import type { Client } from '../../clients/client.ts';
+import { isStillThere } from '../../clients/resolve-client.ts';
 import { bindAgent, findUsualAgent, NEW_AGENT } from '../../consent/consent-agent.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { findTarget, getTarget, isRegistered, noLongerRegistered, type Target } from '../../resource.ts';
@@ -55,8 +55,7 @@ export async function idJagGrant(
   return platform.ledger.change({ ...from, clientId: client.id }, async (change) => {
     const { db, now } = change;
     // The client and the issuer may have been removed while the keys of the issuer were fetched.
-    if (!(isDocumentId(client.id) || (await findClientRow(db, client.id))))
-      throw OAuthErrors.OAUTH_INVALID_CLIENT({ reason: 'client-unknown' });
+    if (!(await isStillThere(db, client.id))) throw OAuthErrors.OAUTH_INVALID_CLIENT({ reason: 'client-unknown' });
     if (!(await findIssuer(platform, db, { issuer: issuer.issuer, use: 'enterprise' })))
       throw refused('assertion-issuer');
     if (!(await isRegistered(platform, db, target.resource))) throw noLongerRegistered();
