@@ -138,7 +138,8 @@ class HoldingsWalk extends ChainWalk<readonly Held[], Holder> {
   }
 }
 
-function intersectActions(a: string[], b: string[]): string[] {
+/** The actions in both lists, where `*` means any. */
+export function intersectActions(a: string[], b: string[]): string[] {
   if (a === b || a.includes('*')) return b;
   return b.includes('*') ? a : a.filter((action) => b.includes(action));
 }

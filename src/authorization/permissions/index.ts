@@ -27,6 +27,7 @@ export {
   effectivePermissions,
   type Held,
   Holdings,
+  intersectActions,
 } from './effective.ts';
 export { PolicyErrors } from './errors.ts';
 export { explainRecorded, type RecordedTrace } from './explain-recorded.ts';

@@ -2,7 +2,15 @@ import type { Actor } from '../../../access/actor.ts';
 import { ANONYMOUS } from '../../../access/principal.ts';
 import { mayAct } from '../../../authorization/agents/index.ts';
 import { addDelegation } from '../../../authorization/delegations/index.ts';
-import type { Permission } from '../../../authorization/permissions/index.ts';
+import {
+  type EffectivePermission,
+  effectivePermissions,
+  intersectActions,
+  intersectPatterns,
+  PatternIndex,
+  type Permission,
+  readChains,
+} from '../../../authorization/permissions/index.ts';
 import { SECOND_MS } from '../../../kernel/clock.ts';
 import { LegateError } from '../../../kernel/errors.ts';
 import { asId, type Id } from '../../../kernel/ids.ts';
@@ -84,22 +92,73 @@ async function assertSameTarget(
 /** Returns the last actor of a token, which holds the permissions that an exchange passes on. */
 const holderOf = ({ sub, act }: Claims): Id<'agent'> => act?.sub ?? sub;
 
-/** Returns the permissions of the scopes on MCP servers, which the last actor delegates to the new one. */
+/** Returns what the scopes allow on MCP servers and the last actor holds, which it delegates to the new one. */
 async function permissionsFor(
-  platform: Pick<Platform, 'audience' | 'config' | 'database'>,
+  platform: Pick<Platform, 'audience' | 'clock' | 'config' | 'database'>,
   subject: Claims,
   actor: AgentRow,
   scopes: readonly string[],
 ): Promise<Permission[]> {
   if (holderOf(subject) === actor.id)
     throw invalidRequest('actor-is-subject', 'actor_token must belong to an agent other than the subject.');
-  const permissions = permissionsOfScopes(platform, scopes, await findServerName(platform, subject.aud));
-  if (permissions.length === 0)
+  const allowed = permissionsOfScopes(platform, scopes, await findServerName(platform, subject.aud));
+  if (allowed.length === 0)
     throw OAuthErrors.OAUTH_INVALID_SCOPE({
       message: 'None of these scopes permits anything on MCP servers, so there is nothing to delegate.',
     });
+  const permissions = commonPermissions(allowed, await heldFor(platform, subject));
+  if (permissions.length === 0)
+    throw invalidRequest(
+      'exchange-delegation-refused',
+      'The agent of subject_token holds no permission that these scopes allow.',
+    );
   return permissions;
 }
+
+/**
+ * What the holder of the subject token may pass on: what the subject holds, or what the exchange that issued the token
+ * delegated, without the actor's other permissions.
+ */
+async function heldFor(
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
+  subject: Claims,
+): Promise<EffectivePermission[]> {
+  const { permissions } = effectivePermissions(await readChains(database.read, holderOf(subject)), clock.now());
+  if (subject.act === undefined) return permissions;
+  const grant = await database.read
+    .selectFrom('oauth_grants')
+    .select('delegation_id')
+    .where('id', '=', grantOfJti(subject.jti))
+    .executeTakeFirst();
+  return permissions.filter(
+    ({ source }) => source.type === 'delegation' && source.delegationIds.at(-1) === grant?.delegation_id,
+  );
+}
+
+/** The actions on resources that both lists allow, without those that a wider pattern of the result allows too. */
+function commonPermissions(
+  allowed: readonly Permission[],
+  held: readonly Pick<Permission, 'resource' | 'actions'>[],
+): Permission[] {
+  const common = new Map<string, Set<string>>();
+  for (const a of allowed)
+    for (const b of held) {
+      const resource = intersectPatterns(a.resource, b.resource);
+      const actions = intersectActions(a.actions, b.actions);
+      if (resource === undefined || actions.length === 0) continue;
+      common.set(resource, new Set([...(common.get(resource) ?? []), ...actions]));
+    }
+  const index = new PatternIndex<string>();
+  for (const resource of common.keys()) index.add(resource, resource);
+  return [...common].flatMap(([resource, actions]) => {
+    const wider = index.match(resource).filter((other) => other !== resource);
+    const left = [...actions].filter((action) => !wider.some((other) => allows(common.get(other), action)));
+    return left.length === 0 ? [] : [{ resource, actions: left }];
+  });
+}
+
+const allows = (actions: ReadonlySet<string> | undefined, action: string): boolean =>
+  actions !== undefined && (actions.has('*') || actions.has(action));
 
 interface Exchange {
   readonly request: ExchangeRequest;
