@@ -9,7 +9,7 @@ import { addIdentity } from './identities.ts';
 import type { Issuer } from './schema.ts';
 import type { Pending } from './sign-in/begin-sign-in.ts';
 import { confirmIdentity } from './sign-in/confirm-identity.ts';
-import { listSignInIssuers } from './store.ts';
+import { getConfirmingIssuer, listSignInIssuers } from './store.ts';
 import { useKeyOnce } from './used-assertions.ts';
 
 /** A person at an identity provider who signs in as a user here. Times are milliseconds. */
@@ -53,8 +53,8 @@ export async function listConnections(
 
 /**
  * Connects a person, confirmed by the provider, to the account of the user who began this in their session (contract
- * 23.2). Returns the user. Throws 400 SIGN_IN_EXPIRED, 401 SIGN_IN_NOT_CONFIRMED, 409 IDENTITY_IN_USE and
- * IDENTITY_EXISTS, 503 PROVIDER_UNAVAILABLE, and what `reauthorize` throws.
+ * 23.2). Returns the user. Throws 400 SIGN_IN_EXPIRED, 401 SIGN_IN_NOT_CONFIRMED, 404 ISSUER_NOT_FOUND, 409
+ * IDENTITY_IN_USE and IDENTITY_EXISTS, 503 PROVIDER_UNAVAILABLE, and what `reauthorize` throws.
  */
 export async function connect(
   platform: Platform,
@@ -72,6 +72,7 @@ export async function connect(
     await person.reauthorize(change.db);
     const user = await findUser(change.db, person.userId);
     if (!user) throw IssuerErrors.SIGN_IN_EXPIRED();
+    await getConfirmingIssuer(platform, change.db, issuer);
     const rows = await change.db
       .selectFrom('identities')
       .select(['subject', 'user_id'])

@@ -129,3 +129,17 @@ export async function getSignInIssuer(platform: Pick<Platform, 'database' | 'sta
   if (!found) throw IssuerErrors.ISSUER_NOT_FOUND();
   return found;
 }
+
+/**
+ * Returns the issuer with its present settings, inside the change for which it has confirmed a person. Throws 404
+ * ISSUER_NOT_FOUND if it was removed since it was asked, or may no longer sign people in.
+ */
+export async function getConfirmingIssuer(
+  platform: Pick<Platform, 'database' | 'stateOf'>,
+  db: Db,
+  { id, issuer }: Issuer,
+): Promise<Issuer> {
+  const found = await findIssuer(platform, db, { issuer, use: 'signIn' });
+  if (found?.id !== id) throw IssuerErrors.ISSUER_NOT_FOUND();
+  return found;
+}

@@ -13,6 +13,7 @@ import {
 } from '../../users/index.ts';
 import { IssuerErrors } from '../errors.ts';
 import type { Issuer } from '../schema.ts';
+import { getConfirmingIssuer } from '../store.ts';
 import { useKeyOnce } from '../used-assertions.ts';
 import { applyMapping } from './apply-mapping.ts';
 import { type Pending, readPending } from './begin-sign-in.ts';
@@ -29,18 +30,18 @@ interface Completed {
 /**
  * Completes a sign-in with the callback of a provider. Each callback works once, in the browser that began the sign-in.
  * A person without an account and a suspended person get the same answer. Throws 400 SIGN_IN_EXPIRED, 401
- * SIGN_IN_NOT_CONFIRMED, 403 SIGN_IN_REFUSED, 503 PROVIDER_UNAVAILABLE.
+ * SIGN_IN_NOT_CONFIRMED, 403 SIGN_IN_REFUSED, 404 ISSUER_NOT_FOUND, 503 PROVIDER_UNAVAILABLE.
  */
 export async function completeProviderSignIn(
   platform: Platform,
-  issuer: Issuer,
+  asked: Issuer,
   request: Request,
   search: string,
   device: SignInDevice,
 ): Promise<Completed> {
-  const method = `oidc:${issuer.name}` as const;
+  const method = `oidc:${asked.name}` as const;
   const attempt = { method, ip: device.ip };
-  const pending = readPending(platform, issuer, request);
+  const pending = readPending(platform, asked, request);
   const state = new URLSearchParams(search).getAll('state');
   const used = pending && state.length === 1 && state[0] === pending.state ? pending : undefined;
   const began = await withSignInAudit<Pending>(platform, async (change) =>
@@ -48,8 +49,9 @@ export async function completeProviderSignIn(
       ? used
       : recordFailure(platform, change, attempt, IssuerErrors.SIGN_IN_EXPIRED()),
   );
-  const identity = await confirmIdentity(platform, issuer, began, search);
+  const identity = await confirmIdentity(platform, asked, began, search);
   const finish = async (change: Change): Promise<Completed | FailedAttempt> => {
+    const issuer = await getConfirmingIssuer(platform, change.db, asked);
     const found = await findAccount(platform, change, issuer, identity);
     if (!found || found.suspended_at !== null) {
       const error = IssuerErrors.SIGN_IN_REFUSED(found ? { reason: 'owner-suspended' } : {});
