@@ -1,3 +1,4 @@
+import { generateSync } from 'otplib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FormClient } from '../../../../test/support/browser-like.ts';
 import {
@@ -78,7 +79,7 @@ const ways: [string, () => Promise<Answered>][] = [
   ['is deleted and registered again', replace],
 ];
 
-describe.each(ways)('an issuer that %s while it confirms a person', (_way, end) => {
+describe.each(ways)('an issuer that %s meanwhile', (_way, end) => {
   const ending = async () => expect((await end()).status).toBeLessThan(300);
 
   it('signs nobody in', async () => {
@@ -91,6 +92,24 @@ describe.each(ways)('an issuer that %s while it confirms a person', (_way, end) 
     const browser = new FormClient(t);
     expect((await signInWith(browser, issuer['name'])).status).toBe(404);
     expect([await userOf(browser), await sessionsOf(person)]).toEqual([undefined, 0]);
+  });
+
+  it('gives no session to a sign-in that waits for its second factor', async () => {
+    await register();
+    const person = newPerson();
+    confirm(person);
+    const [browser, later] = [new FormClient(t), new FormClient(t)];
+    await signInWith(browser, issuer['name']);
+    const as = browser.cookies.get(`${t.database.name}_session`) ?? '';
+    const { secret } = (await t.call('POST', '/totp/enable', { as, body: {} })).body;
+    const code = () => generateSync({ secret, epoch: t.clock.now() / 1000 });
+    expect((await t.call('POST', '/totp/verify', { as, body: { code: code() } })).status).toBe(200);
+    t.clock.advance(30_000);
+    expect((await signInWith(later, issuer['name'])).headers.get('location')).toContain('/account/second-factor');
+    const twoFactorToken = later.cookies.get(`${t.database.name}_second_step`);
+    await ending();
+    expect((await t.call('POST', '/totp/verify', { body: { code: code(), twoFactorToken } })).status).toBe(401);
+    expect(await sessionsOf(person)).toBe(0);
   });
 
   it('is connected to no account', async () => {
