@@ -3,7 +3,7 @@ import { CommonErrors } from '../../kernel/errors.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Call, Platform } from '../../platform.ts';
-import type { UserRow } from '../../storage/index.ts';
+import type { Db, UserRow } from '../../storage/index.ts';
 import { canGiveRole } from './group-mapping.ts';
 
 /** The tenant whose users a caller manages; null: all users of the service. */
@@ -24,16 +24,20 @@ export const scimChange = <T>(
 ): Promise<T> =>
   ledger.change(call.actor, async (change) => {
     await call.reauthorize(change.db);
-    const scope = scopeOf(call.principal);
-    const principal = call.principal.kind === 'user' ? call.principal.userId : undefined;
-    const row = await change.db
-      .selectFrom('users')
-      .select('tenant_id')
-      .where('id', '=', principal ?? asId('user', ''))
-      .executeTakeFirst();
-    if (row && row.tenant_id !== scope.tenantId) throw CommonErrors.FORBIDDEN();
-    return work(change, scope);
+    return work(change, await scopeInside(change.db, call));
   });
+
+/** Returns the scope of a caller inside a change. Throws 403 if it is another one than when the request arrived. */
+export async function scopeInside(db: Db, { principal }: ScimCall): Promise<ScimScope> {
+  const scope = scopeOf(principal);
+  const row = await db
+    .selectFrom('users')
+    .select('tenant_id')
+    .where('id', '=', principal.kind === 'user' ? principal.userId : asId('user', ''))
+    .executeTakeFirst();
+  if (row && row.tenant_id !== scope.tenantId) throw CommonErrors.FORBIDDEN();
+  return scope;
+}
 
 /** Throws 403 if a token of one tenant would change an administrator or an auditor, who see every tenant. */
 export function assertMayChange({ tenantId }: ScimScope, user: Pick<UserRow, 'role'>): void {

@@ -19,7 +19,15 @@ import { filterExpression } from './filter-sql.ts';
 import { membershipsInGroups } from './memberships.ts';
 import { applyPatch, OF_VALUES, type Patchable, type PatchRequest } from './patch.ts';
 import { ENTERPRISE_SCHEMA, type ListQuery, ScimUserInput, USER_SCHEMA } from './schema.ts';
-import { assertMayChange, assertMayReaddress, type ScimCall, type ScimScope, scimChange, scopeOf } from './scope.ts';
+import {
+  assertMayChange,
+  assertMayReaddress,
+  type ScimCall,
+  type ScimScope,
+  scimChange,
+  scopeInside,
+  scopeOf,
+} from './scope.ts';
 
 /** Attributes of RFC 7643, sections 4.1 and 4.3, that are accepted and not stored. */
 const IGNORED: ReadonlySet<string> = new Set(
@@ -337,19 +345,19 @@ async function changeEmail(
   return { email, email_verified };
 }
 
-/** Deletes the account (contract 23.7). Throws 404, 409 LAST_ADMIN. */
+/** Deletes the account (contract 23.7). Throws 403, 404, 409 LAST_ADMIN. */
 export async function deleteScimUser(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger'>,
   call: ScimCall,
   id: Id<'user'>,
 ): Promise<void> {
-  const scope = scopeOf(call.principal);
   await deleteUser(
     platform,
     {
       actor: call.actor,
       reauthorize: async (db) => {
         const visibility = await call.reauthorize(db);
+        const scope = await scopeInside(db, call);
         const row = await getRow(db, scope, id);
         assertVersion(call.request, await toResource(platform, db, scope, row));
         assertMayChange(scope, row);
