@@ -7,7 +7,7 @@ import { SYSTEM } from '../../access/actor.ts';
 import { LegateClient } from '../../client/index.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
-import { createRequestedLink, insertUser } from '../../people/users/index.ts';
+import { createRequestedLink, getUserRow, insertUser } from '../../people/users/index.ts';
 import type { Log } from '../../platform.ts';
 import { createLegate, type Legate } from '../../service.ts';
 import { freePort, listenOn } from '../listen.ts';
@@ -186,9 +186,10 @@ async function addSettings(
 async function signInLink({ platform, baseUrl, fetch }: Legate, userId: Id<'user'>, url: string): Promise<string> {
   const console = await fetch(new Request(`${baseUrl}/console`), { remoteAddress: '127.0.0.1' });
   const callbackUrl = `${url}${console.status === 404 ? '/account' : '/console'}`;
-  const token = await platform.ledger.change(SYSTEM, (change) =>
-    createRequestedLink(change, 'magic-link', userId, HOUR_MS, { callbackUrl }),
-  );
+  const token = await platform.ledger.change(SYSTEM, async (change) => {
+    const user = await getUserRow(change.db, userId);
+    return createRequestedLink(change, 'magic-link', user, HOUR_MS, { callbackUrl });
+  });
   return `${url}/magic-link/verify?${new URLSearchParams({ token: token as string })}`;
 }
 

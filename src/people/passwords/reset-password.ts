@@ -38,7 +38,7 @@ export async function forgotPassword(
   platform.background.run('a password reset mail', async () => {
     if (!row?.email || !mayUsePassword(platform, row.role)) return;
     const token = await platform.ledger.change(SYSTEM, (change) =>
-      createRequestedLink(change, 'password-reset', row.id, LIFETIME_MS, {
+      createRequestedLink(change, 'password-reset', row, LIFETIME_MS, {
         device: knownDeviceOf(platform, row, knownDevice),
       }),
     );

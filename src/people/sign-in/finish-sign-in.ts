@@ -72,7 +72,7 @@ export async function startSession(
   device: SignInDevice,
   proof: Proof = {},
 ): Promise<SignedInResult> {
-  // A link that was requested before the suspension may be created after it.
+  // An invitation may be for the address of a suspended person.
   if (row.suspended_at !== null) throw invalidCredential('owner-suspended');
   const { token, session } = await createSession(platform, change, row.id, device, method, proof);
   // If the session ends when the browser closes, the browser keeps no cookie that identifies the person.

@@ -1,13 +1,12 @@
 import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
-import type { Id } from '../../kernel/ids.ts';
 import type { PasswordHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import { brandOf, type Language, pathOf } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 import { UserErrors } from '../users/errors.ts';
-import { findUser } from '../users/store.ts';
+import { findUser, mayMail } from '../users/store.ts';
 import { linkTo } from './callback-url.ts';
 import { mailTexts } from './mail-texts.ts';
 import { countCreatedSince, createOneTimeToken, expireOldest } from './one-time-token.ts';
@@ -23,22 +22,24 @@ const MAX_MAILS_AN_HOUR = 30;
 
 /**
  * Creates the token of a link that anybody can request for an address. Returns undefined if 30 such links were sent to
- * the mailbox within the hour. Links for a known browser of the user are counted separately, so that requests of others
- * cannot prevent the user from getting one.
+ * the mailbox within the hour, or the user no longer has the address. Links for a known browser of the user are counted
+ * separately, so that requests of others cannot prevent the user from getting one.
+ * @param user as read before
  * @param device the name of that browser
  */
 export async function createRequestedLink(
   change: Change,
   purpose: 'magic-link' | 'password-reset',
-  userId: Id<'user'>,
+  user: Pick<UserRow, 'id' | 'email_key'>,
   lifetimeMs: number,
   { device, ...data }: Readonly<Record<string, unknown>> & { readonly device?: string | undefined } = {},
 ): Promise<string | undefined> {
+  if (!(await mayMail(change.db, user))) return undefined;
   const isOfDevice = (text: string): boolean => (JSON.parse(text) as { device?: string }).device === device;
-  const sent = await countCreatedSince(change, purpose, userId, change.now - HOUR_MS, isOfDevice);
+  const sent = await countCreatedSince(change, purpose, user.id, change.now - HOUR_MS, isOfDevice);
   if (sent >= MAX_MAILS_AN_HOUR) return undefined;
-  await expireOldest(change, purpose, userId, MAX_LINKS, isOfDevice);
-  return createOneTimeToken(change, purpose, userId, lifetimeMs, { ...data, device });
+  await expireOldest(change, purpose, user.id, MAX_LINKS, isOfDevice);
+  return createOneTimeToken(change, purpose, user.id, lifetimeMs, { ...data, device });
 }
 
 /** 503 MAIL_NOT_CONFIGURED: in production without `mail.url`. */
@@ -60,17 +61,18 @@ export interface SignedUpAs {
 
 /**
  * Mails a link that verifies the user's address and confirms what this sign-up chose. Sends it unless the address is
- * already verified; the newest link replaces the oldest. Runs after the answer.
+ * already verified or has been replaced; the newest link replaces the oldest. Runs after the answer.
  */
 export async function sendVerification(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'mailer'>,
-  { id }: UserRow,
+  user: UserRow,
   callbackUrl: string | undefined,
   language: Language,
   signedUpAs?: SignedUpAs,
 ): Promise<void> {
   const found = await platform.ledger.change(SYSTEM, async (change) => {
-    const row = await findUser(change.db, id);
+    const { id } = user;
+    const row = (await mayMail(change.db, user)) ? await findUser(change.db, id) : undefined;
     if (!row?.email || row.email_verified === 1) return undefined;
     const asked = signedUpAs === undefined;
     await expireOldest(

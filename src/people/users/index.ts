@@ -69,7 +69,16 @@ export { UserErrors } from './errors.ts';
 export { markEmailVerified, sessionOf } from './mark-email-verified.ts';
 export { pagePerson } from './page-person.ts';
 export { Done, LinkQuery, MailRequest, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
-export { ensureExternalUser, findActiveUserByEmail, findUser, insertUser, owners, toUser } from './store.ts';
+export {
+  ensureExternalUser,
+  findActiveUserByEmail,
+  findUser,
+  getUserRow,
+  insertUser,
+  mayMail,
+  owners,
+  toUser,
+} from './store.ts';
 
 export const users = defineModule({
   name: 'users',

@@ -139,6 +139,15 @@ export async function findActiveUserByEmail(db: Db, email: string): Promise<User
   return row?.suspended_at === null ? row : undefined;
 }
 
+/**
+ * Returns, inside a change, whether a user who was read before still has the address and is not suspended, so that a
+ * secret may be mailed there.
+ */
+export async function mayMail(db: Db, { id, email_key }: Pick<UserRow, 'id' | 'email_key'>): Promise<boolean> {
+  const row = await findUser(db, id);
+  return row?.suspended_at === null && row.email_key === email_key;
+}
+
 export async function findUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
   const key = emailKey(email);
   if (key.includes('\u0000') || !key.isWellFormed()) return undefined;

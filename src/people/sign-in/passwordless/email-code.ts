@@ -8,13 +8,14 @@ import { newSecret, type SecretHash, secretHash, secretsEqual } from '../../../k
 import type { Change } from '../../../ledger/index.ts';
 import { brandOf, type Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
-import type { Db } from '../../../storage/index.ts';
+import type { Db, UserRow } from '../../../storage/index.ts';
 import {
   assertMail,
   findActiveUserByEmail,
   finishSignIn,
   mailTexts,
   markEmailVerified,
+  mayMail,
   recordFailure,
   type SignInDevice,
   type SignInResult,
@@ -59,7 +60,7 @@ export async function sendEmailCode(
     const code = String(randomInt(1_000_000)).padStart(6, '0');
     const requestHash = secretHash(requestToken);
     const made = await platform.ledger.change(SYSTEM, (change) =>
-      makeCode(change, row.id, {
+      makeCode(change, row, {
         requestHash,
         codeHash: keyedHash(platform.secrets().pepper[0] as SealKey, PURPOSE, row.id, code),
         earlier: browser.earlier,
@@ -85,8 +86,10 @@ interface NewCode {
   readonly device: string | undefined;
 }
 
-/** Returns false if the mailbox has reached its number of codes for the hour. */
-async function makeCode({ db, now }: Change, userId: Id<'user'>, code: NewCode): Promise<boolean> {
+/** Returns false if the mailbox has reached its number of codes for the hour, or the user no longer has the address. */
+async function makeCode({ db, now }: Change, user: UserRow, code: NewCode): Promise<boolean> {
+  if (!(await mayMail(db, user))) return false;
+  const userId = user.id;
   await db
     .deleteFrom('email_codes')
     .where('created_at', '<=', now - HOUR_MS)

@@ -43,7 +43,7 @@ export async function sendMagicLink(
   platform.background.run('a magic link', async () => {
     if (!row?.email) return;
     const token = await platform.ledger.change(SYSTEM, (change) =>
-      createRequestedLink(change, 'magic-link', row.id, LIFETIME_MS, {
+      createRequestedLink(change, 'magic-link', row, LIFETIME_MS, {
         callbackUrl,
         device: knownDeviceOf(platform, row, knownDevice),
       }),
