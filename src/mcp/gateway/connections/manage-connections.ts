@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Changer } from '../../../access/caller.ts';
 import type { UserPrincipal } from '../../../access/principal.ts';
 import { isoTime } from '../../../kernel/clock.ts';
-import { validationFailed } from '../../../kernel/errors.ts';
+import { LegateError, validationFailed } from '../../../kernel/errors.ts';
 import type { Id } from '../../../kernel/ids.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
@@ -12,7 +12,7 @@ import type { Relay } from '../relay.ts';
 import type { GatewayServer } from '../servers-file.ts';
 import { ConnectionErrors } from './errors.ts';
 import { revokeLater, revokeWaiting } from './oauth/revocations.ts';
-import type { OAuthCredentials } from './oauth/tokens.ts';
+import { type OAuthCredentials, revokeTokens } from './oauth/tokens.ts';
 import { connectUrl } from './open-for.ts';
 import type { Connection } from './schema.ts';
 import { type Credentials, findConnectionRow, readCredentials, sealCredentials, usableCredentials } from './store.ts';
@@ -95,13 +95,24 @@ export async function putConnection(
   return store(platform, caller, relay, { type: 'userSecret', fields });
 }
 
-/** Stores the tokens of a sign-in. Throws 404 CONNECTION_NOT_FOUND. */
-export const storeSignIn = (
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'owners' | 'secrets' | 'stateOf'>,
+/**
+ * Stores the tokens of a sign-in. If the person's right has ended since the sign-in began, the tokens are revoked,
+ * because nothing else would end them. Throws 401, 403, 404 CONNECTION_NOT_FOUND.
+ */
+export async function storeSignIn(
+  platform: Pick<Platform, 'background' | 'baseUrl' | 'config' | 'ledger' | 'owners' | 'secrets' | 'stateOf'>,
   caller: Person,
   name: string,
   credentials: OAuthCredentials,
-): Promise<Connection> => store(platform, caller, getConnectable(platform, name), credentials);
+): Promise<Connection> {
+  try {
+    return await store(platform, caller, getConnectable(platform, name), credentials);
+  } catch (error) {
+    if (error instanceof LegateError && error.status < 500)
+      platform.background.run('revoking tokens of the gateway', () => revokeTokens(platform, credentials));
+    throw error;
+  }
+}
 
 async function store(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'owners' | 'secrets'>,

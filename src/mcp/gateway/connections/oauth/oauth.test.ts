@@ -13,7 +13,7 @@ const { listening, closeAll } = loopbackServers();
 const rogue = {
   base: '',
   metadata: {} as Json,
-  token: (_form: URLSearchParams): { status: number; body: Json } => ({ status: 400, body: {} }),
+  token: (_form: URLSearchParams): Json | Promise<Json> => ({ status: 400, body: {} }),
   asked: [] as URLSearchParams[],
   /** The requests of the client to the token endpoint. */
   credentials: [] as (string | null)[],
@@ -100,7 +100,7 @@ async function answerRogue(request: Request): Promise<Response> {
     const form = new URLSearchParams(await request.text());
     rogue.asked.push(form);
     rogue.credentials.push(request.headers.get('authorization'));
-    const { status, body } = rogue.token(form);
+    const { status, body } = await rogue.token(form);
     return Response.json(body, { status });
   }
   if (pathname === '/register') {
@@ -310,6 +310,20 @@ describe('tokens', () => {
     await connectRogue(person);
     await t.call('DELETE', `/users/${person.id}`, { as: await t.admin() });
     await revokeWaiting(t.legate.platform);
+    expect(rogue.revoked.map((form) => form.get('token'))).toContain(`of-${person.id}`);
+  });
+
+  it('are revoked if the person is deleted while they are issued', async () => {
+    const [person, admin] = [await t.user(), await t.admin()];
+    rogue.metadata = honest();
+    rogue.token = async () => {
+      expect((await t.call('DELETE', `/users/${person.id}`, { as: admin })).status).toBe(204);
+      return tokens({ refresh_token: `of-${person.id}` });
+    };
+    const browser = browserOf(person);
+    const state = stateOf(await begin(browser, 'rogue'));
+    expect((await back(browser, { code: 'c', state, iss: rogue.base })).status).toBe(401);
+    await t.legate.platform.background.idle();
     expect(rogue.revoked.map((form) => form.get('token'))).toContain(`of-${person.id}`);
   });
 });
