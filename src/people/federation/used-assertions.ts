@@ -50,6 +50,25 @@ export async function isKeyUsed(db: Db, parts: readonly string[]): Promise<boole
   return row !== undefined;
 }
 
+/** Stores a key, or its new expiry, and does not count as a use. */
+export async function renewKey(db: Db, parts: readonly string[], expiresAt: number): Promise<void> {
+  await db
+    .insertInto('used_assertions')
+    .values({ key_hash: keyHash(parts), expires_at: expiresAt })
+    .onConflict((oc) => oc.column('key_hash').doUpdateSet({ expires_at: expiresAt }))
+    .execute();
+}
+
+/** Returns the expiry of a key that is still stored. */
+export async function expiryOfKey(db: Db, parts: readonly string[]): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('used_assertions')
+    .select('expires_at')
+    .where('key_hash', '=', keyHash(parts))
+    .executeTakeFirst();
+  return row?.expires_at;
+}
+
 const keyHash = (parts: readonly string[]): string => hash('sha256', JSON.stringify(parts), 'base64url');
 
 /** Deletes the keys of expired assertions. */

@@ -44,9 +44,9 @@ export async function completeProviderSignIn(
   const pending = readPending(platform, asked, request);
   const state = new URLSearchParams(search).getAll('state');
   const used = pending && state.length === 1 && state[0] === pending.state ? pending : undefined;
-  const began = await withSignInAudit<Pending>(platform, async (change) =>
+  const began = await withSignInAudit<Pending & { readonly cameBackAt: number }>(platform, async (change) =>
     used && (await useKeyOnce(platform.database, change.db, ['provider-sign-in', used.state], used.expiresAt))
-      ? used
+      ? { ...used, cameBackAt: change.now }
       : recordFailure(platform, change, attempt, IssuerErrors.SIGN_IN_EXPIRED()),
   );
   const identity = await confirmIdentity(platform, asked, began, search);
@@ -57,7 +57,7 @@ export async function completeProviderSignIn(
       const error = IssuerErrors.SIGN_IN_REFUSED(found ? { reason: 'owner-suspended' } : {});
       return recordFailure(platform, change, { ...attempt, userId: found?.id }, error);
     }
-    await assertNotEnded(change, issuer, identity.claims['sid']);
+    await assertNotEnded(change, issuer, identity, began.cameBackAt);
     const provider = { issuer: issuer.issuer, sessionHash: sessionHash(identity.claims['sid']) };
     const row = await applyMapping(platform, change, found, issuer, identity);
     const result = hasSecondFactor(issuer, identity)

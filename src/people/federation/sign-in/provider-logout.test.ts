@@ -137,6 +137,21 @@ it('ends sign-ins that wait for their second factor, and those in progress', asy
   expect((await signInWith(new FormClient(t), 'pretended')).status).toBe(401);
 });
 
+it('without `sid`, ends sign-ins in progress too, and none that begins later', async () => {
+  const sub = newSubject();
+  const earlier = await signIn(sub);
+  const later = new FormClient(t);
+  provider.idToken = async (nonce) => {
+    t.clock.advance(1);
+    expect((await logout({ sub })).status).toBe(200);
+    return provider.sign({ aud: CLIENT.clientId, iat: seconds(), exp: seconds() + 300, nonce, sub });
+  };
+  expect((await signInWith(later, 'pretended')).status).toBe(401);
+  expect([await isSignedIn(earlier), await isSignedIn(later)]).toEqual([false, false]);
+  t.clock.advance(1);
+  expect(await isSignedIn(await signIn(sub))).toBe(true);
+});
+
 it('[OIDC Back-Channel Logout 2.6] every other token is refused, as is one that was already used', async () => {
   const sub = newSubject();
   const browser = await signIn(sub, 'eight');

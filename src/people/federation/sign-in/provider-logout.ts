@@ -11,8 +11,9 @@ import { IssuerErrors } from '../errors.ts';
 import { keysOf } from '../issuer-keys.ts';
 import type { Issuer } from '../schema.ts';
 import { readUnverified, type Unverified } from '../unverified.ts';
-import { isKeyUsed, useKeyOnce, useOnce } from '../used-assertions.ts';
+import { expiryOfKey, isKeyUsed, renewKey, useKeyOnce, useOnce } from '../used-assertions.ts';
 import { type SignedClaims, verifySigned } from '../verify-assertion.ts';
+import type { Identity } from './identity.ts';
 import { getProvider } from './provider.ts';
 
 /** Longest time between the provider's answer and the session here. */
@@ -26,8 +27,9 @@ export const sessionHash = (sid: unknown): string | null =>
 
 /**
  * Ends the sessions that a logout token of a provider names: those of the provider's session (`sid`) or, without `sid`,
- * all sessions that the person began with this provider. Sign-ins that wait for their second factor end too. OpenID
- * Connect Back-Channel Logout 1.0, sections 2.6 and 2.7. Throws 400 LOGOUT_TOKEN_REFUSED, 503 PROVIDER_UNAVAILABLE.
+ * all sessions that the person began with this provider. Sign-ins that wait for their second factor end too, and those
+ * that have come back from the provider. OpenID Connect Back-Channel Logout 1.0, sections 2.6 and 2.7. Throws 400
+ * LOGOUT_TOKEN_REFUSED, 503 PROVIDER_UNAVAILABLE.
  */
 export async function endProviderSessions(platform: Platform, issuer: Issuer, token: string): Promise<void> {
   const { unverified, claims } = await verifyLogoutToken(platform, issuer, token);
@@ -36,6 +38,7 @@ export async function endProviderSessions(platform: Platform, issuer: Issuer, to
       throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-reused' });
     const hash = sessionHash(claims['sid']);
     if (hash !== null) await endUnfinished(platform.database, change, issuer, hash);
+    else await renewKey(change.db, leftKey(issuer, claims.sub), change.now + UNDER_WAY_MS);
     for (const { userId, sessionIds } of await findSessions(change, issuer, claims)) {
       await endSessions(platform, change, userId, { reason: 'provider-logout', only: sessionIds });
       if (hash === null) await deleteOneTimeTokens(change, userId, ['two-factor']);
@@ -55,10 +58,28 @@ async function endUnfinished(database: Database, change: Change, issuer: Issuer,
     .execute();
 }
 
-/** Throws 401 SIGN_IN_NOT_CONFIRMED if the provider has ended its session since it confirmed the person. */
-export async function assertNotEnded({ db }: Change, issuer: Issuer, sid: unknown): Promise<void> {
-  const hash = sessionHash(sid);
-  if (hash !== null && (await isKeyUsed(db, endedKey(issuer, hash)))) throw IssuerErrors.SIGN_IN_NOT_CONFIRMED();
+/** Its expiry tells when the provider last ended all sessions of a person. */
+const leftKey = ({ issuer }: Issuer, subject: string | undefined): string[] => [
+  'provider-person-left',
+  issuer,
+  subject ?? '',
+];
+
+/**
+ * Throws 401 SIGN_IN_NOT_CONFIRMED if the provider has ended its session since it confirmed the person, or all sessions
+ * of the person since the sign-in came back from there.
+ */
+export async function assertNotEnded(
+  { db }: Change,
+  issuer: Issuer,
+  { subject, claims }: Identity,
+  cameBackAt: number,
+): Promise<void> {
+  const hash = sessionHash(claims['sid']);
+  const isEnded = hash !== null && (await isKeyUsed(db, endedKey(issuer, hash)));
+  const leftUntil = await expiryOfKey(db, leftKey(issuer, subject));
+  const hasLeft = leftUntil !== undefined && leftUntil - UNDER_WAY_MS > cameBackAt;
+  if (isEnded || hasLeft) throw IssuerErrors.SIGN_IN_NOT_CONFIRMED();
 }
 
 async function verifyLogoutToken(
