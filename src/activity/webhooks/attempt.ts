@@ -29,8 +29,8 @@ export const webhookFetch = defineState(({ config }) =>
 /**
  * Makes one attempt (contract 13; Standard Webhooks). Only 2xx within `webhooks.timeoutMs` is success; a redirect is a
  * failure. Stores the result: delivered, to be retried after a delay, or dropped. 410 disables the endpoint, as does
- * the end of an agent that set its address. Nothing is sent while the owner is suspended, or if the webhook may no
- * longer see the event.
+ * the end of an agent that set its address. Nothing is sent while the owner is suspended or the webhook is disabled, or
+ * if it may no longer see the event.
  *
  * @param leases every lease that this process has written for the delivery. Grows while the attempt is in progress.
  * @param last true: a failure is not retried.
@@ -48,8 +48,10 @@ export async function attempt(
     .select(['users.role', 'users.suspended_at'])
     .where('webhooks.id', '=', delivery.webhook_id)
     .executeTakeFirst();
-  // Messages for a suspended person wait. A test message, which has no retries, reports nothing and is sent.
-  if (!webhook || (webhook.suspended_at !== null && !last)) return delivery;
+  if (!webhook) return delivery;
+  // Messages wait while the person is suspended or the webhook is disabled. A test message, which has no retries,
+  // reports nothing and is sent.
+  if ((webhook.suspended_at !== null || webhook.enabled === 0) && !last) return delivery;
   if (!(await mayItsAgentReceive(platform, webhook))) {
     await platform.ledger.change(SYSTEM, (change) => disable(change, webhook, 'agent-not-allowed'));
     return dropHidden(platform, delivery, leases);

@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Json, TestAgent, TestService, TestUser } from '../../../test/support/service.ts';
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts';
+import { dispatcherOf } from './dispatcher.ts';
 
 const receiving = webhookReceiver();
 const { answers, newPath, make, deliverAll, at, pathOf } = receiving;
@@ -43,6 +44,26 @@ describe('a webhook whose owner is suspended', () => {
     // The repeated message and the next one are sent at the same time.
     expect(agentsAt(path).toSorted()).toEqual([before.id, before.id, after.id].toSorted());
   });
+});
+
+it('a webhook that is disabled gets no message that was already chosen for it, until it is enabled', async () => {
+  const owner = await t.user();
+  const webhook = await make({ as: owner, types });
+  const path = pathOf(webhook);
+  const enable = (enabled: boolean) => t.call('PATCH', `/webhooks/${webhook.id}`, { as: owner, body: { enabled } });
+  const agent = await t.agent(owner);
+  const dispatcher = dispatcherOf(t.legate.platform);
+  const attempt = dispatcher.attempt.bind(dispatcher);
+  const attempted = vi.spyOn(dispatcher, 'attempt').mockImplementation(async (delivery, ...more) => {
+    if (delivery.webhook_id === webhook.id) expect((await enable(false)).status).toBe(200);
+    return attempt(delivery, ...more);
+  });
+  await deliverAll();
+  attempted.mockRestore();
+  expect(agentsAt(path)).toEqual([]);
+  await enable(true);
+  await retry();
+  expect(agentsAt(path)).toEqual([agent.id]);
 });
 
 describe('messages about others, queued while the webhook got everything', () => {
