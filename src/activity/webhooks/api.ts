@@ -59,7 +59,7 @@ export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
     update: async (id, input, options) =>
       updateWebhook(platform, expecting(caller, options), asId('webhook', id), parseWith(UpdateWebhook, input)),
     delete: async (id, options) => deleteWebhook(platform, expecting(caller, options), asId('webhook', id)),
-    test: (id) => testWebhook(platform, all, asId('webhook', id)),
+    test: (id) => testWebhook(platform, caller, asId('webhook', id)),
     rotate: async (id, options) => rotateWebhook(platform, expecting(caller, options), asId('webhook', id)),
     deliveries: async (id) =>
       (await findDeliveries(db, (await findWebhook(db, all, asId('webhook', id))).id, undefined, page)).map(toDelivery),

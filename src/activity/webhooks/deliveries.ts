@@ -1,15 +1,15 @@
-import type { Changer } from '../../access/caller.ts';
+import type { Caller, Changer } from '../../access/caller.ts';
 import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { findAttempts } from './attempt-log.ts';
 import { type ChatFormat, chatBody } from './chat.ts';
-import { dispatcherOf, insertDeliveries, leaseUntil, newDelivery } from './dispatcher.ts';
+import { dispatcherOf, leaseUntil, newDelivery } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import { isOfOwner } from './may-receive.ts';
 import type { Delivery, DeliveryWithAttempts } from './schema.ts';
-import { findDelivery, findWebhook, toDelivery } from './store.ts';
+import { findDelivery, findWebhook, insertDeliveries, toDelivery } from './store.ts';
 import { TEST_TYPE } from './webhook-events.ts';
 
 /**
@@ -40,16 +40,16 @@ export const testsUnderWay = defineState(() => new Map<string, number>());
  */
 export async function testWebhook(
   platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,
-  visibility: Visibility,
+  caller: Pick<Caller, 'visibility' | 'reauthorize' | 'actor'>,
   id: Id<'webhook'>,
 ): Promise<Delivery> {
-  const { user_id, format } = await findWebhook(platform.database.read, visibility, id);
+  const { user_id, format } = await findWebhook(platform.database.read, caller.visibility, id);
   const underWay = platform.stateOf(testsUnderWay);
   const count = underWay.get(user_id) ?? 0;
   if (count >= MAX_TESTS_AT_ONCE) throw WebhookErrors.WEBHOOK_BUSY();
   underWay.set(user_id, count + 1);
   try {
-    return await sendTest(platform, id, format);
+    return await sendTest(platform, caller, id, format);
   } finally {
     const left = (underWay.get(user_id) ?? 1) - 1;
     if (left > 0) underWay.set(user_id, left);
@@ -58,7 +58,8 @@ export async function testWebhook(
 }
 
 async function sendTest(
-  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'ledger' | 'stateOf'>,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,
+  { reauthorize, actor }: Changer,
   id: Id<'webhook'>,
   format: ChatFormat | null,
 ): Promise<Delivery> {
@@ -71,7 +72,10 @@ async function sendTest(
       : chatBody(platform, format, { ...test, timestamp: now, agentName: '' });
   // Leased from the beginning, so that no other process sends it.
   const row = { ...newDelivery(now, id, eventId, TEST_TYPE, body), lease_until: leaseUntil(now) };
-  await platform.ledger.maintain((db) => insertDeliveries(db, [row]));
+  await platform.ledger.change(actor, async ({ db }) => {
+    await findWebhook(db, await reauthorize(db), id);
+    await insertDeliveries(platform.database, db, [row]);
+  });
   return toDelivery(await dispatcherOf(platform).attempt(row, true));
 }
 

@@ -1,4 +1,3 @@
-import { chunk } from '../../kernel/chunk.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import {
@@ -10,12 +9,13 @@ import {
   readPosition,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
-import type { Db, StreamEventRow, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import type { StreamEventRow, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { conditionsOf, type RowQuery } from '../audit/index.ts';
 import { eventId, toJson } from '../stream/index.ts';
 import { attempt } from './attempt.ts';
 import { type ChatFormat, chatBody, isChatType } from './chat.ts';
 import { getsAll } from './may-receive.ts';
+import { insertDeliveries } from './store.ts';
 
 /** Name of the queue as a follower of the ledger. */
 export const FOLLOWER = 'webhooks';
@@ -234,9 +234,10 @@ export class Dispatcher {
         deliveries.push(newDelivery(now, id, eventId(row.id), row.type, body));
       }
     }
-    await this.#platform.ledger.maintain(async (db) => {
+    const { database, ledger } = this.#platform;
+    await ledger.maintain(async (db) => {
       await movePosition(db, [FOLLOWER], from - 1, upto);
-      for (const some of chunk(deliveries, 100)) await insertDeliveries(db, some);
+      await insertDeliveries(database, db, deliveries);
     });
     return upto;
   }
@@ -377,14 +378,6 @@ export const newDelivery = (
   created_at: now,
   delivered_at: null,
 });
-
-export const insertDeliveries = async (db: Db, rows: readonly WebhookDeliveryRow[]): Promise<void> => {
-  await db
-    .insertInto('webhook_deliveries')
-    .values(rows)
-    .onConflict((oc) => oc.columns(['webhook_id', 'event_id']).doNothing())
-    .execute();
-};
 
 export const webhookDispatcher = defineState((platform) => new Dispatcher(platform));
 

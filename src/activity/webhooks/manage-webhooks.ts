@@ -13,7 +13,7 @@ import { dispatcherOf, FOLLOWER } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
 import { newWebhookSecret, SECRET_PURPOSE } from './signature.ts';
-import { deleteDeliveries, findWebhook, toWebhook } from './store.ts';
+import { deleteRow, findWebhook, toWebhook } from './store.ts';
 import { assertDeliverable } from './url.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
@@ -174,8 +174,7 @@ export async function deleteWebhook(
     const { db } = change;
     const row = await findWebhook(db, await caller.reauthorize(db), id);
     caller.assertUnchanged?.(toWebhook(row));
-    await deleteDeliveries(db, [id]);
-    await db.deleteFrom('webhooks').where('id', '=', id).execute();
+    await deleteRow(db, id);
     change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
   });
 }

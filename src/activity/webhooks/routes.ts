@@ -130,7 +130,7 @@ export const webhookRoutes = [
     errors: [WEBHOOK_NOT_FOUND, WEBHOOK_BUSY],
     handle: async (call, platform) => ({
       status: 200,
-      body: await testWebhook(platform, call.visibility, call.params.id),
+      body: await testWebhook(platform, call, call.params.id),
     }),
   }),
   defineRoute({

@@ -1,12 +1,16 @@
 import type { OwnerFilter } from '../../access/owner-filter.ts';
 import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
+import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
-import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
+import type { Database, Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { WebhookErrors } from './errors.ts';
 import type { Delivery, Webhook } from './schema.ts';
+
+/** Deliveries that one statement stores. */
+const AT_ONCE = 100;
 
 /** Webhooks belong to users, not to agents. An agent that may read webhooks sees those of its owner. */
 const visible = (db: Db, visibility: ListVisibility) =>
@@ -82,12 +86,36 @@ export const toDelivery = (row: WebhookDeliveryRow): Delivery => ({
   deliveredAt: row.delivered_at === null ? null : isoTime(row.delivered_at),
 });
 
-/** Deletes the deliveries of webhooks, with their attempts. */
-export async function deleteDeliveries(db: Db, webhookIds: readonly Id<'webhook'>[]): Promise<void> {
-  if (webhookIds.length === 0) return;
-  const deliveries = db.selectFrom('webhook_deliveries').select('id').where('webhook_id', 'in', webhookIds);
+/** Stores deliveries, except those of webhooks that were deleted meanwhile. */
+export async function insertDeliveries(
+  { dialect }: Pick<Database, 'dialect'>,
+  db: Db,
+  rows: readonly WebhookDeliveryRow[],
+): Promise<void> {
+  const there = new Set<Id<'webhook'>>();
+  for (const some of chunk([...new Set(rows.map((row) => row.webhook_id))].sort())) {
+    const named = db.selectFrom('webhooks').select('id').where('id', 'in', some).orderBy('id');
+    // On PostgreSQL, events are queued while changes run. A deletion waits, and then deletes these deliveries too. Both
+    // lock in the order of the ids.
+    for (const { id } of await (dialect === 'postgres' ? named.forKeyShare() : named).execute()) there.add(id);
+  }
+  for (const some of chunk(
+    rows.filter((row) => there.has(row.webhook_id)),
+    AT_ONCE,
+  ))
+    await db
+      .insertInto('webhook_deliveries')
+      .values(some)
+      .onConflict((oc) => oc.columns(['webhook_id', 'event_id']).doNothing())
+      .execute();
+}
+
+/** Deletes a webhook, and then its deliveries with their attempts, so that none is queued in between. */
+export async function deleteRow(db: Db, id: Id<'webhook'>): Promise<void> {
+  await db.deleteFrom('webhooks').where('id', '=', id).execute();
+  const deliveries = db.selectFrom('webhook_deliveries').select('id').where('webhook_id', '=', id);
   await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
-  await db.deleteFrom('webhook_deliveries').where('webhook_id', 'in', webhookIds).execute();
+  await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
 }
 
 /** Throws 404 DELIVERY_NOT_FOUND, also for a delivery of a webhook that the caller cannot see. */
