@@ -6,10 +6,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { guardingLegate } from '../../../test/support/guarding-legate.ts';
 import { expressMcp, type ProtectMcpOptions, protectMcp } from './protect.ts';
 
-/** An agent with a token that is always valid. It may not call `delete`. */
-const legate = guardingLegate(['mcp:execute'], async ({ resource }) =>
-  resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true },
-);
+/** An agent with a token that is always valid. It may not call `delete`, and nothing can be decided about `unknown`. */
+const legate = guardingLegate(['mcp:execute'], async ({ resource }) => {
+  if (resource.endsWith(':unknown')) throw Object.assign(new Error('no decision'), { status: 503 });
+  return resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true };
+});
 
 /** Writes a response in pieces. The test decides when each piece is sent. */
 type Answer = (write: (piece: string | Uint8Array) => void) => Promise<void>;
@@ -119,6 +120,15 @@ describe.each(Object.entries(faces))('an answer over %s', (_name, face) => {
     const answer = await response.text();
     expect(answer).toContain('search');
     expect(answer).not.toContain('delete');
+  });
+
+  it.each<[string, string, string]>([
+    ['JSON', 'application/json', list([{ name: 'unknown' }])],
+    ['an event', 'text/event-stream', `data: ${list([{ name: 'unknown' }])}\n\n`],
+  ])('to tools/list is an error if nothing can be decided at the moment: %s', async (_what, type, text) => {
+    const response = await ask('tools/list', { 'content-type': type }, async (write) => write(text));
+    const error = { code: 1502, message: 'The list cannot be cut for this caller at the moment.' };
+    expect(JSON.parse((await response.text()).replace('data: ', ''))).toEqual({ jsonrpc: '2.0', id: 7, error });
   });
 
   it('to tools/list is an error if it cannot be read: compressed, or larger than the buffer', async () => {

@@ -1,6 +1,7 @@
 import { onPrompt, onResource, onTool, type Question } from './asks.ts';
 import type { CutLists } from './filter-answer.ts';
 import { isObject, type Message } from './json-rpc.ts';
+import { UNREADABLE_LIST } from './refusals.ts';
 
 /** Methods whose answers are filtered. */
 export const LIST_METHODS: ReadonlySet<string> = new Set([
@@ -26,6 +27,8 @@ const LISTS: readonly Listed[] = [
   ['resourceTemplates', by('uriTemplate', () => onResource())],
 ];
 
+const UNDECIDED_LIST = { code: UNREADABLE_LIST, message: 'The list cannot be cut for this caller at the moment.' };
+
 /** Filters lists recognised by their shape, because in a resumed stream they answer earlier requests. */
 export const cutLists =
   (
@@ -45,7 +48,15 @@ export const cutLists =
         const question = isObject(item) ? named(item) : undefined;
         return question ? [{ item, question }] : [];
       });
-      const allowed = items.length === 0 ? [] : await permitted(items.map(({ question }) => question));
+      let allowed: boolean[];
+      try {
+        allowed = items.length === 0 ? [] : await permitted(items.map(({ question }) => question));
+      } catch {
+        // An answer that breaks off would leave the client waiting.
+        delete (message as Message)['result'];
+        (message as Message)['error'] = UNDECIDED_LIST;
+        return true;
+      }
       result[member] = items.filter((_, i) => allowed[i]).map(({ item }) => item);
     }
     // Lists differ between callers, so caches must not share them (MCP 2026-07-28, caching).
