@@ -1,6 +1,6 @@
 import type { Question } from './asks.ts';
 import type { Decision, GuardOptions, McpAuth } from './guard-options.ts';
-import { fetchJson } from './issuer-metadata.ts';
+import { fetchJson, warning } from './issuer-metadata.ts';
 
 export interface Origin {
   readonly ip?: string | undefined;
@@ -86,14 +86,17 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
   }
   const { decisions, fetch = globalThis.fetch } = options;
   if (!decisions) return undefined;
+  if (!decisions.token) throw new TypeError('protectMcp: decisions.token is missing.');
   const rest = decisions.url.replace(/\/$/, '');
   const headers = { authorization: `Bearer ${decisions.token}` };
   const post = (path: string, body: unknown): Promise<Record<string, unknown>> =>
-    fetchJson(fetch, rest + path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    }).catch(asUndecidable);
+    warning(
+      fetchJson(fetch, rest + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }).catch(asUndecidable),
+    );
   /** If the service refuses a batch, each half is asked on its own, down to the question that is too large. */
   const possible = async (auth: McpAuth, questions: readonly Question[]): Promise<boolean[]> => {
     try {

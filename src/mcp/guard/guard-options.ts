@@ -113,13 +113,16 @@ export interface RemoteOptions extends Common {
   readonly introspection?: {
     /** API token of an administrator, sent as Bearer token. */
     readonly token?: string;
-    /** Alternatively, a confidential client. */
+    /** Alternatively, a confidential client that an administrator registered with `server.endpoint` in `resources`. */
     readonly clientId?: string;
     readonly clientSecret?: string;
     /** How long an answer is cached. Default: 0. */
     readonly cacheSeconds?: number;
   };
-  /** REST URL of the service that decides, and the agent or API token to use. Absent: no decisions. */
+  /**
+   * REST URL of the service that decides, and the API token to use: of an administrator, or of the person who owns all
+   * agents that call. Absent: no decisions.
+   */
   readonly decisions?: { readonly url: string; readonly token: string };
   readonly fetch?: typeof fetch;
 }

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { GuardOptions, RemoteOptions } from './guard-options.ts';
-import { fetchJson, issuerMetadata, VerifierUnavailable } from './issuer-metadata.ts';
+import { fetchJson, innermost, issuerMetadata, VerifierUnavailable, warning } from './issuer-metadata.ts';
 import type { TokenValidation } from './token-validation.ts';
 
 /** @param remembered a cached state of the token is enough, because decisions check it again */
@@ -21,14 +21,22 @@ export function verifierOf(options: GuardOptions): VerifyToken {
     'legate' in options
       ? (token: string, remembered?: boolean) =>
           options.legate.mcp.validateToken(token, { audience, ...(remembered && { remembered }) })
-      : options.introspection
-        ? introspecting(options, options.introspection, audience)
-        : byKeys(options, audience);
+      : elsewhere(
+          options.introspection ? introspecting(options, options.introspection, audience) : byKeys(options, audience),
+        );
   return (token, remembered) => (token.length > MAX_TOKEN_CHARS ? INVALID : verify(token, remembered));
 }
 
+const elsewhere =
+  (verify: (token: string) => Promise<TokenValidation>): VerifyToken =>
+  (token) =>
+    warning(verify(token));
+
 /** Verifies type, algorithm, signature, issuer, audience and times (RFC 9068, section 4). */
-function byKeys({ issuer, fetch = globalThis.fetch }: RemoteOptions, audience: string): VerifyToken {
+function byKeys(
+  { issuer, fetch = globalThis.fetch }: RemoteOptions,
+  audience: string,
+): (token: string) => Promise<TokenValidation> {
   const metadata = issuerMetadata(fetch, issuer);
   let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   return async (token) => {
@@ -58,7 +66,7 @@ function byKeys({ issuer, fetch = globalThis.fetch }: RemoteOptions, audience: s
         error.code !== 'ERR_JOSE_GENERIC' &&
         !(error instanceof errors.JWKSInvalid);
       if (ofToken) return INVALID;
-      throw new VerifierUnavailable(`the keys of ${issuer} cannot be fetched`, { cause: error });
+      throw new VerifierUnavailable(`the keys of ${issuer} cannot be fetched: ${innermost(error)}`, { cause: error });
     }
   };
 }
@@ -70,7 +78,9 @@ function introspecting(
   { issuer, fetch = globalThis.fetch }: RemoteOptions,
   o: NonNullable<RemoteOptions['introspection']>,
   audience: string,
-): VerifyToken {
+): (token: string) => Promise<TokenValidation> {
+  if (!o.token && !(o.clientId && o.clientSecret))
+    throw new TypeError('protectMcp: introspection needs a token, or clientId and clientSecret, and has neither.');
   const metadata = issuerMetadata(fetch, issuer);
   const cacheMs = (o.cacheSeconds ?? 0) * 1000;
   const cache = cacheMs > 0 ? new LRUCache<string, TokenValidation>({ max: MAX_CACHED, ttl: cacheMs }) : undefined;

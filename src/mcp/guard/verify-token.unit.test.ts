@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RemoteOptions } from './guard-options.ts';
 import { VerifierUnavailable } from './issuer-metadata.ts';
 import { protectMcp } from './protect.ts';
@@ -255,5 +255,44 @@ describe('[RFC 7662 2] verification by introspection', () => {
     await expect(verifier()('a')).rejects.toThrow(VerifierUnavailable);
     metadata = { issuer };
     await expect(verifier()('a')).rejects.toThrow('has no introspection_endpoint');
+  });
+});
+
+describe('a guard elsewhere whose own configuration is wrong', () => {
+  const asking = (options: Partial<RemoteOptions>) =>
+    protectMcp(() => new Response('reached'), { issuer, server, ...options })(
+      new Request(AUDIENCE, { method: 'POST', headers: { authorization: 'Bearer a' }, body: '{}' }),
+    );
+
+  it.each<[string, unknown]>([
+    ['introspection needs a token', { introspection: { token: undefined } }],
+    ['introspection needs a token', { introspection: { clientId: 'cli_1', clientSecret: '' } }],
+    ['decisions.token is missing', { decisions: { url: 'https://legate.example.com', token: undefined } }],
+  ])('says so when it is made, for a variable that is not set: %s', async (message, options) => {
+    await expect((async () => asking(options as Partial<RemoteOptions>))()).rejects.toThrow(`protectMcp: ${message}`);
+  });
+
+  it('answers 503 and warns with what the issuer answered, once for many requests', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const error = { code: 'FORBIDDEN', message: 'This needs an administrator.' };
+    const introspect = { introspection: { token: 'lgk_x' } };
+    for (const [path, body] of [
+      ['/introspect', { error }],
+      ['/other', { error: 'invalid_client', error_description: 'Unknown.' }],
+    ] as const) {
+      metadata['introspection_endpoint'] = issuer + path;
+      const fetch: RemoteOptions['fetch'] = async (input, init) =>
+        String(input).endsWith(path) ? Response.json(body, { status: 403 }) : globalThis.fetch(input, init);
+      const statuses = [asking({ ...introspect, fetch }), asking({ ...introspect, fetch })];
+      expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([503, 503]);
+    }
+    expect(warn.mock.calls).toEqual([
+      [
+        `protectMcp: ${issuer}/introspect cannot be asked: it answered 403, FORBIDDEN: This needs an administrator.`,
+        'LegateWarning',
+      ],
+      [`protectMcp: ${issuer}/other cannot be asked: it answered 403, invalid_client: Unknown.`, 'LegateWarning'],
+    ]);
+    warn.mockRestore();
   });
 });
