@@ -131,8 +131,13 @@ class Client {
     for (const [name, value] of Object.entries(query)) {
       // A repeated filter matches any of its values; ids and types are one list.
       const values = Array.isArray(value) && !/(^|\.)(ids|types)$/.test(name) ? value : [value];
-      for (const one of values)
-        if (one !== undefined) url.searchParams.append(name, one instanceof Date ? one.toISOString() : String(one));
+      for (const one of values) {
+        if (one === undefined) continue;
+        // Such as a signal. The service would ignore it.
+        if (one instanceof Object && !(one instanceof Date || Array.isArray(one)))
+          throw new TypeError(`${name} is no parameter of ${path}. Options are the argument after the query.`);
+        url.searchParams.append(name, one instanceof Date ? one.toISOString() : String(one));
+      }
     }
     return url;
   }

@@ -140,6 +140,16 @@ describe('a request', () => {
     for (const id of ['', '.', '..', undefined]) expect(() => client.agents.get(id as string)).toThrow('id is missing');
   });
 
+  it('refuses options in place of the query, where the service would ignore them', async () => {
+    const { client, sent } = clientOf([json({})]);
+    const { signal } = new AbortController();
+    for (const options of [{ signal }, { headers: { a: 'b' } }])
+      expect(() => client.agents.get('agt_1', options as never)).toThrow('Options are the argument after the query.');
+    expect(sent).toEqual([]);
+    await client.agents.get('agt_1', {}, { signal });
+    expect(sent).toHaveLength(1);
+  });
+
   it('sends the ETag with which an object was read', async () => {
     const { client, sent } = clientOf([json({ id: 'agt_1' }, 200, { etag: '"v1"' })]);
     const agent = await client.agents.get('agt_1');
