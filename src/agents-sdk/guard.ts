@@ -35,6 +35,11 @@ export interface GuardOptions {
    * `return` (the default): the model learns that the call waits, with a link. `wait`: the call waits for the person.
    */
   readonly onApproval?: 'return' | 'wait' | undefined;
+  /**
+   * Gets the error of each call that is denied with LEGATE_UNAVAILABLE. By default it is a warning of the process, once
+   * a minute.
+   */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface ToolGuard {
@@ -71,8 +76,25 @@ const POLL_MS = 1000;
 const HOOK_SECONDS = 900;
 const MAX_WAIT_MS = (HOOK_SECONDS - 60) * 1000;
 
+const WARN_AGAIN_MS = 60_000;
+
+function warnings(): (error: unknown) => void {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    const now = performance.now();
+    if (now - warnedAt < WARN_AGAIN_MS) return;
+    warnedAt = now;
+    const { code, message = String(error) } = (error ?? {}) as { code?: unknown; message?: string };
+    const cause = typeof code === 'string' ? `${code}: ${message}` : message;
+    process.emitWarning(`legate/agents: a call could not be decided and was denied. ${cause}`, 'LegateWarning');
+  };
+}
+
 /** Returns a guard for the tools of one application. */
-export function guardFor(legate: GuardedLegate, { agent, app, onApproval = 'return' }: GuardOptions): ToolGuard {
+export function guardFor(
+  legate: GuardedLegate,
+  { agent, app, onApproval = 'return', onError = warnings() }: GuardOptions,
+): ToolGuard {
   const denial = (reason: string, more: Partial<Denial> = {}): Denial => ({
     denied: true,
     reason,
@@ -130,7 +152,12 @@ export function guardFor(legate: GuardedLegate, { agent, app, onApproval = 'retu
   const decide: Decide = async (tool, input, context, signal) => {
     try {
       return await ask(tool, input, context, signal);
-    } catch {
+    } catch (error) {
+      try {
+        onError(error);
+      } catch {
+        // The call is denied all the same.
+      }
       return denial('LEGATE_UNAVAILABLE');
     }
   };
