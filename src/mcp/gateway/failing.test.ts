@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import * as v2 from '@modelcontextprotocol/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createTestService, type Json } from '../../../test/support/service.ts';
 
@@ -91,7 +92,7 @@ async function behindGateway(server: object) {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read' } };
     return (await t.call('POST', '/gateway/notes/mcp', { as, body })).body.result;
   };
-  return { t, owner, call };
+  return { t, owner, as, call };
 }
 
 it('calls that a restarted server refused with 404 are made in a new session', async () => {
@@ -119,4 +120,20 @@ it('a person whose credentials the server refuses is sent to the page to enter o
   expect(refused.content[0].text).toContain('http://localhost:3000/gateway/notes/connect');
   await enter('right');
   expect(await call()).toMatchObject({ content: [{ text: 'call 1' }] });
+});
+
+it('[MCP 2026-07-28 tools] a client gets the failure of a call as a result that its model can read', async () => {
+  const { url } = await sessionServer();
+  const auth = { type: 'userSecret', fields: ['key'] };
+  const { t, as } = await behindGateway({ url, headers: { 'x-key': `\${user:key}` }, legate: { auth } });
+  const client = new v2.Client({ name: 'x', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  const transport = new v2.StreamableHTTPClientTransport(new URL('http://localhost:3000/gateway/notes/mcp'), {
+    fetch: (input, init) => t.legate.fetch(new Request(input, init)) as Promise<Response>,
+    requestInit: { headers: { authorization: `Bearer ${as.token}` } },
+  });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  const result = await client.callTool({ name: 'read', arguments: {} });
+  expect(result).toMatchObject({ isError: true, _meta: { reason: 'NOT_CONNECTED' } });
+  expect(JSON.stringify(result.content)).toContain('http://localhost:3000/gateway/notes/connect');
 });

@@ -143,6 +143,13 @@ export function failureAnswer(
   const text = reason === 'NOT_CONNECTED' || reason === 'INPUT_REQUIRED' ? (error as Error).message : TEXTS[reason];
   const facts = { reason, ...(auditId !== undefined && { auditId }) };
   return method === 'tools/call' && reason !== 'CANCELLED'
-    ? { result: { content: [{ type: 'text', text: `${text} (${reason})` }], isError: true, _meta: facts } }
+    ? {
+        result: {
+          resultType: 'complete',
+          content: [{ type: 'text', text: `${text} (${reason})` }],
+          isError: true,
+          _meta: facts,
+        },
+      }
     : { error: { code: FAILED[reason], message: text, data: facts } };
 }
