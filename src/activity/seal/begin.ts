@@ -41,9 +41,9 @@ export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.k
 }
 
 /**
- * Begins or continues the sealed log. A process that does not serve neither stops nor resumes sealing, because only the
- * configuration of the service counts. Throws a ConfigError if the database is older than the newest checkpoint in the
- * data folder.
+ * Begins or continues the sealed log. A process that does not serve neither begins, stops nor resumes sealing, because
+ * only the configuration of the service counts. Throws a ConfigError if the database is older than the newest
+ * checkpoint in the data folder.
  */
 export async function openSealedLog(
   platform: Pick<
@@ -59,6 +59,8 @@ export async function openSealedLog(
   let log = await readLog(platform.database.read);
   if (!log && anchor !== undefined)
     throw refusal(`The data folder has a checkpoint of a log that the database does not have. ${RECOVER}`);
+  // A command may run before the keys and the address of the service are in place, as after a restore.
+  if (!log && !serves) return;
   log ??= await beginLog(platform);
   if (serves) await resumeSealing(platform);
   await assertContinues(platform, log, anchor);

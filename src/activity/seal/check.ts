@@ -30,7 +30,8 @@ export async function checkSealedLedger(platform: Pick<Platform, 'database' | 'l
   const { database } = platform;
   const db = database.read;
   const log = await readLog(db);
-  if (!log?.checkpoint) return { size: 0, problem: 'the ledger has no signed checkpoint' };
+  if (!log?.checkpoint)
+    return { size: 0, problem: 'the ledger has no signed checkpoint yet: the service signs one after it has started' };
   const size = log.signed_size;
   const pruned = await recordedPruning(db);
   const begin = Math.floor(Math.min(pruned, await prunedUpTo(db)) / TILE);

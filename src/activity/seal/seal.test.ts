@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
@@ -240,6 +240,21 @@ describe('an existing ledger', () => {
     expect(await types()).toEqual(['ledger.stopped']);
     await seal('on', true);
     expect(await types()).toEqual(['ledger.stopped', 'ledger.resumed']);
+  });
+
+  it('is not begun by a command, which may run before the keys of the service are in place', async () => {
+    const command = await createTestService({ serves: false, config: SEALED });
+    expect(await checkSealedLedger(command.legate.platform)).toMatchObject({
+      problem: expect.stringContaining('no signed checkpoint yet'),
+    });
+    await expect(command.legate.ledger.keys()).rejects.toThrow('no checkpoint has been signed yet');
+    expect(await command.legate.platform.database.read.selectFrom('seal').select('log_id').execute()).toEqual([]);
+    expect(existsSync(join(command.database.dir, 'ledger-anchor'))).toBe(false);
+    const service = await createTestService({ sameDatabaseAs: command, config: SEALED });
+    await service.legate.ledger.proof(
+      await decide(service, await service.agent(await service.user(), { permissions })),
+    );
+    expect(await checkSealedLedger(service.legate.platform)).not.toHaveProperty('problem');
   });
 
   it('is opened by a command although the service signs a tree meanwhile', async () => {
