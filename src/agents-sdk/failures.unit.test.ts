@@ -32,3 +32,7 @@ it('onError gets each error, also one of the function that names the agent, and 
   expect(await toolOf({ onError, agent }).execute({})).toMatchObject({ reason: 'LEGATE_UNAVAILABLE' });
   expect(errors).toEqual([refused, missing]);
 });
+
+it.each(['agent', 'app'])('a guard without %s, such as a variable that is not set, is an error at once', (name) => {
+  for (const value of [undefined, '']) expect(() => toolOf({ [name]: value })).toThrow(`guardFor: ${name} is missing.`);
+});

@@ -95,6 +95,8 @@ export function guardFor(
   legate: GuardedLegate,
   { agent, app, onApproval = 'return', onError = warnings() }: GuardOptions,
 ): ToolGuard {
+  for (const [name, value] of Object.entries({ agent, app }))
+    if (!value) throw new TypeError(`guardFor: ${name} is missing.`);
   const denial = (reason: string, more: Partial<Denial> = {}): Denial => ({
     denied: true,
     reason,
