@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterAll } from 'vitest';
@@ -34,7 +34,7 @@ export async function openIssuer(alg = 'ES256'): Promise<TestIssuer> {
     jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: `key-${++kid}`, alg, use: 'sig' }] };
   };
   await rotate();
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     issuer.fetched.push(request.url ?? '');
     await issuer.beforeResponse();
     const { address } = issuer;
@@ -46,7 +46,8 @@ export async function openIssuer(alg = 'ES256'): Promise<TestIssuer> {
     const body = issuer.down ? undefined : documents[request.url ?? ''];
     response.writeHead(issuer.down ? 503 : body === undefined ? 404 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(body ?? {}));
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const issuer: TestIssuer = {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
