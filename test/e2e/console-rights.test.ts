@@ -192,7 +192,8 @@ const toWidth = async (page: Page, width: number): Promise<void> => {
 
 /** Presses a button, then the confirming button of the dialog that it opens. Returns whether a request was sent. */
 async function press(page: Page, button: Locator, sent: () => boolean, look: () => Promise<void>): Promise<boolean> {
-  // A click waits until the button is enabled.
+  // An approval can be decided when its text has been in view. A click only waits until the button is enabled.
+  await button.evaluate((element) => element.scrollIntoView({ block: 'center' }));
   await button.click();
   const dialog = page.getByRole('dialog');
   const confirm = dialog.locator('.actions .primary, .actions .danger').last();
