@@ -2,10 +2,35 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import type { FormClient } from './browser-like.ts';
 import { openIssuer, type TestIssuer } from './issuer.ts';
-import type { Answered, Json, TestService } from './service.ts';
+import { type Answered, createTestService, type Json, type TestService, type TestUser } from './service.ts';
+
+/** A service that creates accounts for people whom a provider confirms, for all tests of a file. */
+export async function createProvisioningService(): Promise<TestService> {
+  const t = await createTestService({
+    lasting: true,
+    config: { federation: { allowPrivateNetworks: true }, users: { provision: true } },
+  });
+  // The provider uses the clock of the system.
+  t.clock.set(new Date().toISOString());
+  return t;
+}
+
+/** Registers a provider that signs people with addresses at example.com in. Returns the issuer. */
+export async function registerProvider(
+  t: TestService,
+  admin: TestUser,
+  name: string,
+  { address }: { readonly address: string },
+  more: Json = {},
+): Promise<Json> {
+  const body = { name, issuer: address, uses: ['signIn'], ...CLIENT, domains: ['example.com'], ...more };
+  const r = await t.call('POST', '/issuers', { as: admin, body });
+  expect(r.status, r.text).toBe(201);
+  return r.body;
+}
 
 export const CLIENT = { clientId: 'legate', clientSecret: 'the secret of the client' };
 

@@ -41,14 +41,8 @@ const insertKey = prepared((db, key: string, expiresAt: number) =>
 );
 
 /** Returns whether a key was used and is still stored. */
-export async function isKeyUsed(db: Db, parts: readonly string[]): Promise<boolean> {
-  const row = await db
-    .selectFrom('used_assertions')
-    .select('key_hash')
-    .where('key_hash', '=', keyHash(parts))
-    .executeTakeFirst();
-  return row !== undefined;
-}
+export const isKeyUsed = async (db: Db, parts: readonly string[]): Promise<boolean> =>
+  (await expiryOfKey(db, parts)) !== undefined;
 
 /** Stores a key, or its new expiry, and does not count as a use. */
 export async function renewKey(db: Db, parts: readonly string[], expiresAt: number): Promise<void> {

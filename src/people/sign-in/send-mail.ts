@@ -6,7 +6,7 @@ import { brandOf, type Language, pathOf } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
 import { UserErrors } from '../users/errors.ts';
-import { findUser, mayMail } from '../users/store.ts';
+import { findToMail } from '../users/store.ts';
 import { linkTo } from './callback-url.ts';
 import { mailTexts } from './mail-texts.ts';
 import { countCreatedSince, createOneTimeToken, expireOldest } from './one-time-token.ts';
@@ -34,7 +34,7 @@ export async function createRequestedLink(
   lifetimeMs: number,
   { device, ...data }: Readonly<Record<string, unknown>> & { readonly device?: string | undefined } = {},
 ): Promise<string | undefined> {
-  if (!(await mayMail(change.db, user))) return undefined;
+  if (!(await findToMail(change.db, user))) return undefined;
   const isOfDevice = (text: string): boolean => (JSON.parse(text) as { device?: string }).device === device;
   const sent = await countCreatedSince(change, purpose, user.id, change.now - HOUR_MS, isOfDevice);
   if (sent >= MAX_MAILS_AN_HOUR) return undefined;
@@ -71,19 +71,21 @@ export async function sendVerification(
   signedUpAs?: SignedUpAs,
 ): Promise<void> {
   const found = await platform.ledger.change(SYSTEM, async (change) => {
-    const { id } = user;
-    const row = (await mayMail(change.db, user)) ? await findUser(change.db, id) : undefined;
+    const row = await findToMail(change.db, user);
     if (!row?.email || row.email_verified === 1) return undefined;
     const asked = signedUpAs === undefined;
     await expireOldest(
       change,
       'verify-email',
-      id,
+      user.id,
       asked ? MAX_LINKS : MAX_SIGN_UPS,
       (data) => (JSON.parse(data) as { asked: boolean }).asked === asked,
     );
     const data = { callbackUrl, asked, signedUpAs: signedUpAs ?? onlySignUpOf(platform, row) };
-    return { email: row.email, token: await createOneTimeToken(change, 'verify-email', id, VERIFICATION_MS, data) };
+    return {
+      email: row.email,
+      token: await createOneTimeToken(change, 'verify-email', user.id, VERIFICATION_MS, data),
+    };
   });
   if (!found) return;
   const link = linkTo(platform, '/verify-email', { token: found.token });

@@ -72,10 +72,10 @@ export { Done, LinkQuery, MailRequest, SignedIn, SignIn, SignInAnswer, SignUp, U
 export {
   ensureExternalUser,
   findActiveUserByEmail,
+  findToMail,
   findUser,
   getUserRow,
   insertUser,
-  mayMail,
   owners,
   toUser,
 } from './store.ts';

@@ -140,12 +140,15 @@ export async function findActiveUserByEmail(db: Db, email: string): Promise<User
 }
 
 /**
- * Returns, inside a change, whether a user who was read before still has the address and is not suspended, so that a
- * secret may be mailed there.
+ * Returns, inside a change, a user who was read before and to whom a secret may be mailed. undefined: the address has
+ * been replaced, or the user is suspended.
  */
-export async function mayMail(db: Db, { id, email_key }: Pick<UserRow, 'id' | 'email_key'>): Promise<boolean> {
+export async function findToMail(
+  db: Db,
+  { id, email_key }: Pick<UserRow, 'id' | 'email_key'>,
+): Promise<UserRow | undefined> {
   const row = await findUser(db, id);
-  return row?.suspended_at === null && row.email_key === email_key;
+  return row?.suspended_at === null && row.email_key === email_key ? row : undefined;
 }
 
 export async function findUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {

@@ -4,17 +4,13 @@ import { FormClient } from '../../../../test/support/browser-like.ts';
 import {
   CLIENT,
   callback,
+  createProvisioningService,
   openPretendedProvider,
   type PretendedProvider,
+  registerProvider,
   signInWith,
 } from '../../../../test/support/identity-provider.ts';
-import {
-  type Answered,
-  createTestService,
-  type Json,
-  type TestService,
-  type TestUser,
-} from '../../../../test/support/service.ts';
+import type { Answered, Json, TestService, TestUser } from '../../../../test/support/service.ts';
 
 let t: TestService;
 let admin: TestUser;
@@ -24,24 +20,13 @@ let issuer: Json;
 let count = 0;
 
 beforeAll(async () => {
-  t = await createTestService({
-    lasting: true,
-    config: { federation: { allowPrivateNetworks: true }, users: { provision: true } },
-  });
-  // The provider uses the clock of the system.
-  t.clock.set(new Date().toISOString());
+  t = await createProvisioningService();
   admin = await t.admin();
 });
 
 async function register(more: Json = {}): Promise<void> {
   provider = await openPretendedProvider();
-  const body = {
-    ...{ name: `provider-${++count}`, issuer: provider.address, uses: ['signIn'], ...CLIENT },
-    ...{ domains: ['example.com'], ...more },
-  };
-  const r = await t.call('POST', '/issuers', { as: admin, body });
-  expect(r.status).toBe(201);
-  issuer = r.body;
+  issuer = await registerProvider(t, admin, `provider-${++count}`, provider, more);
 }
 
 const newPerson = (more: Json = {}): Json => {
@@ -69,9 +54,9 @@ const sessionsOf = async (claims: Json): Promise<number> => {
 const change = (body: Json): Promise<Answered> => t.call('PATCH', `/issuers/${issuer['id']}`, { as: admin, body });
 const remove = (): Promise<Answered> => t.call('DELETE', `/issuers/${issuer['id']}`, { as: admin });
 async function replace(): Promise<Answered> {
-  await remove();
-  const body = { name: issuer['name'], issuer: issuer['issuer'], uses: ['signIn'], ...CLIENT };
-  return t.call('POST', '/issuers', { as: admin, body: { ...body, domains: ['example.com'] } });
+  const removed = await remove();
+  await registerProvider(t, admin, issuer['name'], provider);
+  return removed;
 }
 const ways: [string, () => Promise<Answered>][] = [
   ['is deleted', remove],

@@ -6,11 +6,12 @@ import { openGitHub } from '../../../../test/support/github.ts';
 import {
   begin,
   CLIENT,
+  createProvisioningService,
   openRealProvider,
   type RealProvider,
   throughProvider,
 } from '../../../../test/support/identity-provider.ts';
-import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
+import type { Json, TestService, TestUser } from '../../../../test/support/service.ts';
 import { IssuerErrors } from '../errors.ts';
 import { PRESET_NAMES, PRESETS } from '../presets.ts';
 
@@ -38,11 +39,7 @@ let admin: TestUser;
 let real: RealProvider;
 
 beforeAll(async () => {
-  t = await createTestService({
-    lasting: true,
-    config: { federation: { allowPrivateNetworks: true }, users: { provision: true } },
-  });
-  t.clock.set(new Date().toISOString());
+  t = await createProvisioningService();
   admin = await t.admin();
   await t.call('POST', '/tenants', { as: admin, body: { name: 'Sales', slug: 'sales' } });
   real = await openRealProvider([t.legate.baseUrl + callback], (url, options) =>

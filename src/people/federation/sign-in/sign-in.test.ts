@@ -4,10 +4,12 @@ import {
   begin,
   CLIENT,
   callback,
+  createProvisioningService,
   openPretendedProvider,
   openRealProvider,
   type PretendedProvider,
   type RealProvider,
+  registerProvider,
   signInWith,
   throughProvider,
 } from '../../../../test/support/identity-provider.ts';
@@ -27,20 +29,11 @@ let pretended: PretendedProvider;
 let other: PretendedProvider;
 let persons = 0;
 
-const register = async (name: string, { address }: { address: string }, more: Json = {}): Promise<Json> => {
-  const body = { name, issuer: address, uses: ['signIn'], ...CLIENT, domains: ['example.com'], ...more };
-  const r = await t.call('POST', '/issuers', { as: admin, body });
-  expect(r.status).toBe(201);
-  return r.body;
-};
+const register = (name: string, provider: { readonly address: string }, more: Json = {}): Promise<Json> =>
+  registerProvider(t, admin, name, provider, more);
 
 beforeAll(async () => {
-  t = await createTestService({
-    lasting: true,
-    config: { federation: { allowPrivateNetworks: true }, users: { provision: true } },
-  });
-  // The provider uses the clock of the system.
-  t.clock.set(new Date().toISOString());
+  t = await createProvisioningService();
   admin = await t.admin();
   real = await openRealProvider([`${t.legate.baseUrl}/auth/oidc/real/callback`]);
   [pretended, other] = [await openPretendedProvider(), await openPretendedProvider()];

@@ -12,10 +12,10 @@ import type { Db, UserRow } from '../../../storage/index.ts';
 import {
   assertMail,
   findActiveUserByEmail,
+  findToMail,
   finishSignIn,
   mailTexts,
   markEmailVerified,
-  mayMail,
   recordFailure,
   type SignInDevice,
   type SignInResult,
@@ -88,7 +88,7 @@ interface NewCode {
 
 /** Returns false if the mailbox has reached its number of codes for the hour, or the user no longer has the address. */
 async function makeCode({ db, now }: Change, user: UserRow, code: NewCode): Promise<boolean> {
-  if (!(await mayMail(db, user))) return false;
+  if (!(await findToMail(db, user))) return false;
   const userId = user.id;
   await db
     .deleteFrom('email_codes')
