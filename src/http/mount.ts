@@ -14,7 +14,11 @@ export function pathMatcher(mounted: readonly Pick<MountedRoute, 'path'>[]): (pa
 const patternOf = (path: string): RegExp =>
   new RegExp(
     `^${path.replace(/:\w+(\{[^/]*\})?|\*|[^:*]+/g, (part) =>
-      part.startsWith(':') ? '.+' : part === '*' ? '.*' : part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'),
+      part === '*' || part.endsWith('{.*}')
+        ? '.*'
+        : part.startsWith(':')
+          ? '.+'
+          : part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'),
     )}$`,
   );
 

@@ -65,6 +65,8 @@ describe.each(Object.entries(mounted))('mounted in %s', (_, start) => {
       expect([answer.status, await answer.json()]).toMatchObject([200, { allowed: true }]);
     }
     expect((await fetch(`${base}/.well-known/oauth-authorization-server`)).status).toBe(200);
+    for (const path of ['/legate/console', '/legate/console/', '/legate/console/agents'])
+      expect((await fetch(base + path, { redirect: 'manual' })).status, path).toBe(303);
     expect(await (await fetch(`${base}/own`, post({ n: 1 }))).json()).toEqual({ n: 1 });
     for (const path of ['/authorize', '/nothing', '/legate/nothing'])
       expect((await fetch(base + path, { method: 'POST' })).headers.get('x-request-id')).toBeNull();
