@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { openSqlite } from './sqlite-handle.ts';
+import { isUnavailable } from './unavailable.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'legate-test-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -27,4 +28,20 @@ it('binds a parameter that occurs several times once', () => {
     [2, 'x'],
   ]);
   handle.close();
+});
+
+it('reports a closed database as unavailable, also to a statement that was prepared before', () => {
+  const handle = openSqlite(join(dir, 'closed.db'));
+  const prepared = handle.prepare('select 1');
+  handle.close();
+  const errorOf = (use: () => unknown): unknown => {
+    try {
+      return void use();
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(isUnavailable(errorOf(() => handle.prepare('select 2')))).toBe(true);
+  // libsql runs a prepared statement after the connection is closed.
+  if (handle.driver === 'node:sqlite') expect(isUnavailable(errorOf(() => prepared.all([])))).toBe(true);
 });

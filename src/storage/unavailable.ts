@@ -6,6 +6,7 @@ const MESSAGES: readonly RegExp[] = [
   /Client has encountered a connection error/i,
   /Client was closed/i,
   /database (connection )?is not open/i,
+  /statement has been finalized/i,
   /Cannot use a pool after/i,
   /driver has already been destroyed/i,
 ];

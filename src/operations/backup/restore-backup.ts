@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { endSealedLog, placeKeptDecisions, readRuns } from '../../ledger/index.ts';
@@ -115,10 +114,10 @@ async function prepareSchema(database: Database, manifest: Manifest): Promise<vo
 
 async function fill(restore: Restore, dir: string, table: Manifest['tables'][number]): Promise<void> {
   const { name, columns } = table;
-  const text = createReadStream(join(dir, table.file)).pipe(createGunzip());
+  const text = createReadStream(join(dir, table.file)).pipe(createGunzip()).setEncoding('utf8');
   let batch: Value[][] = [];
   let rows = 0;
-  for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of linesOf(text)) {
     rows++;
     const row = fromLine(line, columns.length);
     batch.push(row);
@@ -128,6 +127,17 @@ async function fill(restore: Restore, dir: string, table: Manifest['tables'][num
   }
   if (batch.length > 0) await restore.insert(name, columns, batch);
   if (rows !== table.rows) throw new BackupError(`${table.file} has ${rows} rows instead of ${table.rows}.`);
+}
+
+/** Yields what `\n` ends. `node:readline` would end a line at U+2028 too, which JSON texts may contain. */
+async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of text) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }
 
 function fromLine(line: string, length: number): Value[] {
