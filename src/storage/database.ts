@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Kysely, type PostgresPool as KyselyPool, PostgresDialect } from 'kysely';
 import { createFolder } from '../kernel/data-folder.ts';
@@ -76,8 +76,8 @@ export async function openDatabase(
   if (url.startsWith('sqlite:')) {
     const path = resolve(url.slice('sqlite:'.length));
     createFolder(dirname(path));
-    const writer = openSqlite(path);
     assertWritable(path);
+    const writer = openSqlite(path);
     restrict(path);
     const reader = openSqlite(path, { readOnly: true });
     const deferredSync = new DeferredSync(writer, path);
@@ -163,7 +163,7 @@ function hasWritten(writer: SqliteHandle): boolean {
 /** @throws DatabaseError if this process may not write to the file or its folder. Every later write would be a 503. */
 function assertWritable(path: string): void {
   try {
-    for (const target of [dirname(path), path]) accessSync(target, constants.W_OK);
+    for (const target of [dirname(path), path].filter(existsSync)) accessSync(target, constants.W_OK);
   } catch {
     throw new DatabaseError(`${path} is read-only for this user. Make the file and its folder writable.`);
   }
