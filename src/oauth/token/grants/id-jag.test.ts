@@ -163,6 +163,12 @@ describe('an ID-JAG', () => {
     expect((await at('mcp:read', 'unknown')).error).toBe('invalid_scope');
   });
 
+  it('is refused if its scope is not a text', async () => {
+    const person = await colleague();
+    for (const scope of [['mcp:read'], null, { 'mcp:read': true }])
+      expect((await show(await jag(person, { scope }))).body.error).toBe('invalid_grant');
+  });
+
   it.each<[string, Json, Json, string]>([
     ['is for another server', { aud: 'https://other.example' }, {}, 'assertion-audience'],
     ['is for the token endpoint', { aud: 'http://localhost:3000/oauth/token' }, {}, 'assertion-audience'],

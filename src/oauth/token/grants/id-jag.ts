@@ -107,8 +107,10 @@ async function verifyIdJag(
     now: platform.clock.now(),
   });
   if (typeof claims === 'string') throw refused(claims);
-  const { aud, exp, iat, jti } = claims;
+  const { aud, exp, iat, jti, scope } = claims;
   if (typeof iat !== 'number' || typeof jti !== 'string' || jti === '') throw refused('assertion-malformed');
+  // A list, for example, would otherwise limit nothing.
+  if (scope !== undefined && typeof scope !== 'string') throw refused('assertion-malformed');
   if (
     exp - iat > MAX_LIFETIME_SECONDS ||
     exp > platform.clock.now() / SECOND_MS + MAX_LIFETIME_SECONDS + LEEWAY_SECONDS
