@@ -8,7 +8,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export interface Unverified {
   /** A text that the database can compare. */
   readonly issuer: string;
-  /** In lower case. */
+  /** In lower case, without `application/`, which changes nothing (RFC 7515, section 4.1.9). */
   readonly typ: string | undefined;
   readonly header: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export function readUnverified(text: string, maxChars = MAX_ASSERTION_CHARS): Un
   if (typ !== undefined && typeof typ !== 'string') return undefined;
   return {
     issuer: iss,
-    typ: typ?.toLowerCase(),
+    typ: typ?.toLowerCase().replace(/^application\//, ''),
     header,
     claims,
     signed: text.slice(0, encoded.length + 1 + payload.length),

@@ -37,7 +37,7 @@ const times = (): Json => {
   const iat = Math.floor(t.clock.now() / 1000);
   return { iat, exp: iat + 300, jti: crypto.randomUUID() };
 };
-const jag = (clientId: string): Promise<string> =>
+const jag = (clientId: string, typ = 'oauth-id-jag+jwt'): Promise<string> =>
   company.sign(
     {
       ...times(),
@@ -47,12 +47,12 @@ const jag = (clientId: string): Promise<string> =>
       email: person.email,
       email_verified: true,
     },
-    { typ: 'oauth-id-jag+jwt' },
+    { typ },
   );
-const proof = async (clientId: string): Promise<Record<string, string>> => ({
+const proof = async (clientId: string, typ = 'JWT'): Promise<Record<string, string>> => ({
   client_assertion_type: ASSERTION,
   client_assertion: await new SignJWT({ ...times(), iss: clientId, sub: clientId, aud: t.legate.platform.issuer })
-    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one', typ })
     .sign(privateKey),
 });
 const show = (assertion: string, by: Record<string, string>) =>
@@ -104,4 +104,18 @@ it('[RFC 7523 2.2] a client with a metadata document and an ID-JAG authenticates
   host.documents['/other.json'] = { ...(host.documents['/client.json'] as Json), client_id: other };
   expect((await show(await jag(id), await proof(other))).body.error).toBe('invalid_grant');
   expect(lastReason()).toBe('assertion-of-another-client');
+});
+
+it('[RFC 7515 4.1.9] a typ may be the whole media type', async () => {
+  const { client_id } = await registerVouched(t, {
+    redirect_uris: [],
+    grant_types: [GRANT],
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [jwk] },
+  });
+  const assertion = await jag(client_id, 'application/oauth-id-jag+jwt');
+  const r = await show(assertion, await proof(client_id, 'application/client-authentication+jwt'));
+  expect(r.status, r.text).toBe(200);
+  expect((await show(await jag(client_id), await proof(client_id, 'application/at+jwt'))).status).toBe(401);
+  expect((await show(await jag(client_id), await proof(client_id, 'text/jwt'))).status).toBe(401);
 });

@@ -106,7 +106,7 @@ async function verifyLogoutToken(
   const isLogout = isObject(events) && isObject(events[LOGOUT]) && nonce === undefined;
   const isWhole = typeof iat === 'number' && typeof jti === 'string' && (sessionHash(sid) ?? sub ?? '') !== '';
   // An ID token of the same issuer must not end a session (RFC 8725, section 3.11).
-  const isTyped = typ === undefined || /^(application\/)?(logout\+)?jwt$/.test(typ);
+  const isTyped = typ === undefined || /^(logout\+)?jwt$/.test(typ);
   if (!isLogout || !isWhole || !isTyped) throw IssuerErrors.LOGOUT_TOKEN_REFUSED({ reason: 'assertion-malformed' });
   return { unverified, claims };
 }
