@@ -7,6 +7,7 @@ import type { Column, Columns, Key } from './filter-sql.ts';
 import { memberships, membershipsInGroups } from './memberships.ts';
 import { GROUP_SCHEMA, USER_SCHEMA } from './schema.ts';
 import type { ScimScope } from './scope.ts';
+import { shownUserName } from './user-name.ts';
 
 const column = (kind: 'text' | 'exact' | 'time', name: string): Column => ({ kind, ref: sql.ref(name) });
 
@@ -50,8 +51,8 @@ export function userColumns(site: Site, db: Db, scope: ScimScope): Columns {
     externalid: column('exact', 'scim_users.external_id'),
     username: {
       kind: 'text',
-      ref: sql`coalesce(${sql.ref('scim_users.user_name')}, ${email})`,
-      key: emailKeyIn(sql`coalesce(${sql.ref('scim_users.user_name_key')}, ${key})`),
+      ref: shownUserName(db, 'text'),
+      key: emailKeyIn(shownUserName(db, 'key')),
     },
     displayname: column('text', 'users.name'),
     'name.formatted': {

@@ -1,6 +1,6 @@
 import { isoTime } from '../../kernel/clock.ts';
 import { LegateError } from '../../kernel/errors.ts';
-import { asId, type Id } from '../../kernel/ids.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Site } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
@@ -28,6 +28,7 @@ import {
   scopeInside,
   scopeOf,
 } from './scope.ts';
+import { assertUserNameFree, shownUserName } from './user-name.ts';
 
 /** Attributes of RFC 7643, sections 4.1 and 4.3, that are accepted and not stored. */
 const IGNORED: ReadonlySet<string> = new Set(
@@ -69,7 +70,8 @@ const visible = (db: Db, { tenantId }: ScimScope) => {
 /** Columns of `scim_users`, none of which `users` has. */
 const SCIM_COLUMNS = ['user_name', 'external_id', 'given_name', 'family_name', 'formatted_name'] as const;
 
-const selected = (db: Db, scope: ScimScope) => visible(db, scope).selectAll('users').select(SCIM_COLUMNS);
+const selected = (db: Db, scope: ScimScope) =>
+  visible(db, scope).selectAll('users').select(SCIM_COLUMNS).select(shownUserName(db, 'text').as('shown_user_name'));
 type Row = Awaited<ReturnType<ReturnType<typeof selected>['executeTakeFirstOrThrow']>>;
 
 /** Returns those of the given ids that are within the scope. */
@@ -106,10 +108,10 @@ async function toResources(site: Site, db: Db, scope: ScimScope, rows: readonly 
   });
 }
 
-/** Adds what is shown of a user whom no directory has given these attributes: the address and the displayName. */
+/** Adds what is shown of a user whom no directory has given these attributes: another userName and the displayName. */
 const withDefaults = (row: Row): Row => ({
   ...row,
-  user_name: row.user_name ?? row.email,
+  user_name: row.shown_user_name,
   formatted_name: row.formatted_name ?? row.name,
 });
 
@@ -124,7 +126,7 @@ function toDocument(row: Row): Resource {
     schemas: [USER_SCHEMA],
     id: row.id,
     ...(row.external_id === null ? {} : { externalId: row.external_id }),
-    userName: row.user_name ?? row.email,
+    userName: row.shown_user_name,
     ...(Object.keys(name).length > 0 ? { name } : {}),
     ...(row.name === null ? {} : { displayName: row.name }),
     active: row.suspended_at === null,
@@ -227,16 +229,6 @@ async function unlessTaken<T>(work: () => Promise<T>): Promise<T> {
       throw ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });
     throw error;
   }
-}
-
-async function assertUserNameFree(db: Db, userName: string, except: Id<'user'> | undefined): Promise<void> {
-  const other = await db
-    .selectFrom('scim_users')
-    .select('user_id')
-    .where('user_name_key', '=', emailKey(userName))
-    .where('user_id', '<>', except ?? asId('user', ''))
-    .executeTakeFirst();
-  if (other) throw ScimErrors.SCIM_UNIQUENESS({ message: 'A user with this userName already exists.' });
 }
 
 async function writeAttributes({ db }: Change, userId: Id<'user'>, input: ScimUserInput): Promise<void> {
