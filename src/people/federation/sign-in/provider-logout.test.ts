@@ -112,6 +112,17 @@ it('ends all sessions that `sub` began with the provider, and no others', async 
   expect(await isSignedIn(kept)).toBe(true);
 });
 
+it('[OIDC Back-Channel Logout 2.7] `sid` ends a session even after the person has removed the connection', async () => {
+  const sub = newSubject();
+  const browser = await signIn(sub, 'left');
+  await browser.get('/account/connections');
+  const removed = await browser.post('/account/connections', { action: 'remove', issuer: provider.address });
+  expect(removed.headers.get('location')).toBe('/account/connections?done=removed');
+  expect(await isSignedIn(browser)).toBe(true);
+  expect((await logout({ sub, sid: 'left' })).status).toBe(200);
+  expect(await isSignedIn(browser)).toBe(false);
+});
+
 it('ends sign-ins that wait for their second factor, and those in progress', async () => {
   const sub = newSubject();
   const browser = await signIn(sub, 'five');

@@ -114,26 +114,28 @@ async function verifyLogoutToken(
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the sessions that a logout token names, by user. */
+/**
+ * Returns the sessions that a logout token names, by user. `sid` is unique at its issuer, so it names them even after
+ * the person has removed the connection.
+ */
 async function findSessions(
   { db }: Change,
   { issuer }: Issuer,
   { sid, sub }: SignedClaims,
 ): Promise<{ readonly userId: Id<'user'>; readonly sessionIds: Id<'session'>[] }[]> {
-  let query = db.selectFrom('sessions').select(['id', 'user_id']).where('issuer', '=', issuer);
+  const sessions = db.selectFrom('sessions').select(['id', 'user_id']).where('issuer', '=', issuer);
   const hash = sessionHash(sid);
-  if (hash !== null) query = query.where('issuer_session_hash', '=', hash);
-  let userIds: Id<'user'>[] = [];
-  if (typeof sub === 'string') {
-    const identities = db.selectFrom('identities').select('user_id').where('issuer', '=', issuer);
-    userIds = (await identities.where('subject', '=', sub).execute()).map((row) => row.user_id);
-    if (userIds.length === 0) return [];
-    query = query.where('user_id', 'in', userIds);
+  if (hash !== null) {
+    const rows = await sessions.where('issuer_session_hash', '=', hash).execute();
+    return rows.map(({ id, user_id }) => ({ userId: user_id, sessionIds: [id] }));
   }
-  const rows = await query.execute();
-  const users = new Set([...userIds, ...rows.map((row) => row.user_id)]);
-  return [...users].map((userId) => ({
-    userId,
-    sessionIds: rows.filter((row) => row.user_id === userId).map(({ id }) => id),
-  }));
+  const identity = await db
+    .selectFrom('identities')
+    .select('user_id')
+    .where('issuer', '=', issuer)
+    .where('subject', '=', sub ?? '')
+    .executeTakeFirst();
+  if (!identity) return [];
+  const rows = await sessions.where('user_id', '=', identity.user_id).execute();
+  return [{ userId: identity.user_id, sessionIds: rows.map(({ id }) => id) }];
 }
