@@ -1,4 +1,4 @@
-import { ANONYMOUS, type Principal, ROLES, type Role } from '../access/principal.ts';
+import { ANONYMOUS, type Principal, ROLES, type Role, type UserPrincipal } from '../access/principal.ts';
 import { readCookie, sessionCookieName } from '../access/session-cookie.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { invalidCredential } from '../kernel/errors.ts';
@@ -65,7 +65,10 @@ export class Authenticator {
     this.cookieName = sessionCookieName(platform.baseUrl, platform.config.service.name);
   }
 
-  /** Throws 401 for an invalid credential. Without a credential the principal is anonymous. */
+  /**
+   * Throws 401 for an invalid credential, and for a suspended user of the embedder. Without a credential the principal
+   * is anonymous.
+   */
   async authenticate(request: Request): Promise<Proof> {
     const header = request.headers.get('authorization');
     if (header !== null && this.isOurs(header)) return this.#bySecret(bearerToken(header), false);
@@ -81,12 +84,20 @@ export class Authenticator {
         byCookie: false,
       };
     }
+    const { policy, database } = this.#platform;
+    const epoch = policy.epoch;
     const principal = externalPrincipal(external);
+    const reauthenticate = async (db: Db): Promise<Principal> => {
+      const user = await this.#platform.owners.find(db, principal.userId);
+      if (user && user.suspended_at !== null) throw invalidCredential('owner-suspended');
+      return principal;
+    };
+    await reauthenticate(database.read);
     // The application may have used a cookie of its own. Browsers send Origin with every change, so only they are
     // checked.
     const byCookie =
       header === null && request.headers.has('origin') && request.headers.get('sec-fetch-site') !== 'same-origin';
-    return { principal, epoch: Number.MAX_SAFE_INTEGER, reauthenticate: async () => principal, byCookie };
+    return { principal, epoch, reauthenticate, byCookie };
   }
 
   /** Authenticates by a secret that came outside the Authorization header. Throws 401. */
@@ -224,7 +235,7 @@ function bearerToken(header: string): string {
 }
 
 /** Throws (500, with the reason in the log) if the embedder's function returns an invalid user. */
-function externalPrincipal({ userId, role, tenantId }: ExternalUser): Principal {
+function externalPrincipal({ userId, role, tenantId }: ExternalUser): UserPrincipal {
   if (!text(128).safeParse(userId).success)
     throw new Error('authenticate gave a userId that is not a text of 1 to 128 characters');
   if (role !== undefined && !ROLES.includes(role))

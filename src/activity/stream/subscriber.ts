@@ -42,13 +42,13 @@ export async function subscriberOf(
       const expiresAt = platform.clock.now() + EXTERNAL_MS;
       const reauthorize = async (): Promise<Allowed> => {
         if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
+        await assertActive(platform, principal.userId);
         return { visibility: (await authenticateAs(mayFollow)).visibility, expiresAt };
       };
       return { holder: slotHolderOf(principal), visibility, expiresAt, reauthorize };
     }
     const assertOwnerActive = async (): Promise<void> => {
-      if (principal.kind === 'agent' && (await isSuspended(platform, principal.ownerId)))
-        throw invalidCredential('owner-suspended');
+      if (principal.kind === 'agent') await assertActive(platform, principal.ownerId);
     };
     await assertOwnerActive();
     return {
@@ -72,8 +72,10 @@ export async function subscriberOf(
     const expiresAt = platform.clock.now() + EXTERNAL_MS;
     const reauthorize = async (): Promise<Allowed> => {
       if (platform.clock.now() >= expiresAt) throw CommonErrors.UNAUTHORIZED();
+      await assertActive(platform, user.userId);
       return { visibility, expiresAt };
     };
+    await assertActive(platform, user.userId);
     return { holder: slotHolderOf(user), visibility, expiresAt, reauthorize };
   }
   const token = query.token ?? /^bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]?.trim();
@@ -84,6 +86,10 @@ export async function subscriberOf(
 
 async function isSuspended({ database }: Pick<Platform, 'database'>, userId: Id<'user'>): Promise<boolean> {
   return ((await findUser(database.read, userId))?.suspended_at ?? null) !== null;
+}
+
+async function assertActive(platform: Pick<Platform, 'database'>, userId: Id<'user'>): Promise<void> {
+  if (await isSuspended(platform, userId)) throw invalidCredential('owner-suspended');
 }
 
 const ALL: Visibility = { kind: 'all' };

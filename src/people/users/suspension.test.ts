@@ -237,6 +237,32 @@ it('ends the streams of the user and of their agents', async () => {
   expect(refused.text).toContain('UNAUTHORIZED');
 });
 
+it('ends the requests and streams of a user whom the application signed in', async () => {
+  const t = await createTestService({
+    authenticate: (request) => {
+      const userId = request.headers.get('x-user');
+      return userId ? { userId, role: userId === 'root' ? 'admin' : 'user' } : null;
+    },
+  });
+  const by = (name: string) => ({ headers: { 'x-user': name } });
+  const list = async () => (await t.call('GET', '/agents', by('ada'))).status;
+  const setStatus = (status: string) => t.call('PATCH', '/users/ada', { ...by('root'), body: { status } });
+  const make = () => t.call('POST', '/agents', { ...by('ada'), body: { ownerId: 'ada', name: 'x', type: 'service' } });
+  expect((await make()).status).toBe(201);
+  const tickets: string[] = [];
+  for (let i = 0; i < 2; i++) tickets.push((await t.call('POST', '/events/ticket', by('ada'))).body.ticket);
+  const [now = '', later = ''] = tickets;
+  const streams = [await openStream(t, by('ada')), await openStream(t, { query: { ticket: now } })];
+  expect((await setStatus('suspended')).status).toBe(200);
+  expect([await list(), (await make()).status]).toEqual([401, 401]);
+  for (const stream of [...streams, await openStream(t, { query: { ticket: later } })]) {
+    await stream.end();
+    expect(stream.text).toContain('UNAUTHORIZED');
+  }
+  expect((await setStatus('active')).status).toBe(200);
+  expect(await list()).toBe(200);
+});
+
 it('sends no mail to a suspended user', async () => {
   const mailbox = await openMailbox();
   const t = await createTestService({ config: { mail: { url: mailbox.url } } });
