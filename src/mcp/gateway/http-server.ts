@@ -5,6 +5,7 @@ import { Ending } from './ending.ts';
 import { type Access, failWith, OpenRequests, pathOf, senderTo } from './http-request.ts';
 import { type Channel, type OpenChannel, OutcomeUnknown, SessionEnded } from './peer.ts';
 import { readMessages } from './read-events.ts';
+import { keepListening, type Read, readResuming } from './resume.ts';
 import type { ServerAnswer } from './server-answer.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { openSse } from './sse-server.ts';
@@ -34,7 +35,9 @@ export const openHttp =
     /** Servers drop notifications until this stream is open, so the first requests wait for it. */
     let opening: Promise<void> | undefined;
     let older: Channel | undefined = server.type === 'sse' ? openSse(url, maxChars, sender, events) : undefined;
-    /** Requests of 2026-07-28 in progress, by the gateway's ids. They are cancelled by closing the connection. */
+    /** Whether the server has 2026-07-28, where a request is cancelled by closing its connection. */
+    let isModern = false;
+    /** Requests in progress, by the gateway's ids. */
     const running = new InProgress<Ending>();
 
     const send = (method: 'GET' | 'POST' | 'DELETE', end: Ending, message?: Message, more = {}) => {
@@ -47,15 +50,19 @@ export const openHttp =
       return sender.send({ method, path, headers, message, end });
     };
     /** Receives notifications that do not belong to a request, if the server offers such a stream. */
-    const listen = async (end: Ending, opened: () => void): Promise<void> => {
-      const answer = await send('GET', end);
-      opened();
+    const listen = (end: Ending, opened: () => void): Promise<void> => {
       // Answers arrive only in the response to their request.
       const receive = (received: Message): void => {
         if ('method' in received) events.message(received);
       };
-      if (answer.ok) await readMessages(answer, maxChars, receive, () => false);
-      else answer.discard();
+      // A changed list of tools is what must not be missed: calls are compared with the definitions that were listed.
+      const missed = (): void => events.message({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+      return keepListening(
+        { opened, missed },
+        (headers) => send('GET', end, undefined, headers),
+        (answer, position) => readMessages(answer, maxChars, receive, () => false, position),
+        end,
+      );
     };
     /** Resolves when the stream is open or the wait is over. */
     const openStream = async (notified: Promise<void>): Promise<void> => {
@@ -93,13 +100,17 @@ export const openHttp =
       const receive = (received: Message): void => {
         if ('method' in received || received['id'] === id) events.message(received, id);
       };
-      const answered = await readMessages(answer, maxChars, receive, (received) => {
+      const isAnswer = (received: Message): boolean => {
         if (received['id'] !== id || 'method' in received) return false;
         const { result } = received;
         if (method === 'initialize' && isObject(result) && typeof result['protocolVersion'] === 'string')
           version = result['protocolVersion'];
         return true;
-      });
+      };
+      const read: Read = (from, position) => readMessages(from, maxChars, receive, isAnswer, position);
+      const answered = isModern
+        ? await read(answer, {})
+        : await readResuming(answer, (more) => send('GET', end, undefined, more), read, end);
       if (!answered) throw new OutcomeUnknown('its answer is not MCP');
     };
     /** The server ends the session itself if this fails. */
@@ -116,10 +127,11 @@ export const openHttp =
       send: async (message, headers = {}) => {
         if (older) return older.send(message);
         const { id, method } = message;
-        if (method === 'notifications/cancelled' && isObject(message['params'])) {
-          const own = running.get(Number(message['params']['requestId']));
-          if (own) return own.end();
-        }
+        const cancelled =
+          method === 'notifications/cancelled' && isObject(message['params'])
+            ? running.get(Number(message['params']['requestId']))
+            : undefined;
+        if (cancelled && isModern) return cancelled.end();
         if (id === undefined || method === undefined) {
           const notified = open.during(async (end) => {
             const answer = await send('POST', end, message);
@@ -127,17 +139,22 @@ export const openHttp =
             return answer.discard();
           });
           if (method === 'notifications/initialized') opening = openStream(notified);
-          await notified;
+          try {
+            await notified;
+          } finally {
+            // A server may never answer a cancelled request, and leave the connection open.
+            cancelled?.end();
+          }
           return;
         }
         if (opening && method !== 'initialize') await opening;
         const own = open.begin();
-        const isModern = revisionOf(message) !== undefined;
-        if (isModern) running.set(Number(id), own);
+        isModern = revisionOf(message) !== undefined;
+        running.set(Number(id), own);
         try {
           await request(message, isModern ? { ...mirroredHeaders(message), ...headers } : {}, own);
         } finally {
-          if (isModern) running.delete(Number(id));
+          running.delete(Number(id));
           open.done(own);
         }
       },

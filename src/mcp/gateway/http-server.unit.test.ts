@@ -157,3 +157,111 @@ it('leaves the connections of the global fetch alone', async () => {
   const isLoaded = (file: string): boolean => resolve(`undici/lib/${file}`) in cache;
   expect([isLoaded('dispatcher/client.js'), isLoaded('global.js')]).toEqual([true, false]);
 });
+
+describe('the streams of a server', () => {
+  type Handler = (req: IncomingMessage, res: ServerResponse, message: { id?: number; method?: string }) => void;
+  const initialized = async (handle: Handler, notified: (method: string) => void = () => {}): Promise<Peer> => {
+    const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+      let body = '';
+      for await (const chunk of req) body += chunk;
+      const message = body === '' ? {} : JSON.parse(body);
+      if (message.method === 'initialize') {
+        const result = { protocolVersion: '2025-11-25', capabilities: {} };
+        res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 's' });
+        return void res.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }));
+      }
+      return handle(req, res, message);
+    };
+    const http = createServer((req, res) => void answer(req, res));
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      http.closeAllConnections();
+      http.close();
+    });
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const [server] = parseServers({ mcpServers: { x: { url } } }, {});
+    const peer = new Peer(channelOf(server as GatewayServer), { notified });
+    onTestFinished(() => peer.close());
+    await peer.request('initialize', {}, { timeoutMs: 10_000 });
+    return peer;
+  };
+  const stream = (res: ServerResponse, events: string): ServerResponse => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write(events);
+    return res;
+  };
+  const data = (message: object): string => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+
+  it.each(['closed by the server', 'broken'])('that answers a request goes on when it was %s', async (how) => {
+    const received: unknown[] = [];
+    let asked: number | undefined;
+    const peer = await initialized((req, res, { id, method }) => {
+      const at = req.headers['last-event-id'];
+      received.push(method ?? `after ${at}`);
+      if (method) {
+        asked = id;
+        const first = stream(res, 'id: one\nretry: 1\ndata: \n\n');
+        if (how === 'broken') setImmediate(() => first.destroy());
+        else first.end();
+      } else if (at === 'one') stream(res, 'id: two\ndata: \n\n').end();
+      else if (received.length === 3) res.writeHead(503).end();
+      else stream(res, data({ id: asked, result: { done: true } })).end();
+    });
+    expect(await peer.request('tools/call', { name: 'x' }, { timeoutMs: 10_000 })).toEqual({ result: { done: true } });
+    expect(received).toEqual(['tools/call', 'after one', 'after two', 'after two']);
+  });
+
+  it.each([404, 405])('that cannot be resumed (%s) leaves the outcome of its request unknown', async (status) => {
+    const peer = await initialized((_, res, { method }) => {
+      if (method) stream(res, 'id: one\nretry: 1\ndata: \n\n').end();
+      else res.writeHead(status).end();
+    });
+    await expect(peer.request('tools/call', { name: 'x' }, { timeoutMs: 10_000 })).rejects.toThrow(OutcomeUnknown);
+  });
+
+  it('that carries notifications is opened again after it ended, where it ended', async () => {
+    const opened: unknown[] = [];
+    const notified: string[] = [];
+    const answer: Handler = (req, res, { id }) => {
+      if (req.method !== 'GET') return void res.writeHead(id === undefined ? 202 : 200).end();
+      const at = opened.push(req.headers['last-event-id']);
+      const open = stream(res, `id: e${at}\nretry: 1\n${data({ method: `notifications/n${at}` })}`);
+      if (at < 3) open.end();
+    };
+    const peer = await initialized(answer, (method) => notified.push(method));
+    peer.notify('notifications/initialized');
+    await until(() => notified.length === 3);
+    expect(opened).toEqual([undefined, 'e1', 'e2']);
+    expect(notified).toEqual(['notifications/n1', 'notifications/n2', 'notifications/n3']);
+  });
+
+  it('that carries notifications without ids may have lost that the tools have changed', async () => {
+    let opened = 0;
+    const notified: string[] = [];
+    const answer: Handler = (req, res, { id }) => {
+      if (req.method !== 'GET') return void res.writeHead(id === undefined ? 202 : 200).end();
+      const open = stream(res, 'retry: 1\ndata: \n\n');
+      if (++opened === 1) open.end();
+    };
+    const peer = await initialized(answer, (method) => notified.push(method));
+    peer.notify('notifications/initialized');
+    await until(() => notified.length === 1);
+    expect(notified).toEqual(['notifications/tools/list_changed']);
+  });
+
+  it('ends with a request that was cancelled, although the server never answers it', async () => {
+    const order: string[] = [];
+    const peer = await initialized((req, res, { id, method }) => {
+      if (req.method === 'DELETE') return void res.writeHead(200).end();
+      order.push(String(method));
+      if (id === undefined) return void res.writeHead(202).end();
+      stream(res, 'data: \n\n').once('close', () => order.push('closed'));
+    });
+    const cancelling = new Ending();
+    const call = peer.request('tools/call', { name: 'x' }, { timeoutMs: 10_000, signal: cancelling });
+    await until(() => order.length === 1);
+    cancelling.end();
+    await expect(call).rejects.toThrow('it was cancelled');
+    await until(() => order.length === 3);
+    expect(order).toEqual(['tools/call', 'notifications/cancelled', 'closed']);
+  });
+});

@@ -7,7 +7,18 @@ interface ServerEvent {
   /** Absent for a JSON body. */
   readonly name: string | undefined;
   readonly data: string;
+  readonly id?: string | undefined;
+  readonly retry?: string | undefined;
 }
+
+/** Where a stream can be resumed, and after which pause. Updated with each event. */
+export interface Position {
+  lastEventId?: string;
+  retryMs?: number;
+}
+
+/** The connection of a stream broke before its end. */
+export class StreamBroke extends OutcomeUnknown {}
 
 /**
  * Reads the events of a stream (HTML, section 9.2.6), or a JSON body as one event, until `take` returns true. Returns
@@ -33,16 +44,16 @@ export function readEvents(
       isDone = true;
       resolve(isTaken);
     };
-    const fail = (message: string): void => {
+    const fail = (error: OutcomeUnknown): void => {
       if (isDone) return;
       isDone = true;
-      reject(new OutcomeUnknown(message));
+      reject(error);
     };
     const receive = (piece: string, isEnd: boolean): boolean => {
       pieces.push(piece);
       size += piece.length;
       if (size > maxChars) {
-        fail('its answer is too long');
+        fail(new OutcomeUnknown('its answer is too long'));
         answer.close();
         return false;
       }
@@ -75,7 +86,7 @@ export function readEvents(
       end: () => {
         if (!isDone) done(receive(whole ? whole.toString('utf8') : (decoder?.end() ?? ''), true));
       },
-      broke: () => fail('the connection broke'),
+      broke: () => fail(new StreamBroke('the connection broke')),
     });
   });
 }
@@ -84,7 +95,8 @@ function eventOf(event: string): ServerEvent {
   const lines = event.split(/\r?\n/);
   const field = (name: string): string[] =>
     lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ''));
-  return { name: field('event').at(-1), data: field('data').join('\n') };
+  const [id, retry] = [field('id').at(-1), field('retry').at(-1)];
+  return { name: field('event').at(-1), data: field('data').join('\n'), id, retry };
 }
 
 /** Returns the messages of an event. Anything else that a server sends is ignored. */
@@ -103,8 +115,11 @@ export const readMessages = (
   maxChars: number,
   receive: (message: Message) => void,
   isLast: (message: Message) => boolean,
+  position: Position = {},
 ): Promise<boolean> =>
   readEvents(answer, maxChars, (event) => {
+    if (event.id !== undefined) position.lastEventId = event.id;
+    if (event.retry !== undefined && /^\d{1,9}$/.test(event.retry)) position.retryMs = Number(event.retry);
     for (const message of messagesIn(event)) {
       const last = isLast(message);
       receive(message);
