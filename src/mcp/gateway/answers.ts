@@ -1,6 +1,7 @@
 import { errorAnswer, isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { REFUSED } from '../guard/refusals.ts';
 import type { EventStream } from './event-stream.ts';
-import { METHOD_NOT_FOUND, MISSING_CAPABILITY, NO_SESSION } from './messages.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY, NO_SESSION } from './messages.ts';
 
 const STATUSES: ReadonlyMap<unknown, number> = new Map([
   [METHOD_NOT_FOUND, 404],
@@ -36,4 +37,13 @@ export const eventStream = (stream: EventStream): Response =>
 /** The answer to a method that the gateway does not have. */
 export const notFound = (method: string): { readonly error: RpcError } => ({
   error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method.slice(0, 100)}` },
+});
+
+export const NOT_HEARD = { error: { code: INVALID_PARAMS, message: 'This resource cannot be listened to.' } } as const;
+export const NO_URI = { error: { code: INVALID_PARAMS, message: '`uri` must be a string.' } } as const;
+
+export const tokenRevoked = (id: string | number): Message => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code: REFUSED, message: 'The token was revoked during the call.' },
 });

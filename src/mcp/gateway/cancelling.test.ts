@@ -10,6 +10,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import * as sdk from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { mcpHeaders, modern } from '../../../test/support/guarded.ts';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import {
   createTestService,
@@ -182,5 +183,43 @@ describe('what a client cancels', () => {
     expect(await client.callTool({ name: 'good' })).toMatchObject({ content: [] });
     expect(errors).toEqual([]);
     await client.close();
+  });
+});
+
+describe('a call in progress whose agent is revoked', () => {
+  const path = '/gateway/slow/mcp';
+  const accept = 'application/json, text/event-stream';
+  const callOf = { name: 'hang', arguments: {} };
+  const newer = (as: TestAgent): Promise<Json> => {
+    const body = modern('tools/call', callOf);
+    return t.call('POST', path, { as, body, headers: { accept, ...mcpHeaders(body) } });
+  };
+
+  it.each<[string, (as: TestAgent) => Promise<Json>]>([
+    ['2025-11-25', async (as) => (await clientOf(as))(HANG)],
+    ['2025-11-25, without streams', async (as) => (await clientOf(as, 'application/json'))(HANG)],
+    ['2026-07-28', newer],
+  ])('is cancelled at the server at once and answered with an error, in %s', async (_revision, call) => {
+    const agent = await newAgent();
+    const answering = call(agent);
+    await expect.poll(() => decided(agent)).toHaveLength(1);
+    const [{ id: auditId }] = (await decided(agent)) as [Json];
+    await t.call('DELETE', `/agents/${agent.id}`, { as: owner });
+    const { status, body } = await answering;
+    expect([status, [body].flat()]).toMatchObject([
+      200,
+      [{ error: { code: 1403, message: 'The token was revoked during the call.' } }],
+    ]);
+    expect(await outcomes(agent)).toEqual([{ tool: 'hang', outcome: 'cancelled', auditId }]);
+  });
+
+  it('is cancelled at the server when its stream ends', async () => {
+    const agent = await newAgent();
+    const send = await clientOf(agent);
+    const answering = send({ ...HANG, params: { ...callOf, _meta: { progressToken: 'p' } } });
+    await expect.poll(() => decided(agent)).toHaveLength(1);
+    await t.call('DELETE', `/agents/${agent.id}`, { as: owner });
+    expect((await answering).text).not.toContain('"result"');
+    await expect.poll(() => outcomes(agent)).toMatchObject([{ tool: 'hang', outcome: 'cancelled' }]);
   });
 });

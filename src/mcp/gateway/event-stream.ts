@@ -5,15 +5,12 @@ const MAX_WAITING = 1000;
 /** An answer as Server-Sent Events. */
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>;
-  /** Returns whether the caller's token is still valid. */
-  readonly alive: () => Promise<boolean>;
   readonly #encoder = new TextEncoder();
   readonly #onEnd: () => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   readonly #keepAlive: NodeJS.Timeout;
 
-  constructor(alive: () => Promise<boolean>, onEnd: () => void) {
-    this.alive = alive;
+  constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
     this.body = new ReadableStream<Uint8Array>(
       {

@@ -10,6 +10,7 @@ import { type ClientAnswer, eventStream, rpcError, sessionNotFound, statusOf } f
 import { agentOf, callerOf } from './caller-of.ts';
 import { Ending } from './ending.ts';
 import { EventStream } from './event-stream.ts';
+import { InForce } from './in-force.ts';
 import { filterOf, honoured, Listener } from './listening.ts';
 import type { PermittedLists } from './lists/permitted-lists.ts';
 import {
@@ -32,7 +33,6 @@ import { ClientSessions, ELICITATION_COMPLETE, type Session } from './sessions.t
 import { GatewayTasks, TASK_STATUS } from './tasks.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 
-const CHECK_STREAMS_MS = 500;
 /** Together with the time that a process has to end by itself, shorter than a stop of the service may take. */
 const FINISH_MS = 3000;
 
@@ -67,9 +67,7 @@ export class Relay {
   readonly #guard: Guard;
   readonly #sessions = new ClientSessions();
   readonly #requests: Requests;
-  /** The open streams and the person to whom each belongs. */
-  readonly #streams = new Map<EventStream, string | undefined>();
-  #watch: NodeJS.Timeout | undefined;
+  readonly #inForce = new InForce();
   #isFinishing = false;
 
   constructor(parts: Parts) {
@@ -167,10 +165,9 @@ export class Relay {
 
   /** Ends streams and connections. */
   async stop(): Promise<void> {
-    clearInterval(this.#watch);
     this.#requests.stop();
     this.#sessions.clear();
-    for (const stream of this.#streams.keys()) stream.end();
+    this.#inForce.stop();
     await this.upstreams.stop();
   }
 
@@ -181,8 +178,7 @@ export class Relay {
 
   /** The people who have streams or connections of their own. */
   people(): ReadonlySet<string> {
-    const ofStreams = [...this.#streams.values()].filter((person) => person !== undefined);
-    return new Set([...this.upstreams.people(), ...ofStreams]);
+    return new Set([...this.upstreams.people(), ...this.#inForce.people()]);
   }
 
   /** The agents whose clients receive notifications on an open stream. */
@@ -197,7 +193,7 @@ export class Relay {
 
   /** Ends the streams and connections of a person at once. */
   async endPerson(person: string): Promise<void> {
-    for (const [stream, owner] of this.#streams) if (owner === person) stream.end();
+    this.#inForce.endStreams(person);
     await this.upstreams.endPerson(person);
   }
 
@@ -244,6 +240,9 @@ export class Relay {
     if (isModern && messages.length === 1 && only?.['method'] === 'subscriptions/listen' && id !== undefined)
       return this.#subscribe(request, passed, auth, session?.key ?? this.#keyOf(auth, null), id, paramsOf(only));
     const closed = new Ending();
+    const revoked = new Ending();
+    const done = this.#inForce.add('request', passed, () => revoked.end());
+    revoked.onEnd(() => closed.end());
     const headers: Record<string, string> = {};
     const accepts = request.header('accept')?.includes('text/event-stream') === true;
     let stream: EventStream | undefined;
@@ -266,6 +265,7 @@ export class Relay {
       key: session?.key ?? this.#keyOf(auth, null),
       isModern,
       closed,
+      revoked,
       stream: () => opened() !== undefined,
       send: (message) => {
         const open = opened();
@@ -279,7 +279,7 @@ export class Relay {
       only && messages.length === 1
         ? this.#requests.answer(context, only)
         : Promise.all(messages.map((message) => this.#requests.answer(context, message))).then((all) => all.flat());
-    work.then(begin, fail);
+    work.then(begin, fail).finally(done);
     // The answer becomes a stream only if another message precedes it.
     const answers = await beginning;
     if (answers instanceof EventStream) {
@@ -379,18 +379,12 @@ export class Relay {
   }
 
   /** Opens a stream that ends within a second after the token was revoked. */
-  #stream({ rules, auth }: Passed, onEnd: () => void): EventStream {
-    const stream: EventStream = new EventStream(rules?.alive ?? (async () => true), () => {
-      this.#streams.delete(stream);
-      if (this.#streams.size === 0) clearInterval(this.#watch);
+  #stream(passed: Passed, onEnd: () => void): EventStream {
+    const stream: EventStream = new EventStream(() => {
+      done();
       onEnd();
     });
-    if (this.#streams.size === 0) this.#watch = setInterval(() => void this.#endRevoked(), CHECK_STREAMS_MS).unref();
-    this.#streams.set(stream, auth?.userId);
+    const done = this.#inForce.add('stream', passed, () => stream.end());
     return stream;
-  }
-
-  async #endRevoked(): Promise<void> {
-    for (const stream of this.#streams.keys()) if (!(await stream.alive().catch(() => true))) stream.end();
   }
 }

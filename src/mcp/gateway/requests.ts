@@ -11,10 +11,9 @@ import {
   type Message,
   paramsOf,
 } from '../guard/json-rpc.ts';
-import { REFUSED } from '../guard/refusals.ts';
 import { RequestStates, stateKeys } from '../guard/request-state.ts';
 import { mayMakeTask } from '../guard/tasks.ts';
-import { notFound } from './answers.ts';
+import { NO_URI, NOT_HEARD, notFound, tokenRevoked } from './answers.ts';
 import { callerOf } from './caller-of.ts';
 import { CallInTurns, ParkedCalls } from './calls-in-turns.ts';
 import { CANNOT_ANSWER, capabilitiesForServer, inputOf } from './client-requests.ts';
@@ -25,7 +24,6 @@ import { capabilitiesForClient } from './listening.ts';
 import {
   failureAnswer,
   INITIALIZE_REVISIONS,
-  INVALID_PARAMS,
   MODERN_REVISION,
   progressMessage,
   progressTokenOf,
@@ -45,8 +43,6 @@ const SLOW_MS = 1000;
 /** Maximum number of requests of a server during one call. Further ones get no answer. */
 const MAX_ROUNDS = 10;
 const MAX_SUBSCRIPTIONS = 1000;
-const NOT_HEARD: Reply = { error: { code: INVALID_PARAMS, message: 'This resource cannot be listened to.' } };
-const NO_URI: Reply = { error: { code: INVALID_PARAMS, message: '`uri` must be a string.' } };
 const URL_ERRORS_SINCE = '2025-11-25';
 /** Methods whose answer may ask the client for input (MCP 2026-07-28). */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
@@ -72,6 +68,8 @@ export interface Context {
   readonly isModern: boolean;
   /** Fires when the client closes the response. */
   readonly closed: Ending;
+  /** Fires when the token was revoked. */
+  readonly revoked: Ending;
   /** Begins the response as a stream. Returns false if the client does not accept one. */
   readonly stream: () => boolean;
   /** Sends a message before the answers. Returns false if the client does not accept a stream. */
@@ -145,6 +143,7 @@ export class Requests {
     const cancelling = new Ending();
     const asked: Asked = { method, message, cancelling };
     session?.running.set(id, cancelling);
+    context.revoked.onEnd(() => cancelling.end());
     let reply: Reply;
     try {
       reply = await (isPassedOnAnyway(method) ? this.#relay(context, asked) : this.#reply(context, asked));
@@ -154,14 +153,14 @@ export class Requests {
     } finally {
       if (session?.running.get(id) === cancelling) session.running.delete(id);
     }
+    const { rules } = context.passed;
+    const isSlow = performance.now() - begun > SLOW_MS;
+    if (context.revoked.isEnded || (isSlow && rules && !(await rules.alive()))) return [tokenRevoked(id)];
     // A cancelled request is not answered, but an HTTP request is. A stream ends without an answer.
     if (cancelling.isEnded && context.stream()) return [];
     const answer: Message = { jsonrpc: '2.0', id, ...reply };
-    const { rules } = context.passed;
     rules?.note?.(answer);
     if (rules?.cut) await rules.cut(answer);
-    if (performance.now() - begun > SLOW_MS && rules && !(await rules.alive()))
-      return [{ jsonrpc: '2.0', id, error: { code: REFUSED, message: 'The token was revoked during the call.' } }];
     return [answer];
   }
 
