@@ -212,7 +212,7 @@ export async function announcePermissions({ stateOf }: Pick<Platform, 'stateOf'>
   const relays = [...stateOf(gatewayServers).values()];
   const agents = new Set(relays.flatMap((relay) => [...relay.agents()]));
   for (const agent of await stateOf(permittedLists).takeChanged(agents))
-    for (const relay of relays) relay.announceLists(agent);
+    for (const relay of relays) await relay.announceLists(agent);
 }
 
 /** Applies changes made on other instances. */

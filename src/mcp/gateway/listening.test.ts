@@ -276,6 +276,65 @@ describe('a server of 2026-07-28', () => {
   });
 });
 
+describe.each([
+  ['old', 3],
+  ['modern', 1],
+])('a client of the server %s, with %d lists, whose agent may no longer read a resource', (name, lists) => {
+  const reading = (...uris: string[]): Json[] => [
+    { resource: `mcp:${name}:@resources`, actions: ['read'], constraints: { allowedArgPatterns: uris } },
+  ];
+  const changed = (...letters: string[]): void => {
+    for (const letter of letters)
+      if (name === 'modern') onlyModern.notify.resourceUpdated(`file:///${letter}`);
+      else notify('notifications/resources/updated', { uri: `file:///${letter}` });
+  };
+  const newAgent = async () => {
+    const owner = await t.user();
+    const own = await t.agent(owner, { permissions: reading('file:///a', 'file:///b') });
+    return {
+      own,
+      permit: (permissions: Json[]) => t.call('PATCH', `/agents/${own.id}`, { as: owner, body: { permissions } }),
+    };
+  };
+
+  it('gets no notifications about it, on the stream of its session', async () => {
+    const { own, permit } = await newAgent();
+    const client = await new RawClient(t, own, name).open();
+    let stream = await client.listen();
+    for (const uri of ['file:///a', 'file:///b']) await client.request('resources/subscribe', { uri });
+    await permit(reading('file:///a'));
+    await heardOn(stream, lists);
+    changed('b', 'a');
+    expect((await heardOn(stream, lists + 1)).at(-1)).toEqual(['resources/updated', { uri: 'file:///a' }]);
+    await stream.close();
+    // Also if the change was made while it had no stream.
+    await permit(reading('file:///b'));
+    stream = await client.listen();
+    await client.request('resources/subscribe', { uri: 'file:///b' });
+    changed('a', 'b');
+    const updated = (): Json[] => stream.seen.flatMap(({ data }) => data.params?.uri ?? []);
+    await stream.until(() => updated().length > 0);
+    expect(updated()).toEqual(['file:///b']);
+    await stream.close();
+  });
+
+  it('gets no notifications about it, on a stream of 2026-07-28', async () => {
+    const { own, permit } = await newAgent();
+    const client = await connect(name, own);
+    const seen: string[] = [];
+    for (const method of ['notifications/resources/updated', 'notifications/resources/list_changed'] as const)
+      client.setNotificationHandler(method, async ({ params }: Json) => void seen.push(params?.uri ?? 'list'));
+    const resourceSubscriptions = ['file:///a', 'file:///b'];
+    const subscription = await client.listen({ resourcesListChanged: true, resourceSubscriptions });
+    await permit(reading('file:///a'));
+    await until(() => seen.includes('list'));
+    changed('b', 'a');
+    await until(() => seen.length === 2);
+    expect(seen).toEqual(['list', 'file:///a']);
+    await subscription.close();
+  });
+});
+
 it.each<[string, Json, number?]>([
   ['no filter', {}],
   ['a filter that is not an object', { notifications: [] }],

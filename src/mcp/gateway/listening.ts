@@ -2,6 +2,7 @@ import type { Id } from '../../kernel/ids.ts';
 import { isObject, type Message } from '../guard/json-rpc.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ServerInfo } from './list-tools.ts';
+import { type Permitted, unreadable } from './lists/readable.ts';
 import { MODERN_REVISION } from './messages.ts';
 import { taskCapabilities } from './tasks.ts';
 
@@ -99,15 +100,23 @@ export class Listener {
   readonly key: string;
   readonly filter: Filter;
   readonly agent: Id<'agent'>;
+  readonly permitted: Permitted;
   readonly #id: string | number;
   readonly #stream: EventStream;
+  readonly #uris: Set<string>;
 
-  constructor(key: string, agent: Id<'agent'>, id: string | number, filter: Filter, stream: EventStream) {
+  constructor(
+    { key, agent, filter, permitted }: Pick<Listener, 'key' | 'agent' | 'filter' | 'permitted'>,
+    id: string | number,
+    stream: EventStream,
+  ) {
     this.key = key;
     this.agent = agent;
     this.filter = filter;
+    this.permitted = permitted;
     this.#id = id;
     this.#stream = stream;
+    this.#uris = new Set(filter.resourceSubscriptions);
     this.#send('notifications/subscriptions/acknowledged', { notifications: filter });
   }
 
@@ -116,7 +125,14 @@ export class Listener {
   }
 
   listensTo(uri: string): boolean {
-    return this.filter.resourceSubscriptions?.includes(uri) === true;
+    return this.#uris.has(uri);
+  }
+
+  /** Stops listening to resources that the client may no longer read, and returns them. */
+  async narrow(): Promise<string[]> {
+    const lost = await unreadable([...this.#uris], this.permitted);
+    for (const uri of lost) this.#uris.delete(uri);
+    return lost;
   }
 
   /** Passes a notification on if the client listens to it. */

@@ -186,8 +186,9 @@ export class Relay {
     return this.#sessions.agents();
   }
 
-  /** Notifies the clients of an agent that the lists of what they may use have changed. */
-  announceLists(agent: Id<'agent'>): void {
+  /** Handles changed permissions of an agent: its clients are notified that their lists have changed. */
+  async announceLists(agent: Id<'agent'>): Promise<void> {
+    for (const { key, lost } of await this.#sessions.narrow(agent)) void this.#requests.unsubscribe(key, lost);
     this.#sessions.announceLists(agent);
   }
 
@@ -340,7 +341,8 @@ export class Relay {
       });
       const { resourceSubscriptions: _, ...others } = filter;
       const rest = { ...others, ...(heard.length > 0 && { resourceSubscriptions: heard }) };
-      const listener: Listener = new Listener(key, agentOf(auth), id, rest, stream);
+      const own = { key, agent: agentOf(auth), filter: rest, permitted: passed.rules?.permitted };
+      const listener: Listener = new Listener(own, id, stream);
       this.#sessions.listeners.add(listener);
       request.onAbort(() => stream.end());
       if (listener.isEmpty) listener.end(info.serverInfo);
@@ -361,6 +363,8 @@ export class Relay {
 
   async #listen(passed: Passed, auth: McpAuth, session: Session): Promise<ClientAnswer> {
     await this.#parts.lists.opened(agentOf(auth));
+    session.permitted = passed.rules?.permitted;
+    void this.#requests.unsubscribe(session.key, await session.narrow());
     if (this.#isFinishing) return rpcError(503, STOPPING);
     const stream = this.#stream(passed, () => {
       session.streams.delete(stream);

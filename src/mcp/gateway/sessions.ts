@@ -10,6 +10,7 @@ import { ANSWER_MS, answerOf, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './c
 import type { Ending } from './ending.ts';
 import type { EventStream } from './event-stream.ts';
 import { type Listener, listChanges } from './listening.ts';
+import { type Permitted, unreadable } from './lists/readable.ts';
 import { paramsPassedOn, URL_ELICITATION_REQUIRED } from './messages.ts';
 import type { Answer, ServerRequest } from './peer.ts';
 import { personOf } from './upstreams.ts';
@@ -36,6 +37,8 @@ export class Session {
   readonly streams = new Set<EventStream>();
   /** URIs of the resources that the client listens to. */
   readonly subscriptions = new Set<string>();
+  /** Whether the client may read resources, by the token of the stream that was opened last. */
+  permitted: Permitted;
   /** Requests in progress, by the client's id. */
   readonly running = new InProgress<Ending>();
   /** Requests of the server that the client has not answered yet. */
@@ -52,6 +55,13 @@ export class Session {
     this.capabilities = given.capabilities;
     this.revision = given.revision;
     this.offered = given.offered;
+  }
+
+  /** Stops listening to resources that the client may no longer read, and returns them. */
+  async narrow(): Promise<string[]> {
+    const lost = await unreadable([...this.subscriptions], this.permitted);
+    for (const uri of lost) this.subscriptions.delete(uri);
+    return lost;
   }
 
   /** Sends a message on the stream of the session. Returns false if the client has none. */
@@ -218,6 +228,12 @@ export class ClientSessions {
   agents(): Set<Id<'agent'>> {
     const sessions = [...this.#open.values()].filter(({ streams }) => streams.size > 0);
     return new Set([...this.listeners, ...sessions].map(({ agent }) => agent));
+  }
+
+  /** Stops passing on changes of resources that an agent may no longer read. Returns these, with their connections. */
+  narrow(agent: Id<'agent'>): Promise<{ readonly key: string; readonly lost: readonly string[] }[]> {
+    const own = [...this.listeners, ...this.#open.values()].filter((one) => one.agent === agent);
+    return Promise.all(own.map(async (one) => ({ key: one.key, lost: await one.narrow() })));
   }
 
   /** Notifies the clients of an agent that the lists of what they may use have changed. */

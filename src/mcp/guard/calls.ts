@@ -20,11 +20,13 @@ export interface Decided {
   readonly decision: Decision;
 }
 
+type Rules = Pick<AnswerRules, 'cut' | 'note' | 'attach' | 'permitted' | 'asksForList'>;
+
 type Judged =
   | { readonly answer: string; readonly status?: number }
   | {
       /** How the answer is filtered. */
-      readonly rules: Pick<AnswerRules, 'cut' | 'note' | 'attach' | 'asksForList'>;
+      readonly rules: Rules;
       /** Whether the guard's state was removed from the body. */
       readonly isChanged: boolean;
       readonly decided: readonly Decided[];
@@ -123,22 +125,18 @@ export class Calls {
     { method, header }: Circumstances,
     asksForList: boolean,
     decisions: Decisions,
-  ): Pick<AnswerRules, 'cut' | 'note' | 'attach' | 'asksForList'> {
+  ): Rules {
     const isModern = messagesOf(body).some((message) => revisionOf(message) !== undefined);
     const calls = asks.filter(({ message }) => message['method'] === 'tools/call' && mayMakeTask(message));
     const session = this.#sessions.get(header('mcp-session-id'));
     // A stream opened by GET may repeat the answer to an earlier request.
     const isGet = method === 'GET';
+    const permitted = (questions: readonly Question[]): Promise<boolean[]> => decisions.permitted(auth, questions);
     const cut =
-      asksForList || isGet
-        ? cutLists(
-            (questions) => decisions.permitted(auth, questions),
-            (task) => this.#tasks.find(task, auth),
-            isModern,
-          )
-        : undefined;
+      asksForList || isGet ? cutLists(permitted, (task) => this.#tasks.find(task, auth), isModern) : undefined;
     return {
       asksForList,
+      permitted,
       cut,
       note:
         calls.length === 0

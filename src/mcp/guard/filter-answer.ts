@@ -1,3 +1,5 @@
+import type { Question } from './asks.ts';
+
 /** Filters the lists of one message. Returns false if the message is unchanged. */
 export type CutLists = (message: unknown) => Promise<boolean>;
 
@@ -21,6 +23,8 @@ export interface AnswerRules {
   readonly asksForList: boolean;
   /** The answer to this request if its lists cannot be filtered. */
   readonly failed: (message: string) => string;
+  /** Returns which questions could be allowed now, by dry runs. undefined: decisions are switched off. */
+  readonly permitted?: ((questions: readonly Question[]) => Promise<boolean[]>) | undefined;
   /** Whether the token is still valid. If not, a stream ends before its next chunk. */
   readonly alive: () => Promise<boolean>;
 }
