@@ -2,17 +2,26 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { isReservedName } from '../guard/asks.ts';
+import { isObject } from '../guard/json-rpc.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 const Hash = z.string().regex(/^sha256-[A-Za-z0-9_-]{43}$/);
 const MAX_CONNECTIONS = 1000;
 const MAX_REMEMBERED_CHARS = 20_000_000;
 const LockedTool = z.strictObject({ description: Hash, contract: Hash });
+/** `z.record` would drop a tool named `__proto__`. */
+const LockedTools = z
+  .custom<Record<string, z.output<typeof LockedTool>>>(isObject, 'is not an object')
+  .superRefine((tools, context) => {
+    for (const [name, tool] of Object.entries(tools))
+      for (const issue of LockedTool.safeParse(tool).error?.issues ?? [])
+        context.addIssue({ code: 'custom', path: [name, ...issue.path], message: issue.message });
+  });
 
 /** The content of legate.gateway.lock.json: for each server, the hashes of its tools. */
 export const LockFile = z.strictObject({
   version: z.literal(1),
-  servers: z.record(z.string(), z.record(z.string(), LockedTool)),
+  servers: z.record(z.string(), LockedTools),
 });
 export type Lock = z.output<typeof LockFile>;
 type LockedTools = Lock['servers'][string];

@@ -6,7 +6,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from './canonical-json.ts';
-import { compareDefinitions, lockOf, type Tool } from './definitions.ts';
+import { compareDefinitions, LockFile, lockOf, type Tool } from './definitions.ts';
 import { listTools } from './list-tools.ts';
 import { type GatewayServer, parseServers } from './servers-file.ts';
 
@@ -94,6 +94,17 @@ describe('definitions', () => {
     ['name', [{ ...tool, name: 'get' }], ['get: new tool', 'read: removed']],
   ])('differ by %s', (_, tools, expected) => {
     expect(compareDefinitions(lockOf([tool]), lockOf(tools))).toEqual(expected);
+  });
+
+  it('are recorded for every name of a tool', () => {
+    const lock = lockOf(['__proto__', 'constructor', 'a/b'].map((name) => ({ ...tool, name })));
+    const recorded = LockFile.parse(JSON.parse(JSON.stringify({ version: 1, servers: { notes: lock } })));
+    expect(compareDefinitions(recorded.servers['notes'] ?? {}, lock)).toEqual([]);
+    const malformed = JSON.parse('{"version":1,"servers":{"notes":{"__proto__":{"description":"x"}}}}');
+    expect(LockFile.safeParse(malformed).error?.issues.map(({ path }) => path.join('.'))).toEqual([
+      'servers.notes.__proto__.description',
+      'servers.notes.__proto__.contract',
+    ]);
   });
 });
 
