@@ -79,9 +79,11 @@ export class Transport {
       ...(request.body === undefined || form ? {} : { 'content-type': 'application/json' }),
       ...options.headers,
     };
+    // A body that cannot be sent is no failure of the network, which would be tried again.
+    const body = form || request.body === undefined ? request.body : JSON.stringify(request.body);
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#attempt(request, headers);
+        return await this.#attempt({ ...request, body }, headers);
       } catch (error) {
         const wait =
           error instanceof LegateError && repeatable && attempt < retries ? waitFor(error, attempt) : undefined;
@@ -102,7 +104,7 @@ export class Transport {
         method,
         headers: token && !headers['authorization'] ? { ...headers, authorization: `Bearer ${token}` } : headers,
         signal: signal ? AbortSignal.any([signal, timedOut.signal]) : timedOut.signal,
-        ...(body === undefined ? {} : { body: body instanceof URLSearchParams ? body : JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: body as BodyInit }),
       });
       if (raw && response.ok) return { response, data: undefined };
       return { response, data: parse(response, await response.text(), headers['x-request-id']) };

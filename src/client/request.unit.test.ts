@@ -240,6 +240,15 @@ describe('an error', () => {
   });
 });
 
+it('throws a TypeError at once for a body that is not JSON, and sends nothing', async () => {
+  const { client, sent } = clientOf([json({ allowed: true })]);
+  const circular: Record<string, unknown> = {};
+  circular['itself'] = circular;
+  for (const args of [circular, { a: 1n }])
+    await expect(client.authorize({ action: 'read', resource: 'a', arguments: args })).rejects.toThrow(TypeError);
+  expect(sent).toEqual([]);
+});
+
 describe('retries', () => {
   const refusal = problem(503, 'STORAGE_UNAVAILABLE');
 
