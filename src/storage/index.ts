@@ -21,7 +21,15 @@ export {
   type SqliteDatabase,
 } from './database.ts';
 export { DatabaseError } from './database-error.ts';
-export { asNamedToday, isSchemaCurrent, migrate, migrateAsFarAs, type SchemaState, schemaState } from './migrate.ts';
+export {
+  asNamedToday,
+  beginAlone,
+  isSchemaCurrent,
+  migrate,
+  migrateAsFarAs,
+  type SchemaState,
+  schemaState,
+} from './migrate.ts';
 export type { PostgresClient } from './postgres-client.ts';
 export type { PostgresListener } from './postgres-pool.ts';
 export { isOneOf, prepared, preparedByIds, preparedInsert, preparedRows } from './prepared.ts';

@@ -17,6 +17,7 @@ import { changesFollowTheLedger } from './migrations/0107-changes-follow-the-led
 import { issuersOfTheConfiguration } from './migrations/0108-issuers-of-the-configuration.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
+import type { PostgresClient } from './postgres-client.ts';
 
 const BASELINE = '0097-baseline';
 
@@ -144,7 +145,7 @@ async function createTable({ dialect, prefix }: Database, db: Db): Promise<void>
   if (rows.length === 0) await sql`alter table ${table} add column version text`.execute(db);
 }
 
-/** Waits for another instance that is migrating. */
+/** Waits for another instance that is migrating, and for a restore. */
 const stateBeforeStart = (database: Database): Promise<SchemaState> =>
   database.dialect === 'sqlite'
     ? schemaState(database, database.write)
@@ -152,6 +153,17 @@ const stateBeforeStart = (database: Database): Promise<SchemaState> =>
 
 /** Key of PostgreSQL's advisory lock of migrations. */
 const MIGRATION_LOCK = 7_203_455_118;
+/**
+ * Begins a transaction of PostgreSQL on this client that migrations, instances that start, and other transactions of
+ * this kind wait for. Running instances commit nothing until it ends.
+ */
+export async function beginAlone(client: PostgresClient, { prefix, session }: PostgresDatabase): Promise<void> {
+  await client.query(
+    `${session.begin}; set local lock_timeout = 0; select pg_advisory_xact_lock(${MIGRATION_LOCK});
+      lock table "${prefix}head", "${prefix}migrations" in access exclusive mode`,
+  );
+}
+
 /** Longest time that decisions and changes of running instances may wait for a migration that waits for a table. */
 const TABLE_LOCK_MS = 400;
 const LONGEST_PAUSE_MS = 5000;

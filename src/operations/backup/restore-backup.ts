@@ -46,6 +46,8 @@ export async function restoreBackup(
       throw new BackupError(`The backup has columns of ${name} that do not exist in this version of Legate.`);
   const restore = await openRestore(database);
   try {
+    // An instance, or another restore, may have written to the database since its schema was read.
+    for (const name of PROOF_OF_DATA) if (await restore.hasRows(name)) throw notEmpty(database);
     for (const table of manifest.tables) {
       await restore.empty(table.name);
       await fill(restore, dir, table);
@@ -91,6 +93,12 @@ async function checkBackup(dir: string): Promise<RestoredBackup> {
   return { manifest, secrets };
 }
 
+/** Tables of which one has a row if the database was used. */
+const PROOF_OF_DATA = ['users', 'agents', 'stream_events'] as const;
+
+const notEmpty = ({ description }: Database): BackupError =>
+  new BackupError(`${description} already has data. Restore into an empty database.`);
+
 /** Creates the schema of the backup. An existing one must be the same, and without data. */
 async function prepareSchema(database: Database, manifest: Manifest): Promise<void> {
   const state = await schemaState(database);
@@ -102,10 +110,8 @@ async function prepareSchema(database: Database, manifest: Manifest): Promise<vo
       );
     return;
   }
-  for (const name of ['users', 'agents', 'stream_events'] as const) {
-    const row = await database.read.selectFrom(name).selectAll().limit(1).executeTakeFirst();
-    if (row) throw new BackupError(`${database.description} already has data. Restore into an empty database.`);
-  }
+  for (const name of PROOF_OF_DATA)
+    if (await database.read.selectFrom(name).selectAll().limit(1).executeTakeFirst()) throw notEmpty(database);
   if (state.migrations.join() !== [...asNamedToday(manifest.migrations)].sort().join())
     throw new BackupError(
       `${database.description} has a different schema version than the backup. Restore into an empty database.`,

@@ -1,8 +1,9 @@
-import type { Database, PostgresDatabase, SqliteDatabase } from '../../storage/index.ts';
+import { beginAlone, type Database, type PostgresDatabase, type SqliteDatabase } from '../../storage/index.ts';
 import type { Value } from './snapshot.ts';
 
-/** One transaction that fills the tables. */
+/** One transaction that fills the tables. No instance starts and nothing else is written until it ends. */
 export interface Restore {
+  hasRows(table: string): Promise<boolean>;
   empty(table: string): Promise<void>;
   insert(table: string, columns: readonly string[], rows: readonly Value[][]): Promise<void>;
   /** End of the ledger, and how many entries follow `after`, with the sequence of the last. */
@@ -26,6 +27,7 @@ async function openSqliteRestore({ writer, prefix }: SqliteDatabase): Promise<Re
   writer.exec('begin immediate');
   const number = (sql: string, ...params: number[]): number => Number(writer.prepare(sql).raw(params)[0]?.[0] ?? 0);
   return {
+    hasRows: async (table) => number(`select exists (select 1 from ${quoted(prefix + table)})`) === 1,
     empty: async (table) => writer.exec(`delete from ${quoted(prefix + table)}`),
     insert: async (table, columns, rows) => {
       const insert = writer.prepare(
@@ -55,12 +57,18 @@ async function openSqliteRestore({ writer, prefix }: SqliteDatabase): Promise<Re
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
 const MAX_PARAMETERS = 60_000;
 
-async function openPostgresRestore({ pool, prefix }: PostgresDatabase): Promise<Restore> {
+async function openPostgresRestore(database: PostgresDatabase): Promise<Restore> {
+  const { pool, prefix } = database;
   const client = await pool.connect();
-  await client.query('begin');
+  await beginAlone(client, database).catch((error: unknown) => {
+    client.release(true);
+    throw error;
+  });
   const number = async (text: string, values: number[] = []): Promise<number> =>
     Number((await client.query<Value[]>({ text, values, rowMode: 'array' })).rows[0]?.[0] ?? 0);
   return {
+    hasRows: async (table) =>
+      (await number(`select count(*) from (select 1 from ${quoted(prefix + table)} limit 1) r`)) === 1,
     empty: async (table) => {
       await client.query(`delete from ${quoted(prefix + table)}`);
     },
