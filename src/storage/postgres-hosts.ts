@@ -30,6 +30,11 @@ export class PostgresHosts {
     if (hosts.length > 1 && hosts.includes(''))
       throw new DatabaseError('LEGATE_DATABASE_URL has an empty host: separate hosts by single commas.');
     this.urls = hosts.map((host) => `${scheme}${credentials === undefined ? '' : `${credentials}@`}${host}${rest}`);
+    if (!this.urls.every((each) => URL.canParse(each)))
+      throw new DatabaseError(
+        'LEGATE_DATABASE_URL is not valid: a host or port is wrong, or the user or password has characters that must ' +
+          'be percent-encoded.',
+      );
     this.writable = hosts.length > 1 || attributes === 'read-write' || attributes === 'primary';
     this.description = `${authority || 'local socket'}${path}`;
   }

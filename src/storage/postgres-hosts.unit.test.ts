@@ -28,6 +28,9 @@ describe('the hosts of a PostgreSQL URL', () => {
     ['postgres://a,/db', /empty host/],
     ['postgres://a,b/db?target_session_attrs=standby', /target_session_attrs .* any, read-write, primary/],
     ['mysql://a/db', /must be postgres/],
+    ['postgres://u:pa55@a:5432,b:543x/db', /^LEGATE_DATABASE_URL is not valid: a host or port is wrong/],
+    ['postgres://u:pa55@a:99999/db', /^LEGATE_DATABASE_URL is not valid/],
+    ['postgres://u:pa/55@a/db', /must be percent-encoded\.$/],
   ])('refuses %s', (url, message) => {
     expect(() => new PostgresHosts(url)).toThrow(message);
   });
