@@ -3,9 +3,8 @@ import { constants, setPriority } from 'node:os';
 import { join, resolve } from 'node:path';
 import { FolderError, secretsPath } from '../kernel/data-folder.ts';
 import { BackupError, writeBackup } from '../operations/backup/index.ts';
-import { openDatabase } from '../storage/index.ts';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
-import { databaseUrlOf, readSettings, useExistingData } from './settings.ts';
+import { openDatabaseOf, readSettings, useExistingData } from './settings.ts';
 
 /** `legate backup <folder>`: one snapshot of every table, taken while the service runs. */
 export const command: Command<{ folder?: string; 'with-secrets'?: boolean }> = {
@@ -24,7 +23,7 @@ export const command: Command<{ folder?: string; 'with-secrets'?: boolean }> = {
     // The service on the same machine has priority.
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
     const started = Date.now();
-    const database = await openDatabase(databaseUrlOf(settings), { serviceName: settings.values.service.name });
+    const database = await openDatabaseOf(settings);
     try {
       const { tables, ledger } = await writeBackup(database, resolve(folder), {
         secretsPath: withSecrets ? secrets : undefined,

@@ -1,7 +1,6 @@
 import { forgetKeys } from '../operations/keys/index.ts';
-import { openDatabase } from '../storage/index.ts';
 import type { Command } from './command.ts';
-import { databaseUrlOf, readSettings, useExistingData } from './settings.ts';
+import { openDatabaseOf, readSettings, useExistingData } from './settings.ts';
 
 /** `legate keys forget`: lets the next start use new keys after those of this database were lost. */
 export const command: Command = {
@@ -11,7 +10,7 @@ webhooks and set the client secrets of identity providers again. Stop all instan
   run: async () => {
     const settings = readSettings();
     useExistingData(settings);
-    const database = await openDatabase(databaseUrlOf(settings), { serviceName: settings.values.service.name });
+    const database = await openDatabaseOf(settings);
     try {
       await forgetKeys(database);
     } finally {

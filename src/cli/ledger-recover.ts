@@ -1,7 +1,6 @@
 import { endRolledBackLog } from '../activity/seal/index.ts';
-import { openDatabase } from '../storage/index.ts';
 import type { Command } from './command.ts';
-import { databaseUrlOf, readSettings, useDatabaseAlone, useExistingData } from './settings.ts';
+import { openDatabaseOf, readSettings, useDatabaseAlone, useExistingData } from './settings.ts';
 
 /** `legate ledger recover`: ends the sealed log of a database that was restored or rolled back. */
 export const command: Command = {
@@ -13,8 +12,8 @@ has the checkpoint of the ended log too, and the log that has begun goes on.`,
     const settings = readSettings();
     useExistingData(settings);
     useDatabaseAlone(settings);
-    const { service, dataDir } = settings.values;
-    const database = await openDatabase(databaseUrlOf(settings), { serviceName: service.name });
+    const { dataDir } = settings.values;
+    const database = await openDatabaseOf(settings);
     try {
       const ended = await endRolledBackLog(database, dataDir, Date.now());
       process.stdout.write(

@@ -1,19 +1,18 @@
-import { migrate, openDatabase, schemaState } from '../storage/index.ts';
+import { migrate, schemaState } from '../storage/index.ts';
 import { type Command, UsageError } from './command.ts';
-import { databaseUrlOf, missingDatabase, readSettings } from './settings.ts';
+import { missingDatabase, openDatabaseOf, readSettings } from './settings.ts';
 
 /** `legate migrate`: applies pending migrations, as a start does. */
 export const command: Command<{ 'dry-run'?: boolean }> = {
   options: { 'dry-run': { type: 'boolean', meaning: 'list pending migrations without applying them' } },
   run: async ({ 'dry-run': dryRun }) => {
     const settings = readSettings();
-    const { values } = settings;
     const missing = missingDatabase(settings);
     if (dryRun && missing !== undefined) {
       process.stdout.write(`${missing} does not exist. It would be created with every migration applied.\n`);
       return;
     }
-    const database = await openDatabase(databaseUrlOf(settings), { serviceName: values.service.name });
+    const database = await openDatabaseOf(settings);
     try {
       const { known, pending, refusal } = await schemaState(database);
       if (refusal !== undefined) throw new UsageError(refusal);

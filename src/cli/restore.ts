@@ -3,9 +3,8 @@ import { resolve } from 'node:path';
 import { endRolledBackLog } from '../activity/seal/index.ts';
 import { createFolder, createPrivateFile, FolderError, secretsPath } from '../kernel/data-folder.ts';
 import { BackupError, readManifest, restoreBackup } from '../operations/backup/index.ts';
-import { openDatabase } from '../storage/index.ts';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
-import { databaseUrlOf, readSettings } from './settings.ts';
+import { openDatabaseOf, readSettings } from './settings.ts';
 
 /** `legate restore <folder>`: fills an empty database from a backup. */
 export const command: Command<{ folder?: string }> = {
@@ -27,7 +26,7 @@ export const command: Command<{ folder?: string }> = {
             'LEGATE_DATA_DIR.',
         );
       createFolder(dataDir, { parents: true });
-      const database = await openDatabase(databaseUrlOf(settings), { serviceName: settings.values.service.name });
+      const database = await openDatabaseOf(settings);
       try {
         // The keys come first: the command cannot be repeated once the database has data.
         const restored = await restoreBackup(database, dir, {

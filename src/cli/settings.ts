@@ -4,7 +4,7 @@ import { type Config, type ConfigInput, readConfig } from '../config.ts';
 import { ConfigError, type Source } from '../kernel/config.ts';
 import { createFolder, DATABASE_FILE, FolderError, openDataFolder } from '../kernel/data-folder.ts';
 import { createLegate, type Legate, type LegateOptions } from '../service.ts';
-import { DatabaseError, isUnavailable, serveAlone } from '../storage/index.ts';
+import { type Database, DatabaseError, isUnavailable, openDatabase, serveAlone } from '../storage/index.ts';
 import { EXIT_CONFIG, UsageError } from './command.ts';
 
 export interface Settings {
@@ -44,10 +44,17 @@ function readFile(): unknown {
   }
 }
 
-/** Calls createLegate and turns a database that cannot be used into a UsageError. */
-export async function open(config: ConfigInput, options: LegateOptions): Promise<Legate> {
+/** Calls createLegate. Throws a UsageError if the database cannot be used. */
+export const open = (config: ConfigInput, options: LegateOptions): Promise<Legate> =>
+  usable(createLegate(config, options));
+
+/** Opens the database of this configuration. Throws a UsageError if it cannot be used. */
+export const openDatabaseOf = (settings: Settings): Promise<Database> =>
+  usable(openDatabase(databaseUrlOf(settings), { serviceName: settings.values.service.name }));
+
+async function usable<T>(opening: Promise<T>): Promise<T> {
   try {
-    return await createLegate(config, options);
+    return await opening;
   } catch (error) {
     if (error instanceof DatabaseError) throw new UsageError(error.message);
     const isUserError =

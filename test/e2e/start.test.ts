@@ -312,6 +312,12 @@ describe('an invalid configuration', () => {
       'ECONNREFUSED',
     ],
     [
+      'a PostgreSQL with a port that is not a number',
+      { LEGATE_DATABASE_URL: 'postgres://legate:pa55word@127.0.0.1:5432,127.0.0.1:543x/legate' },
+      1,
+      'LEGATE_DATABASE_URL is not valid',
+    ],
+    [
       'an unsupported kind of database',
       { LEGATE_DATABASE_URL: 'mysql://legate:pa55word@db/legate' },
       78,
@@ -322,6 +328,27 @@ describe('an invalid configuration', () => {
     const { code, stdout, stderr } = await legate(['serve'], { env });
     expect([code, stdout]).toEqual([expected, '']);
     expect(stderr).toContain(named);
+    expect(stderr).not.toMatch(/\n\s+at |pa55word/);
+  });
+
+  it.each([
+    ['migrate'],
+    ['keys list'],
+    ['keys rotate'],
+    ['keys forget'],
+    ['backup copy'],
+    ['ledger recover'],
+    ['admin token'],
+  ])('legate %s exits with a sentence for a PostgreSQL that does not respond', async (command) => {
+    const env = {
+      LEGATE_DATABASE_URL: 'postgres://legate:pa55word@127.0.0.1:9/legate',
+      LEGATE_SECRET: '5a'.repeat(32),
+    };
+    const { code, stdout, stderr } = await legate(command.split(' '), { env });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(
+      'The database cannot be used: connect ECONNREFUSED 127.0.0.1:9. Check LEGATE_DATABASE_URL',
+    );
     expect(stderr).not.toMatch(/\n\s+at |pa55word/);
   });
 
