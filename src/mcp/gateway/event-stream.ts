@@ -1,6 +1,6 @@
 const KEEP_ALIVE_MS = 25_000;
-/** Bytes that may wait for a slow reader before it is disconnected. */
-const MAX_WAITING = 1000;
+/** Bytes that may wait for a slow reader. The next message ends the stream. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** An answer as Server-Sent Events. */
 export class EventStream {
@@ -19,7 +19,7 @@ export class EventStream {
         },
         cancel: () => this.#ended(),
       },
-      { highWaterMark: MAX_WAITING },
+      new ByteLengthQueuingStrategy({ highWaterMark: MAX_WAITING_BYTES }),
     );
     this.#keepAlive = setInterval(() => this.write(': \n\n'), KEEP_ALIVE_MS).unref();
   }
