@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createTestService } from '../../../test/support/service.ts';
 import { checkSealedLedger } from './index.ts';
+import { SALT } from './salts.ts';
 
 it('a check names the first bad row also if the record of an erasure is no longer JSON, or another one', async () => {
   const t = await createTestService({ config: { ledger: { seal: 'on' } } });
@@ -15,4 +16,30 @@ it('a check names the first bad row also if the record of an erasure is no longe
     await change.where('type', '=', 'audit.erased').execute();
     expect(await checkSealedLedger(t.legate.platform), data).toMatchObject({ firstBad: seq });
   }
+});
+
+it('salts that are cut off, and a log that claims more rows than it has, are named by a check', async () => {
+  const t = await createTestService({ config: { ledger: { seal: 'on' } } });
+  const [admin, agent] = [await t.admin(), await t.agent(await t.user())];
+  const { body } = await t.authorize(agent, { action: 'read', resource: 'db:x' });
+  const { seq } = (await t.call('GET', `/audit/${body.auditId}`, { as: admin })).body;
+  const proofOf = (row: number) => t.call('GET', `/ledger/proof?seq=${row}`, { as: admin });
+  expect((await proofOf(seq)).status).toBe(200);
+
+  const { read, write } = t.legate.platform.database;
+  const setSalts = (salts: Uint8Array) => write.updateTable('seal_tiles').set({ salts }).execute();
+  const { salts } = await read.selectFrom('seal_tiles').select('salts').executeTakeFirstOrThrow();
+  const all = Buffer.from(salts as Uint8Array);
+  await setSalts(all.subarray(0, (seq - 1) * SALT));
+  expect(await checkSealedLedger(t.legate.platform)).toMatchObject({ firstBad: seq });
+  expect((await proofOf(seq)).body.error.code).toBe('SEALED_ROW_DIFFERS');
+  expect((await proofOf(seq - 1)).status).toBe(200);
+
+  await setSalts(all);
+  const { size } = await read.selectFrom('seal').select('size').executeTakeFirstOrThrow();
+  await write
+    .updateTable('seal')
+    .set({ size: size + 2, signed_size: size + 2 })
+    .execute();
+  expect(await checkSealedLedger(t.legate.platform)).toMatchObject({ firstBad: size + 1 });
 });

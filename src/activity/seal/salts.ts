@@ -24,9 +24,9 @@ export class Salts {
   }
 }
 
-/** Returns the salt of leaf `index` in its tile as hex digits; undefined once it is erased. */
+/** Returns the salt of leaf `index` in its tile as hex digits; undefined if it is erased, or the tile is too short. */
 export function saltIn(salts: Uint8Array | null, index: number): string | undefined {
-  if (!salts) return undefined;
+  if (!salts || salts.length < (index + 1) * SALT) return undefined;
   const salt = Buffer.from(salts.buffer, salts.byteOffset + index * SALT, SALT).toString('hex');
   return salt === ERASED ? undefined : salt;
 }
