@@ -64,7 +64,7 @@ export {
 } from '../sign-in/trusted-device.ts';
 export { requestVerification } from '../sign-in/verify-email.ts';
 export { type UsersApi, usersApi } from './api.ts';
-export { AnyEmail, Email } from './email.ts';
+export { AnyEmail, Email, emailKey } from './email.ts';
 export { UserErrors } from './errors.ts';
 export { markEmailVerified, sessionOf } from './mark-email-verified.ts';
 export { pagePerson } from './page-person.ts';

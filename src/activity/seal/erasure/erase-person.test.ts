@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { register, signUp, tokens } from '../../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../../test/support/service.ts';
 import { TABLE_NAMES } from '../../../storage/tables.ts';
+import { checkSealedLedger } from '../index.ts';
 
 const IP = '198.51.100.77';
 const REASON = 'moves to Rue des Lilas 7';
@@ -145,6 +146,46 @@ it('finds the changes of people whose ids contain characters that JSON or LIKE e
         ...Object.fromEntries(others.map((id) => [id, IP])),
       }),
     ]);
+});
+
+it('erases the addresses of the person from events about invitations, and the metadata of costs', async () => {
+  const t = await createTestService({ config: { ledger: { seal: 'on' } } });
+  const admin = await t.admin();
+  const invite = async (email: string): Promise<Json> => {
+    const r = await t.call('POST', '/invites', { as: admin, body: { email } });
+    expect(r.status).toBe(201);
+    return r.body;
+  };
+  await invite('Lilas@example.com');
+  await invite('lilas@example.com');
+  const withdrawn = await invite('lilas@example.com');
+  await t.call('DELETE', `/invites/${withdrawn.id}`, { as: admin });
+  await invite('other.person@example.com');
+  const { url } = await invite('lilas@example.com');
+  const password = 'correct horse battery staple';
+  const token = new URL(url).searchParams.get('invite');
+  const account = { email: 'LILAS@example.com', password, inviteToken: token };
+  const signedUp = await t.call('POST', '/sign-up', { body: account });
+  expect(signedUp.status).toBe(200);
+  const person = { id: signedUp.body.user.id, token: signedUp.body.token };
+  const agent = await t.agent(person as never);
+  const cost = { agentId: agent.id, amount: 1, metadata: { for: 'lilas' } };
+  expect((await t.call('POST', '/costs', { as: admin, body: cost })).status).toBe(201);
+  await t.legate.ledger.checkpoint();
+  const invites = async (list: string): Promise<Json> => (await t.call('GET', list, { as: admin })).body;
+  const lists = ['/changes?type=invite.created', '/changes?type=invite.accepted', '/changes?type=invite.revoked'];
+  const count = async (): Promise<number[]> => Promise.all(lists.map(async (list) => (await invites(list)).length));
+  const before = await count();
+  expect(before).toEqual([5, 1, 3]);
+  expect((await dump(t)).toLowerCase()).toContain('lilas');
+
+  expect((await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin })).status).toBe(200);
+  expect((await dump(t)).toLowerCase()).not.toContain('lilas');
+  expect(await count()).toEqual(before);
+  const [accepted] = await invites('/events?types=invite.accepted');
+  expect(accepted).toMatchObject({ actor: { id: person.id }, before: { role: 'user', invitedBy: admin.id } });
+  expect(JSON.stringify(await invites('/events?types=invite.created'))).toContain('other.person@example.com');
+  expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
 });
 
 it('is continued by a repeated call wherever it stopped, also without any decision', async () => {

@@ -9,6 +9,7 @@ import type { Platform } from '../../../platform.ts';
 import type { Database, Db } from '../../../storage/index.ts';
 import { isPermanent } from '../entry-text.ts';
 import { eraseEntries } from './erase-entries.ts';
+import { eraseInvites } from './erase-invites.ts';
 import { deleteRows, eraseRows } from './erase-rows.ts';
 
 const EVENTS = Object.keys(EVENT_TYPES).filter((type) => type !== 'audit' && !isPermanent(type));
@@ -25,9 +26,10 @@ interface Person {
 
 /**
  * Erases the personal data of a deleted user: the private fields of decisions about their agents, events about them,
- * metadata of their agents, and, in events and histories of others, the addresses and reasons of the changes that they
- * or their agents made. Decisions and changes themselves can still be proven. Throws 409 like {@link eraseEntries}. A
- * repeated call continues where an earlier one stopped.
+ * metadata of their agents and of costs, their e-mail addresses in events about invitations, and, in events and
+ * histories of others, the addresses and reasons of the changes that they or their agents made. Decisions and changes
+ * themselves can still be proven. Throws 409 like {@link eraseEntries}. A repeated call continues where an earlier one
+ * stopped.
  */
 export async function erasePerson(
   platform: Pick<Platform, 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
@@ -37,6 +39,8 @@ export async function erasePerson(
   const by = withoutOwnAddress(caller, userId);
   // Also waits for the copies of changes until now, which the steps below find and erase.
   const entries = await eraseEntries(platform, by, { userId });
+  // Before the events about the person, which name the addresses.
+  await eraseInvites(platform, userId);
   const person = { userId, agents: new Set(await eraseAgents(platform, userId)) };
   await eraseVersions(platform, person);
   await eraseActors(platform, person);
@@ -89,6 +93,7 @@ async function eraseAgents(
     await db.deleteFrom('change_subjects').where('seq', 'in', events).execute();
     await db.deleteFrom('changes').where('user_id', '=', userId).execute();
     await db.updateTable('approvals').set({ arguments: '{}', note: null }).where('user_id', '=', userId).execute();
+    await db.updateTable('costs').set({ metadata: '{}' }).where('user_id', '=', userId).execute();
     await db.updateTable('anomalies').set({ note: null }).where('user_id', '=', userId).execute();
   });
   return ids;

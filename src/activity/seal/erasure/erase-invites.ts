@@ -1,0 +1,70 @@
+import type { Id } from '../../../kernel/ids.ts';
+import { yieldOnce } from '../../../kernel/yield-once.ts';
+import { emailKey } from '../../../people/users/index.ts';
+import type { Platform } from '../../../platform.ts';
+import type { Db } from '../../../storage/index.ts';
+
+const INVITES = ['invite.created', 'invite.accepted', 'invite.revoked'];
+/** Number of events that one query reads. Other work runs between two queries. */
+const SCAN = 200;
+
+type Fields = Readonly<Record<string, unknown>>;
+/** The fields of a user or an invitation that an event shows. */
+interface Shown {
+  readonly before?: Fields;
+  readonly after?: Fields;
+}
+
+const parse = (change: string | null): Shown => JSON.parse(change ?? '{}') as Shown;
+
+const keysIn = ({ before, after }: Shown): string[] =>
+  [before?.['email'], after?.['email']].flatMap((email) => (typeof email === 'string' ? [emailKey(email)] : []));
+
+const withoutEmail = ({ email: _, ...fields }: Fields): Fields => fields;
+
+/**
+ * Erases the addresses of a person from events about invitations to them. These events belong to the inviter, so they
+ * are kept. The addresses are those in the events about the person, which must still be there.
+ */
+export async function eraseInvites(
+  { ledger, database }: Pick<Platform, 'database' | 'ledger'>,
+  userId: Id<'user'>,
+): Promise<void> {
+  const addresses = await addressesOf(database.read, userId);
+  if (addresses.size === 0) return;
+  const events = database.read.selectFrom('changes').select(['seq', 'change']).where('type', 'in', INVITES);
+  for (let after = 0; ; await yieldOnce()) {
+    const rows = await events.where('seq', '>', after).orderBy('seq').limit(SCAN).execute();
+    const found = rows.filter(({ change }) => keysIn(parse(change)).some((key) => addresses.has(key)));
+    if (found.length > 0)
+      await ledger.maintain(async (db) => {
+        for (const { seq, change } of found) {
+          const { before, after: now, ...rest } = parse(change);
+          const left = {
+            ...rest,
+            ...(before && { before: withoutEmail(before) }),
+            ...(now && { after: withoutEmail(now) }),
+          };
+          for (const table of ['changes', 'stream_events'] as const)
+            await db
+              .updateTable(table)
+              .set({ change: JSON.stringify(left) })
+              .where('seq', '=', seq)
+              .execute();
+        }
+      });
+    if (rows.length < SCAN) return;
+    after = rows.at(-1)?.seq ?? after;
+  }
+}
+
+/** The comparison keys of all addresses that the person had. */
+async function addressesOf(db: Db, userId: Id<'user'>): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('changes')
+    .select('change')
+    .where('user_id', '=', userId)
+    .where('type', 'in', ['user.created', 'user.updated'])
+    .execute();
+  return new Set(rows.flatMap(({ change }) => keysIn(parse(change))));
+}
