@@ -195,8 +195,8 @@ export function openSqlite(path: string, options: { readOnly?: boolean } = {}): 
   if (!options.readOnly) switchToWal(handle);
   handle.exec(
     'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; pragma cache_size = -16000; ' +
-      // Deleted and replaced content is overwritten in the pages that are written anyway.
-      'pragma secure_delete = fast',
+      // Deleted and replaced content is overwritten, also in pages that become free.
+      'pragma secure_delete = on',
   );
   if (options.readOnly) handle.exec('pragma query_only = on');
   return handle;

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import {
@@ -176,8 +175,6 @@ async function prune(
   await movePosition(db, [PRUNING], done, upto);
   const size = (await waitForLog(database, db))?.size ?? 0;
   await assertUnchanged(database, db, { from: done + 1, upto: Math.min(upto, size), pruned: done, wasUnsealed });
-  // SQLite overwrites deleted content until the connection closes.
-  if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
   const rows = await db
     .selectFrom('stream_events')
     .select(['id', 'type'])

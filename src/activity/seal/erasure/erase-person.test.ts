@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { register, signUp, tokens } from '../../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../../test/support/service.ts';
@@ -186,6 +188,21 @@ it('erases the addresses of the person from events about invitations, and the me
   expect(accepted).toMatchObject({ actor: { id: person.id }, before: { role: 'user', invitedBy: admin.id } });
   expect(JSON.stringify(await invites('/events?types=invite.created'))).toContain('other.person@example.com');
   expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
+});
+
+it('leaves nothing in the pages of an embedded database that the deletion of the account has freed', async () => {
+  const t = await createTestService();
+  const [admin, person] = [await t.admin(), await t.user()];
+  const agent = await t.agent(person, { permissions });
+  const webhook = await t.call('POST', '/webhooks', { as: person, body: { url: 'https://hooks.example/x' } });
+  expect(webhook.status).toBe(201);
+  const note = `${REASON} `.repeat(20);
+  for (let i = 0; i < 60; i++)
+    await t.authorize(agent, { action: 'read', resource: 'db:x', arguments: { note: `${i} ${note}` } });
+  await t.legate.platform.background.idle();
+  expect((await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin })).status).toBe(200);
+  const files = readdirSync(t.database.dir).filter((name) => name.includes('.db'));
+  for (const name of files) expect(readFileSync(join(t.database.dir, name), 'latin1')).not.toContain(REASON);
 });
 
 it('is continued by a repeated call wherever it stopped, also without any decision', async () => {

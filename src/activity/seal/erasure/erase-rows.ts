@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Changer } from '../../../access/caller.ts';
 import { chunk } from '../../../kernel/chunk.ts';
 import { asId } from '../../../kernel/ids.ts';
@@ -60,8 +59,6 @@ export async function eraseRows(
         if (some.length === 0) return undefined;
         // The first event of a change is the next row of the ledger.
         const by = (await readHead(db)) + 1;
-        // SQLite overwrites deleted content until the connection closes.
-        if (database.dialect === 'sqlite') await sql`pragma secure_delete = on`.execute(db);
         await keepErased(platform, db, some, by, what === 'entry');
         await erase(db, some);
         await deleteDeliveries(db, some);
