@@ -68,6 +68,29 @@ describe('POST /authorize with explain', () => {
     await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions: [] } });
     expect(await asked()).toMatchObject({ outcome: 'source-does-not-hold' });
   });
+
+  it('shows at most 2 MB of entries in a batch, and counts the others', async () => {
+    const t = await createTestService();
+    const owner = await t.user();
+    const actions = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(100, 'x'));
+    const permissions = Array.from({ length: 40 }, () => ({ resource: 'mcp:gh:*', actions }));
+    const agent = await t.agent(owner, { permissions });
+    const question = { action: 'read', resource: 'mcp:gh:list', explain: true, dryRun: true };
+    const ask = async (requests: object[]) => {
+      const { body } = await t.call('POST', '/authorize/batch', { as: agent, body: { requests } });
+      return (body as { results: { trace: { entries: object[]; omitted: number } }[] }).results;
+    };
+
+    const results = await ask(Array.from({ length: 20 }, () => question));
+
+    const shown = results.flatMap(({ trace }) => trace.entries);
+    const omitted = results.reduce((sum, { trace }) => sum + trace.omitted, 0);
+    expect(JSON.stringify(shown).length).toBeLessThan(2_100_000);
+    expect(shown.length + omitted).toBe(20 * permissions.length);
+    expect(results[0]?.trace).toMatchObject({ entries: { length: permissions.length }, omitted: 0 });
+    expect(results[19]?.trace).toMatchObject({ entries: [], nearest: { lacks: 'action' } });
+    expect((await ask([question]))[0]?.trace).toMatchObject({ entries: { length: permissions.length }, omitted: 0 });
+  });
 });
 
 describe('GET /audit/:id/explain', () => {

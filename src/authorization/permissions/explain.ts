@@ -41,8 +41,8 @@ export interface Trace {
   readonly agentStatus: AgentStatus;
   readonly entries: readonly TracedEntry[];
   /**
-   * Number of entries left out: beyond the first hundred that did not match, and beyond the first hundred of agents
-   * above.
+   * Number of entries left out: beyond the first hundred that did not match, beyond the first hundred of agents above,
+   * and beyond the room for the traces of the request.
    */
   readonly omitted: number;
   /** The budget or MCP server whose limit refused the call, although an entry allowed it. */
@@ -86,9 +86,27 @@ export interface TracedLink {
 
 const MAX_SHOWN = 100;
 
+/** Characters of entries that the traces of one request may still show; all questions of a batch share them. */
+export interface TraceRoom {
+  left: number;
+}
+
+/** More than the permissions of one agent have. A batch about such an agent would fill 100 MB without a limit. */
+const ROOM_CHARS = 2_000_000;
+/** Names of the members, source and outcome of an entry. */
+const ENTRY_CHARS = 150;
+
+export const traceRoom = (): TraceRoom => ({ left: ROOM_CHARS });
+
 /** Repeats a decision and shows every entry with its chains. Walks all entries, so it runs only on request. */
-export function explain(agent: CompiledAgent, ask: DecisionRequest, world: DecisionState, decision: Decision): Trace {
-  return new Tracing(agent, ask, world).of(decision);
+export function explain(
+  agent: CompiledAgent,
+  ask: DecisionRequest,
+  world: DecisionState,
+  decision: Decision,
+  room = traceRoom(),
+): Trace {
+  return new Tracing(agent, ask, world, room).of(decision);
 }
 
 const matched = (outcome: EntryOutcome): boolean =>
@@ -98,6 +116,7 @@ class Tracing {
   readonly #agent: CompiledAgent;
   readonly #ask: DecisionRequest;
   readonly #world: DecisionState;
+  readonly #room: TraceRoom;
   /** Follows the agent's own entries in the order of the decision, so that it has the same steps left at each. */
   readonly #walk: DecisionWalk;
   /** Follows entries of agents above, to show them. */
@@ -106,10 +125,11 @@ class Tracing {
   #left = MAX_SHOWN;
   #omitted = 0;
 
-  constructor(agent: CompiledAgent, ask: DecisionRequest, world: DecisionState) {
+  constructor(agent: CompiledAgent, ask: DecisionRequest, world: DecisionState, room: TraceRoom) {
     this.#agent = agent;
     this.#ask = ask;
     this.#world = world;
+    this.#room = room;
     this.#walk = new DecisionWalk(ask, world);
     this.#walkAbove = new DecisionWalk(ask, world);
   }
@@ -140,13 +160,23 @@ class Tracing {
           outcome === 'resource-not-matched' ? 'resource' : outcome === 'action-not-matched' ? 'action' : outcome;
         nearest = { index: position, resource: permission.resource, actions: permission.actions, lacks, score };
       }
-      if (matched(outcome) || entries.length < MAX_SHOWN) entries.push(this.#traced(entry, CHAIN_START, outcome));
+      if ((matched(outcome) || entries.length < MAX_SHOWN) && this.#hasRoom(permission))
+        entries.push(this.#traced(entry, CHAIN_START, outcome));
       else this.#omitted++;
     }
     const trace = { agentStatus: status, entries, omitted: this.#omitted };
     if (!nearest) return trace;
     const { score: _, ...shown } = nearest;
     return { ...trace, nearest: shown };
+  }
+
+  /** Takes the room for an entry. Once an entry does not fit, no further one is shown. */
+  #hasRoom({ resource, actions, constraints }: Permission): boolean {
+    const room = this.#room;
+    if (room.left <= 0) return false;
+    room.left -= ENTRY_CHARS + resource.length + (constraints ? JSON.stringify(constraints).length : 0);
+    for (const action of actions) room.left -= action.length + 3;
+    return room.left >= 0;
   }
 
   /** @param satisfied an entry before this one allows. */
@@ -203,7 +233,7 @@ class Tracing {
     let satisfied = false;
     for (const entry of matching(source, this.#ask.resource)) {
       if (!acts(entry, this.#ask.action)) continue;
-      if (this.#left === 0) {
+      if (this.#left === 0 || !this.#hasRoom(entry.permission)) {
         this.#omitted++;
         continue;
       }

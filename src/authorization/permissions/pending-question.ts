@@ -17,12 +17,13 @@ import {
   counterKeys,
   countersOf,
   type Decision,
+  type DecisionRequest,
   type DecisionState,
   decide,
   delegationsOf,
   neededApproval,
 } from './decide.ts';
-import { explain } from './explain.ts';
+import { explain, type Trace, traceRoom } from './explain.ts';
 import { assertMayAsk } from './may-ask.ts';
 import { askedBy, decidedText, Observations } from './observations.ts';
 import { jsonOfIds, type Recorded, withGateResults } from './outcome.ts';
@@ -44,6 +45,8 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
   #principal: Principal | null;
   #principalEpoch: number;
   #digest: string | undefined;
+  /** Room that the trace of this question takes. */
+  #traced = 0;
   #draft: { readonly of: CompiledAgent; readonly agent: CompiledAgent } | undefined;
   #call: CallFacts;
   /** The arguments as recorded. */
@@ -216,7 +219,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     const { decision, results } = gated;
     const trace = input.explain
       ? {
-          ...explain(agent, request, state, permitted),
+          ...this.#explain(agent, request, state, permitted),
           ...(!decision.allowed && decision.by ? { refusedBy: decision.by } : {}),
         }
       : undefined;
@@ -258,6 +261,16 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     const outcome = this.#withApproval(context, agent, decision, approval, { answer, record });
     const whole = results.length === 0 ? outcome : withGateResults(outcome, results);
     return whole.events ? { by: this.#actor(), ...whole } : whole;
+  }
+
+  /** If the question is decided again, its new trace takes the room of the former one. */
+  #explain(...decided: [CompiledAgent, DecisionRequest, DecisionState, Decision]): Trace {
+    const room = this.#asker.traceRoom ?? traceRoom();
+    room.left += this.#traced;
+    const { left } = room;
+    const trace = explain(...decided, room);
+    this.#traced = left - room.left;
+    return trace;
   }
 
   #withApproval(

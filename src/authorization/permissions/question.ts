@@ -3,7 +3,7 @@ import type { Principal } from '../../access/principal.ts';
 import { isoTime, SECOND_MS } from '../../kernel/clock.ts';
 import type { Db } from '../../storage/index.ts';
 import type { Decision, Refusal } from './decide.ts';
-import type { Trace } from './explain.ts';
+import type { Trace, TraceRoom } from './explain.ts';
 import type { Reason } from './reasons.ts';
 import type { Permission } from './schema.ts';
 
@@ -56,6 +56,8 @@ export interface Asker {
   readonly userAgent: string | null;
   /** performance.now() when the request arrived. */
   readonly startedAt: number;
+  /** Shared by the questions of a request. Without it, each question has its own. */
+  readonly traceRoom?: TraceRoom;
 }
 
 export function answerOf(

@@ -7,7 +7,7 @@ import { AgentErrors } from '../agents/errors.ts';
 import { type Asker, type AuthorizeAnswer, authorize } from './authorize.ts';
 import { AUTHORIZE_BODY_LIMIT, AuthorizeBody } from './authorize-body.ts';
 import { PolicyErrors } from './errors.ts';
-import { ENTRY_OUTCOMES } from './explain.ts';
+import { ENTRY_OUTCOMES, traceRoom } from './explain.ts';
 import { findSubjects } from './find-subjects.ts';
 import { parseSimpleAuthorize } from './plain-question.ts';
 import { REASONS } from './reasons.ts';
@@ -176,7 +176,8 @@ export const permissionRoutes = [
     summary: 'Decide up to 100 questions',
     description:
       'Each question is decided and recorded in order, like a single call. ' +
-      'An agent that is not visible to the caller is an error in its result.',
+      'An agent that is not visible to the caller is an error in its result. ' +
+      'The traces of all questions show at most 2 MB of entries; `omitted` counts the others.',
     access: mayCheck,
     effect: 'none',
     body: z.strictObject({ requests: z.array(AuthorizeBody).min(1).max(100) }),
@@ -190,7 +191,7 @@ export const permissionRoutes = [
       call.body.requests.forEach((request, i) => {
         assertAgentNamed(call.principal.kind, request, `requests.${i}.agentId`);
       });
-      const asker = askerOf(call);
+      const asker = { ...askerOf(call), traceRoom: traceRoom() };
       const results = await Promise.all(
         call.body.requests.map((request) =>
           authorize(platform, asker, request).catch((error: unknown) => {
