@@ -54,6 +54,25 @@ export function cutPage<T extends { id: string }>(
   };
 }
 
+/**
+ * Bytes of texts on one page. Rows can be large, and a page is built in one piece, so that a page with more ends early.
+ */
+const MAX_PAGE_BYTES = 8_388_608;
+
+/** Returns how many rows, from the first one, have at most 8 MB in total: at least one. */
+export function rowsThatFit(bytes: readonly number[]): number {
+  let left = MAX_PAGE_BYTES;
+  const tooMany = bytes.findIndex((size, i) => {
+    left -= Number(size);
+    return left < 0 && i > 0;
+  });
+  return tooMany === -1 ? bytes.length : tooMany;
+}
+
+/** Like {@link cutPage}, for rows of which only the size has been read. */
+export const cutSizedPage = <T extends { id: string; bytes: number }>(rows: readonly T[], limit: number) =>
+  cutPage(rows, Math.min(limit, rowsThatFit(rows.map(({ bytes }) => bytes))));
+
 /** The number of rows on all pages of a list, as a header. */
 export const totalCount = (total: number): Record<string, string> => ({ 'legate-total-count': String(total) });
 

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Actor } from '../../access/actor.ts';
 import type { Visibility } from '../../access/principal.ts';
+import { rowsThatFit } from '../../http/page.ts';
+import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import { yieldOnce } from '../../kernel/yield-once.ts';
@@ -18,7 +21,10 @@ export interface ChangePage {
   readonly next: string | undefined;
 }
 
-/** Changes that a caller may see, newest first. Throws 400 for a cursor of another query. */
+/**
+ * Changes that a caller may see, newest first. A page ends early if it is many megabytes large. Throws 400 for a cursor
+ * of another query.
+ */
 export async function listChanges(
   { database, reader, stateOf }: Pick<Platform, 'database' | 'reader' | 'stateOf'>,
   visibility: Visibility,
@@ -45,11 +51,13 @@ export async function listChanges(
     limit: Math.max(0, limit + 1 - newest.length),
   });
   const seqs = [...newest.map(({ seq }) => seq), ...older];
-  const shown = seqs.slice(0, limit);
+  const bytes = await bytesOf(database, older);
+  for (const { seq, data, change } of newest) bytes.set(seq, data.length + (change?.length ?? 0));
+  const shown = seqs.slice(0, Math.min(limit, rowsThatFit(seqs.map((seq) => bytes.get(seq) ?? 0))));
   const stored = shown.slice(newest.length);
   const last = shown.at(-1);
   const rows = [
-    ...newest.slice(0, limit),
+    ...newest.slice(0, shown.length),
     ...(stored.length === 0
       ? []
       : await database.read
@@ -61,8 +69,21 @@ export async function listChanges(
   ];
   return {
     changes: rows.map((row) => toChange(row, visibility)),
-    next: seqs.length > limit && last !== undefined ? writeCursor(last, filter) : undefined,
+    next: seqs.length > shown.length && last !== undefined ? writeCursor(last, filter) : undefined,
   };
+}
+
+/** Bytes of stored changes by sequence number. Does not read them. */
+async function bytesOf(database: Database, seqs: readonly number[]): Promise<Map<number, number>> {
+  const bytes = new Map<number, number>();
+  const size = sql<number>`octet_length(data) + coalesce(octet_length(change), 0)`.as('bytes');
+  for (const some of chunk(seqs))
+    for (const [seq, length] of await selectArrays<[number, number]>(
+      database,
+      database.read.selectFrom('changes').select(['seq', size]).where('seq', 'in', some),
+    ))
+      bytes.set(Number(seq), Number(length));
+  return bytes;
 }
 
 type IndexRow = [

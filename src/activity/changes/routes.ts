@@ -11,7 +11,8 @@ export const changeRoutes = [
     summary: 'List who changed what',
     description:
       'The events of changes, newest first, also after `events.retentionDays`. People see changes of things that ' +
-      'they own, administrators all changes. A Link header with rel="next" points to the next page.',
+      'they own, administrators all changes. A Link header with rel="next" points to the next page. ' +
+      'A page of more than 8 MB ends early.',
     access: { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true },
     query: ListChanges,
     responses: { 200: z.array(RecordedChange) },

@@ -16,7 +16,7 @@ const CANDIDATES = 250;
 /** Lookups after which all agents are read instead, because the filter leaves out most of those in front. */
 const MAX_LOOKUPS = 4;
 
-export type Columns = readonly (keyof AgentRow)[] | undefined;
+type Columns = readonly (keyof AgentRow)[] | undefined;
 
 export interface Rows {
   readonly rows: ListedAgent[];

@@ -153,6 +153,37 @@ export function findAgentIds(
   );
 }
 
+/** Bytes of the permissions and metadata of agents, by id. Does not read them. */
+export async function agentBytes(db: Db, ids: readonly Id<'agent'>[]): Promise<Map<Id<'agent'>, number>> {
+  const bytes = new Map<Id<'agent'>, number>();
+  for (const some of chunk(ids)) {
+    const rows = db
+      .selectFrom('agents')
+      .select(['id', sql<number>`octet_length(permissions) + coalesce(octet_length(metadata), 0)`.as('bytes')])
+      .where('id', 'in', some);
+    for (const row of await rows.execute()) bytes.set(row.id, row.bytes);
+  }
+  return bytes;
+}
+
+/** The agents with these ids that match, in any order, with all columns. */
+export async function readAgents(
+  db: Db,
+  visibility: Visibility,
+  filter: AgentFilter,
+  ids: readonly Id<'agent'>[],
+  now: number,
+): Promise<AgentRow[]> {
+  const found: AgentRow[] = [];
+  for (const some of chunk(ids))
+    found.push(
+      ...(await matching(db, visibility, { ...filter, ids: [...some] }, now)
+        .selectAll()
+        .execute()),
+    );
+  return found;
+}
+
 /** In any order. */
 export async function findAgentsById(db: Db, ids: readonly Id<'agent'>[], columns: Columns): Promise<ListedAgent[]> {
   const found: ListedAgent[] = [];

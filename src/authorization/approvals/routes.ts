@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { afterCursor, nextPage } from '../../http/page.ts';
 import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { APPROVAL_PAGE, ApprovalForm, approvalForm, approvalPage } from './approval-page.ts';
 import { ApprovalErrors } from './errors.ts';
 import { resolveApproval } from './resolve-approval.ts';
 import { Approval, ListApprovals, Resolution } from './schema.ts';
-import { findApprovals, getApproval, toApproval } from './store.ts';
+import { findApprovalPage, getApproval, toApproval } from './store.ts';
 
 const mayRead = { resource: 'legate:approvals', action: 'read', self: true } as const;
 const HTML = { mediaTypes: ['text/html'] } as const;
@@ -36,23 +36,16 @@ export const approvalRoutes = [
     method: 'GET',
     path: '/approvals',
     summary: 'List approvals',
-    description: 'Newest first. A Link header with rel="next" points to the next page.',
+    description:
+      'Newest first. A Link header with rel="next" points to the next page. A page of more than 8 MB ends early.',
     access: mayRead,
     query: ListApprovals,
     responses: { 200: z.array(Approval) },
     handle: async (call, platform) => {
       const { limit, cursor, ...filter } = call.query;
       const now = platform.clock.now();
-      const { rows, next } = cutPage(
-        await findApprovals(
-          platform.database.read,
-          call.visibility,
-          filter,
-          { after: afterCursor('approval', cursor), limit: limit + 1 },
-          now,
-        ),
-        limit,
-      );
+      const page = { after: afterCursor('approval', cursor), limit };
+      const { rows, next } = await findApprovalPage(platform.database.read, call.visibility, filter, page, now);
       return { status: 200, body: rows.map((row) => toApproval(row, now)), ...nextPage(call.url, next) };
     },
   }),

@@ -1,6 +1,8 @@
-import type { ExpressionBuilder } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
+import { cutSizedPage } from '../../http/page.ts';
+import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import type { ApprovalRow, Db, Tables } from '../../storage/index.ts';
@@ -29,23 +31,46 @@ function isOfStatus(eb: ExpressionBuilder<Tables, 'approvals'>, status: Approval
   }
 }
 
+interface PageOf {
+  readonly after: Id<'approval'> | undefined;
+  readonly limit: number;
+}
+
 /** Newest first. */
 export async function findApprovals(
   db: Db,
   visibility: Visibility,
   filter: ApprovalFilter,
-  page: { after: Id<'approval'> | undefined; limit: number },
+  page: PageOf,
   now: number,
 ): Promise<ApprovalRow[]> {
-  let query = db
-    .selectFrom('approvals')
-    .selectAll()
-    .where(whereVisible(await restrictTo(db, visibility, filter)));
+  return (await matching(db, visibility, filter, page, now)).selectAll().limit(page.limit).execute();
+}
+
+/** A page, newest first, and the cursor of the next one. It ends early if it is many megabytes large. */
+export async function findApprovalPage(
+  db: Db,
+  visibility: Visibility,
+  filter: ApprovalFilter,
+  page: PageOf,
+  now: number,
+): Promise<{ rows: ApprovalRow[]; next: string | undefined }> {
+  const query = await matching(db, visibility, filter, page, now);
+  const sizes = query.select(['id', sql<number>`octet_length(arguments)`.as('bytes')]).limit(page.limit + 1);
+  const { rows: shown, next } = cutSizedPage(await sizes.execute(), page.limit);
+  const rows: ApprovalRow[] = [];
+  for (const ids of chunk(shown.map(({ id }) => id)))
+    rows.push(...(await query.selectAll().where('id', 'in', ids).execute()));
+  return { rows, next };
+}
+
+async function matching(db: Db, visibility: Visibility, filter: ApprovalFilter, page: PageOf, now: number) {
+  let query = db.selectFrom('approvals').where(whereVisible(await restrictTo(db, visibility, filter)));
   if (filter.agentId !== undefined) query = query.where('agent_id', 'in', filter.agentId);
   const { status } = filter;
   if (status !== undefined) query = query.where((eb) => eb.or(status.map((one) => isOfStatus(eb, one, now))));
   if (page.after !== undefined) query = query.where('id', '<', page.after);
-  return query.orderBy('id', 'desc').limit(page.limit).execute();
+  return query.orderBy('id', 'desc');
 }
 
 /** Throws 404 APPROVAL_NOT_FOUND. */

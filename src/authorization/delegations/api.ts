@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { Actor } from '../../access/actor.ts';
 import { applicationCaller } from '../../access/caller.ts';
 import { asOverHttp, asQuery, type InProcess, type OneOrMore } from '../../access/in-process.ts';
-import { cutPage } from '../../http/page.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
@@ -46,10 +45,8 @@ export function delegationsApi(
       const found: Delegation[] = [];
       let after: Id<'delegation'> | undefined;
       do {
-        const { rows, next } = cutPage(
-          await findDelegations(platform.database.read, all, parsed, { after, limit: PAGE + 1 }, now),
-          PAGE,
-        );
+        const page = { after, limit: PAGE };
+        const { rows, next } = await findDelegations(platform.database.read, all, parsed, page, now);
         found.push(...rows.map(toDelegation));
         after = next === undefined ? undefined : rows.at(-1)?.id;
       } while (after !== undefined);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { afterCursor, cutPage, nextPage } from '../../http/page.ts';
+import { afterCursor, nextPage } from '../../http/page.ts';
 import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { AgentErrors } from '../agents/index.ts';
@@ -41,17 +41,15 @@ export const delegationRoutes = [
     summary: 'List active delegations',
     description:
       'Delegations that an agent of the caller gives or receives, oldest first. ' +
-      'A Link header with rel="next" points to the next page.',
+      'A Link header with rel="next" points to the next page. A page of more than 8 MB ends early.',
     access: mayRead,
     query: ListDelegations,
     responses: { 200: z.array(Delegation) },
     handle: async (call, platform) => {
       const { limit, cursor, ...filter } = call.query;
-      const page = { after: afterCursor('delegation', cursor), limit: limit + 1 };
-      const { rows, next } = cutPage(
-        await findDelegations(platform.database.read, call.visibility, filter, page, platform.clock.now()),
-        limit,
-      );
+      const page = { after: afterCursor('delegation', cursor), limit };
+      const now = platform.clock.now();
+      const { rows, next } = await findDelegations(platform.database.read, call.visibility, filter, page, now);
       return { status: 200, body: rows.map(toDelegation), ...nextPage(call.url, next) };
     },
   }),

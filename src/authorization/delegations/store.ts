@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { ListVisibility, Visibility } from '../../access/principal.ts';
 import { ownersOf, restrictTo } from '../../access/where-visible.ts';
+import { cutSizedPage } from '../../http/page.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
@@ -108,27 +110,44 @@ async function activeAmong(db: Db, agentIds: ReadonlySet<Id<'agent'>>, now: numb
   return active;
 }
 
-/** Active delegations with at least one visible agent, oldest first. */
+export interface DelegationPage {
+  readonly rows: DelegationRow[];
+  /** Cursor of the next page; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+/**
+ * Active delegations with at least one visible agent, oldest first. A page ends early if its permissions are many
+ * megabytes large.
+ */
 export async function findDelegations(
   db: Db,
   visibility: Visibility,
   filter: DelegationFilter,
   page: { after: Id<'delegation'> | undefined; limit: number },
   now: number,
-): Promise<DelegationRow[]> {
-  let query = whereVisible(selectLive(db, now), await restrictTo(db, visibility, filter));
+): Promise<DelegationPage> {
+  let query = whereVisible(selectLive(db, now), await restrictTo(db, visibility, filter)).clearSelect();
   if (filter.fromAgent !== undefined) query = query.where('from_agent', 'in', filter.fromAgent);
   if (filter.toAgent !== undefined) query = query.where('to_agent', 'in', filter.toAgent);
-  const found: DelegationRow[] = [];
+  const limit = page.limit + 1;
+  const found: (Node & { readonly bytes: number })[] = [];
   for (let after = page.after; ; ) {
     const rows = await (after === undefined ? query : query.where('id', '>', after))
+      .select(['id', 'from_agent', 'to_agent', 'revoked_at', 'ends_at', 'self_supplied'])
+      .select(sql<number>`octet_length(permissions)`.as('bytes'))
       .orderBy('id')
-      .limit(page.limit)
+      .limit(limit)
       .execute();
     found.push(...(await effectiveDelegations(db, rows, now)));
-    if (rows.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
+    if (rows.length < limit || found.length >= limit) break;
     after = rows.at(-1)?.id;
   }
+  const { rows: shown, next } = cutSizedPage(found.slice(0, limit), page.limit);
+  const rows: DelegationRow[] = [];
+  for (const some of chunk(shown.map(({ id }) => id)))
+    rows.push(...(await db.selectFrom('delegations').selectAll().where('id', 'in', some).orderBy('id').execute()));
+  return { rows, next };
 }
 
 /** Returns an active delegation. Throws 404 DELEGATION_NOT_FOUND. */

@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { Actor } from '../../access/actor.ts';
 import type { Visibility } from '../../access/principal.ts';
+import { rowsThatFit } from '../../http/page.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
@@ -57,19 +59,27 @@ export async function listDelegationVersions(
   return listVersions(db, id, page, seesAddresses);
 }
 
+/** A page ends early if it is many megabytes large. */
 async function listVersions(
   db: Db,
   subject: string,
   { limit, cursor }: PageOf,
   seesAddresses: boolean,
 ): Promise<VersionPage> {
-  let query = db.selectFrom('versions').selectAll().where('subject', '=', subject);
+  let query = db.selectFrom('versions').where('subject', '=', subject).orderBy('seq', 'desc');
   if (cursor !== undefined) query = query.where('seq', '<', seqOfCursor(cursor, subject));
-  const rows = await query
-    .orderBy('seq', 'desc')
+  const sizes = await query
+    .select(sql<number>`octet_length(state)`.as('bytes'))
     .limit(limit + 1)
     .execute();
-  const shown = rows.slice(0, limit);
+  // Each version shows fields of its own state and of the one before.
+  const bytes = sizes.slice(0, limit).map((size, i) => Number(size.bytes) + Number(sizes[i + 1]?.bytes ?? 0));
+  const fitting = rowsThatFit(bytes);
+  const rows = await query
+    .selectAll()
+    .limit(fitting + 1)
+    .execute();
+  const shown = rows.slice(0, fitting);
   const versions = shown.map((row, i): PolicyVersion => {
     const { ip, reason, ...actor } = JSON.parse(row.actor) as Actor;
     const state = JSON.parse(row.state) as Fields;
@@ -85,7 +95,7 @@ async function listVersions(
     };
   });
   const last = shown.at(-1);
-  return { versions, next: rows.length > limit && last ? `${subject}.${last.seq}` : undefined };
+  return { versions, next: rows.length > fitting && last ? `${subject}.${last.seq}` : undefined };
 }
 
 function seqOfCursor(cursor: string, subject: string): number {

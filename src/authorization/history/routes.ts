@@ -9,7 +9,7 @@ import { PolicyVersion } from './schema.ts';
 
 const description =
   'Newest first: each change with its actor, its reason if the request gave one, and the fields that changed. ' +
-  'A Link header with rel="next" points to the next page.';
+  'A Link header with rel="next" points to the next page. A page of more than 8 MB ends early.';
 
 export const historyRoutes = [
   defineRoute({
