@@ -174,8 +174,7 @@ class Tracing {
   #hasRoom({ resource, actions, constraints }: Permission): boolean {
     const room = this.#room;
     if (room.left <= 0) return false;
-    room.left -= ENTRY_CHARS + resource.length + (constraints ? JSON.stringify(constraints).length : 0);
-    for (const action of actions) room.left -= action.length + 3;
+    room.left -= ENTRY_CHARS + JSON.stringify([resource, actions, constraints]).length;
     return room.left >= 0;
   }
 

@@ -59,11 +59,21 @@ describe('an answer of more than 64 KB', () => {
   });
 
   it('is not kept if it has more than 16 MB: the repetition is 409', async () => {
-    const requests = Array.from({ length: 30 }, () => ({ agentId: large.id, ...question, dryRun: true }));
+    // Six characters each in JSON.
+    const control = (count: number): string => '\u0001'.repeat(count);
+    const action = control(128);
+    const called = await t.agent(alice, { permissions: [{ resource: '*', actions: [action] }] });
+    const call = { agentId: called.id, action, resource: control(512) };
+    for (let i = 0; i < 45; i++)
+      await t.call('POST', '/authorize/batch', {
+        as: alice,
+        body: { requests: Array.from({ length: 100 }, () => call) },
+      });
     const key = newKey();
-    const first = await post('/authorize/batch', { requests }, key);
+    const replay = () => post(`/agents/${called.id}/permissions/replay`, { permissions: [] }, key);
+    const first = await replay();
     expect([first.status, first.text.length > 16_777_216]).toEqual([200, true]);
-    const again = await post('/authorize/batch', { requests }, key);
+    const again = await replay();
     expect([again.status, again.body.error.code]).toEqual([409, 'IDEMPOTENCY_ANSWER_GONE']);
   });
 });
