@@ -62,7 +62,7 @@ export function nodeListener(legate: Served): (req: IncomingMessage, res: Server
     const { status, headers, body } = renderError(legate.platform, error);
     res.writeHead(status, headers).end(body);
   };
-  return (req, res) => {
+  const handle = (req: IncomingMessage, res: ServerResponse): void => {
     if (req.readableDidRead)
       refuse(res, new Error('The body was read by somebody else: mount nodeListener before any body parser.'));
     else if (legate.hot(req, res)) return;
@@ -70,6 +70,19 @@ export function nodeListener(legate: Served): (req: IncomingMessage, res: Server
     else if (req.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === 'host').length > 1)
       refuse(res, badAddress());
     else void general(req, res);
+  };
+  // Requests that a client sends without waiting for answers (RFC 9112, section 9.3.2) are handled one after the other.
+  // Node emits all of one packet at once and keeps their answers in memory until the client has read those before.
+  const latest = new WeakMap<Socket, ServerResponse>();
+  return (req, res) => {
+    const { socket } = req;
+    const before = latest.get(socket);
+    latest.set(socket, res);
+    if (res.socket !== null || !before || before.writableFinished) handle(req, res);
+    else
+      before.once('close', () => {
+        if (!socket.destroyed) handle(req, res);
+      });
   };
 }
 
