@@ -117,8 +117,11 @@ export const gateway = defineModule({
     },
   ],
   start: async (platform) => {
-    if (platform.stateOf(gatewayServers).size > 0) endLeftGroups(platform.config.dataDir);
-    await registerServers(platform);
+    // A command may run with another base URL than the service, whose clients depend on the registered addresses.
+    if (platform.instance.serves) {
+      if (platform.stateOf(gatewayServers).size > 0) endLeftGroups(platform.config.dataDir);
+      await registerServers(platform);
+    }
     await readPins(platform);
     startWatch(platform);
   },
