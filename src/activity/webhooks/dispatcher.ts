@@ -99,8 +99,12 @@ export class Dispatcher {
     this.#follower.runSoon();
   }
 
-  /** Catches up with the ledger and begins due deliveries. Returns true if any were due. */
-  run(): Promise<boolean> {
+  /**
+   * Catches up with the ledger and begins due deliveries. Returns true if any were due. Commands leave both to the
+   * service, because they may run with other settings, such as one that refuses its addresses.
+   */
+  async run(): Promise<boolean> {
+    if (!this.#platform.instance.serves) return false;
     return this.#follower.exclusively(async () => {
       const any = (await this.#endpoints()).length > 0;
       // The position in memory may be out of date, because another instance has moved on.
