@@ -1,11 +1,16 @@
 import { modules } from './modules.ts';
+import { system } from './operations/index.ts';
 import type { KeyStore } from './operations/keys/index.ts';
 import type { Platform } from './platform.ts';
 
 const UPKEEP_MS = 5000;
 
-/** Runs the upkeep of all modules, one run at a time. Returns a function that stops it, after the current run. */
+/**
+ * Runs the upkeep of all modules, one run at a time. Returns a function that stops it, after the current run. A command
+ * may have other settings than the service, such as a shorter retention, so it only keeps its entry as an instance.
+ */
 export function startUpkeep(platform: Platform, keys: KeyStore): () => Promise<void> {
+  const due = platform.instance.serves ? modules : [system];
   let running = Promise.resolve();
   let idle = true;
   const timer = setInterval(() => {
@@ -15,7 +20,7 @@ export function startUpkeep(platform: Platform, keys: KeyStore): () => Promise<v
       await keys
         .reload()
         .catch((error: unknown) => platform.log.warn({ err: error }, 'keys that were added could not be read'));
-      for (const module of modules) await module.upkeep?.(platform);
+      for (const module of due) await module.upkeep?.(platform);
     })()
       .catch((error: unknown) => platform.log.warn({ err: error }, 'upkeep failed and is tried again'))
       .finally(() => {

@@ -1,0 +1,28 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createTestService, type TestService } from '../test/support/service.ts';
+import { DAY_MS } from './kernel/clock.ts';
+
+const config = { events: { retentionDays: 1 } };
+
+/** Runs the upkeep of a service or command that keeps events for a day, and closes it. */
+async function upkeepFor(t: TestService, serves: boolean): Promise<void> {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { legate } = await createTestService({ sameDatabaseAs: t, serves, config });
+  vi.advanceTimersByTime(5000);
+  await legate.close();
+  vi.useRealTimers();
+}
+
+it('a command with a shorter retention than the service deletes no events; an instance with it does', async () => {
+  const t = await createTestService();
+  const user = await t.user();
+  await t.agent(user);
+  const kept = async (): Promise<number> =>
+    (await t.call('GET', '/events?types=agent.created', { as: user })).body.length;
+  t.clock.advance(2 * DAY_MS);
+  await upkeepFor(t, false);
+  expect(await kept()).toBe(1);
+  await upkeepFor(t, true);
+  expect(await kept()).toBe(0);
+});
