@@ -208,6 +208,8 @@ export interface GatedCall {
   readonly resource: string;
   readonly tokensCost: number | null;
   readonly dryRun: boolean;
+  /** Time that the call is decided for, in ms: the time of the batch, or the one that a dry run names. */
+  readonly at: number;
 }
 
 /**

@@ -552,7 +552,7 @@ export interface AuthorizeRequest {
   readonly tokensCost?: number | undefined;
   /** With dryRun only: a draft in place of the agent's own permissions. */
   readonly permissions?: readonly Permission[] | undefined;
-  /** With dryRun only: the time to decide for, on the current policy, budgets and counters. */
+  /** With dryRun only: the time to decide for, on the current policy. Limits and budgets whose current window does not contain it count as unused. */
   readonly at?: string | undefined;
 }
 

@@ -31,13 +31,14 @@ export class BudgetGate implements Gate {
     if (this.#epoch !== context.epoch) return { lacks: [{ load: (db) => this.#loadAgents(db, context) }] };
     if (!this.#agents.has(call.agentId)) return undefined;
     const batch = batchOf(context);
-    const accounts = batch.accounts.get(call.agentId);
-    if (!accounts) {
+    const known = batch.accounts.get(call.agentId);
+    if (!known) {
       batch.wanted.add(call.agentId);
       return { lacks: [{ load: (db) => readAccounts(db, batch, context.now) }] };
     }
+    const accounts = call.at === context.now ? known : known.map((account) => accountAt(account, call.at));
     for (const account of accounts)
-      if (account.row.on_exceed === 'deny' && !fits(account, call)) return refuse(account, context.now);
+      if (account.row.on_exceed === 'deny' && !fits(account, call)) return refuse(account, call.at);
     const charged = accounts.filter((a) => amountOf(a.row, call) > 0);
     if (charged.length === 0) return undefined;
     const exceeded = charged.filter(
@@ -99,6 +100,13 @@ async function readAccounts(db: Db, { wanted, accounts }: BatchBudgets, now: num
   wanted.clear();
 }
 
+/** The budget as a dry run for another time finds it. Only usage of the current window is known. */
+const accountAt = ({ row, usage, dirty }: Account, at: number): Account => ({
+  row,
+  usage: { ...usageAt({ ...row, ...usage }, at) },
+  dirty,
+});
+
 function amountOf(row: BudgetRow, call: GatedCall): number {
   switch (row.metric) {
     case 'calls':
@@ -116,9 +124,9 @@ function fits({ row, usage }: Account, call: GatedCall): boolean {
   return amount > 0 ? add(usage.used, amount) <= row.limit_value : usage.used < row.limit_value;
 }
 
-function refuse(account: Account, now: number): GateResult {
+function refuse(account: Account, at: number): GateResult {
   const { row, usage } = account;
-  const refusal = { reason: 'BUDGET_EXCEEDED', by: row.id, resetAt: windowEnd(row.window_kind, now) } as const;
+  const refusal = { reason: 'BUDGET_EXCEEDED', by: row.id, resetAt: windowEnd(row.window_kind, at) } as const;
   if (usage.exceeded === 1) return { refusal };
   return {
     refusal,

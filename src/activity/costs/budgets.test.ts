@@ -165,6 +165,29 @@ describe('a budget over time', () => {
     },
   );
 
+  it.each([
+    ['hour', '2032-06-10T10:00:00.000Z', '2032-06-10T08:59:59.999Z'],
+    ['day', '2032-06-11T00:00:00.000Z', '2032-06-09T23:59:59.999Z'],
+    ['month', '2032-07-01T00:00:00.000Z', '2032-05-31T23:59:59.999Z'],
+  ])('%s: a dry run for a time uses the window that contains it, as limits per hour do', async (window, next, past) => {
+    t.clock.set('2032-06-10T09:30:00.000Z');
+    const agent = await agentOf();
+    const ids = [
+      await budgetOf(agent, { metric: 'calls', limit: 1, window }),
+      await budgetOf(agent, { metric: 'tokens', limit: 5, window }),
+    ];
+    expect((await call(agent, { tokensCost: 5 })).body.allowed).toBe(true);
+    const asked = async (at: string, more: Json = {}) =>
+      (await call(agent, { dryRun: true, at, ...more })).body.reason ?? 'allowed';
+    expect([await asked('2032-06-10T09:59:59.999Z'), await asked(next), await asked(past)]).toEqual([
+      'BUDGET_EXCEEDED',
+      'allowed',
+      'allowed',
+    ]);
+    expect(await asked(next, { tokensCost: 6 })).toBe('BUDGET_EXCEEDED');
+    expect([await Promise.all(ids.map(used)), (await call(agent)).body.reason]).toEqual([[1, 5], 'BUDGET_EXCEEDED']);
+  });
+
   it('keeps its usage after a restart and does not report twice', async () => {
     const agent = await agentOf();
     const id = await budgetOf(agent, { metric: 'calls', limit: 4 });

@@ -29,7 +29,9 @@ export const AuthorizeBody = z
       description: "With dryRun only: a draft in place of the agent's own permissions.",
     }),
     at: isoInstant.optional().meta({
-      description: 'With dryRun only: the time to decide for, on the current policy, budgets and counters.',
+      description:
+        'With dryRun only: the time to decide for, on the current policy. Limits and budgets whose current window ' +
+        'does not contain it count as unused.',
     }),
   })
   .superRefine((body, ctx) => {

@@ -11,7 +11,7 @@ export function checkGates(
   gates: readonly Gate[],
   context: BatchContext,
   agent: CompiledAgent,
-  { action, resource, tokensCost, dryRun }: AuthorizeInput,
+  { action, resource, tokensCost, dryRun, at }: AuthorizeInput,
   permitted: Decision,
 ): { readonly decision: Decision; readonly results: readonly GateResult[] } | Lacking {
   if (!permitted.allowed || gates.length === 0) return { decision: permitted, results: NO_RESULTS };
@@ -22,6 +22,7 @@ export function checkGates(
     resource,
     tokensCost: tokensCost ?? null,
     dryRun: dryRun ?? false,
+    at: at ?? context.now,
   };
   let results: GateResult[] | undefined;
   for (const gate of gates) {

@@ -14,7 +14,7 @@ interface Limit {
 export function rateGate(platform: Pick<Platform, 'database'>): Gate {
   let known: { readonly epoch: number; readonly limits: ReadonlyMap<string, Limit> } | undefined;
   return {
-    check(context, { resource }) {
+    check(context, { resource, at }) {
       const [, name] = /^mcp:([^:]+):/.exec(resource) ?? [];
       if (name === undefined) return undefined;
       // Registrations raise the epoch like permissions, so data read at this epoch is valid for the whole batch.
@@ -26,7 +26,7 @@ export function rateGate(platform: Pick<Platform, 'database'>): Gate {
       }
       const limit = known.limits.get(name);
       if (!limit) return undefined;
-      const minute = Math.floor(context.now / MINUTE_MS);
+      const minute = Math.floor(at / MINUTE_MS);
       const key = `rpm:${limit.id}`;
       const used = context.counters.used(key, minute);
       if (used === undefined) return { lacks: [{ counters: [key] }] };

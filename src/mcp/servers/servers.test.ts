@@ -239,6 +239,10 @@ describe('rateLimit.rpm', () => {
       dryRun: true,
     });
     expect(explained.body.trace.refusedBy).toBe(id);
+    const askedFor = async (at: string) =>
+      (await t.authorize(one, { action: 'read', resource: `mcp:${name}:search`, dryRun: true, at })).body;
+    expect(await askedFor('2030-01-15T12:00:59.999Z')).toMatchObject({ reason: 'RATE_LIMITED', retryAfter: 1 });
+    expect(await askedFor('2030-01-15T12:01:00.000Z')).toEqual({ allowed: true });
     t.clock.set('2030-01-15T12:01:00.000Z');
     expect((await ask(one, name)).body.allowed).toBe(true);
   });
