@@ -102,6 +102,12 @@ describe('a decision that requires approval', () => {
     const { approvalId } = await request(w);
     await approve(w, approvalId);
     expect(await request(w, { ...ask, dryRun: true })).toEqual({ allowed: true });
+    const dryIn = (ms: number) =>
+      request(w, { ...ask, dryRun: true, at: new Date(w.t.clock.now() + ms).toISOString() });
+    expect([await dryIn(299_999), await dryIn(300_000)]).toEqual([
+      { allowed: true },
+      { allowed: false, reason: 'APPROVAL_REQUIRED' },
+    ]);
     expect((await request(w)).allowed).toBe(true);
   });
 

@@ -10,6 +10,8 @@ import type { ApprovalRow, Db } from '../../storage/index.ts';
 export interface ApprovalState {
   id: Id<'approval'>;
   status: 'none' | 'pending' | 'approved';
+  /** End of an approval that was read, in ms. */
+  expiresAt: number;
 }
 
 /** Digest that binds an approval to agent, action, resource and exact arguments, independent of the order of keys. */
@@ -109,15 +111,15 @@ export async function readWaitingCalls(
 export async function readApproval(db: Db, digest: string, now: number): Promise<ApprovalState> {
   const row = await db
     .selectFrom('approvals')
-    .select(['id', 'status'])
+    .select(['id', 'status', 'expires_at'])
     .where('digest', '=', digest)
     .where('expires_at', '>', now)
     .where('status', 'in', ['pending', 'approved'])
     .orderBy('id', 'desc')
     .executeTakeFirst();
   return row
-    ? { id: row.id, status: row.status as 'pending' | 'approved' }
-    : { id: asId('approval', ''), status: 'none' };
+    ? { id: row.id, status: row.status as 'pending' | 'approved', expiresAt: row.expires_at }
+    : { id: asId('approval', ''), status: 'none', expiresAt: 0 };
 }
 
 export function newApproval(

@@ -65,6 +65,7 @@ export function requestApproval(
   const row = newApproval(digest, agent, record, context.now, ttl);
   state.id = row.id;
   state.status = 'pending';
+  state.expiresAt = row.expires_at;
   return {
     answer: { ...answer, approvalId: row.id },
     record,

@@ -206,7 +206,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
       approved: () => {
         const approval = this.#approval(context);
         if (!approval) lack({ load: (db) => loadApproval(context, db, this.#digest as string, agent) });
-        const approved = approval?.status === 'approved';
+        const approved = approval?.status === 'approved' && approval.expiresAt > now;
         if (approved) observed.approval = approval;
         return approved;
       },
