@@ -160,8 +160,9 @@ class Tracing {
           outcome === 'resource-not-matched' ? 'resource' : outcome === 'action-not-matched' ? 'action' : outcome;
         nearest = { index: position, resource: permission.resource, actions: permission.actions, lacks, score };
       }
-      if ((matched(outcome) || entries.length < MAX_SHOWN) && this.#hasRoom(permission))
-        entries.push(this.#traced(entry, CHAIN_START, outcome));
+      const fits = (matched(outcome) || entries.length < MAX_SHOWN) && this.#hasRoom(permission);
+      // The entry that allows the call is shown in any case.
+      if (fits || outcome === 'allowed') entries.push(this.#traced(entry, CHAIN_START, outcome));
       else this.#omitted++;
     }
     const trace = { agentStatus: status, entries, omitted: this.#omitted };
