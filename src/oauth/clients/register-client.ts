@@ -49,6 +49,8 @@ const StoredKeys = z.object({
 
 /** Excludes control characters and those that change the text direction of the page around the name. */
 const DISPLAYABLE = /^[^\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
+/** U+2800 is the blank braille pattern. */
+const VISIBLE = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 export const ClientMetadata = StoredMetadata.extend({
   // Checked by `parseClientMetadata` if the client uses them.
@@ -56,7 +58,10 @@ export const ClientMetadata = StoredMetadata.extend({
   jwks_uri: z.unknown().optional(),
   token_endpoint_auth_signing_alg: z.unknown().optional(),
   redirect_uris: z.array(z.string()).max(MAX_REDIRECT_URIS, `must be at most ${MAX_REDIRECT_URIS}`).default([]),
-  client_name: text(200).regex(DISPLAYABLE, 'must not contain control or direction characters').optional(),
+  client_name: text(200)
+    .regex(DISPLAYABLE, 'must not contain control or direction characters')
+    .refine((name) => VISIBLE.test(name), 'must contain a visible character')
+    .optional(),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).optional(),
   grant_types: z.array(text(100)).max(10).optional(),
   response_types: z.array(text(100)).max(10).optional(),

@@ -122,6 +122,11 @@ describe('POST /oauth/register', () => {
       { redirect_uris: [CALLBACK], client_name: 'elgooG\u202e' },
       'invalid_client_metadata',
     ],
+    [
+      'a name that nobody sees',
+      { redirect_uris: [CALLBACK], client_name: ' \u200b\u2800\u3164' },
+      'invalid_client_metadata',
+    ],
     ['a name with a NUL', { redirect_uris: [CALLBACK], client_name: 'a\u0000b' }, 'invalid_client_metadata'],
     [
       'a logo with a javascript: URL',
