@@ -10,6 +10,7 @@ import type { Db, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts'
 import { type Answered, recordAttempt } from './attempt-log.ts';
 import { getsAll, isOfOwner } from './may-receive.ts';
 import { SECRET_PURPOSE } from './signature.ts';
+import { keepWebhooks } from './store.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 const MAX_ANSWER_BYTES = 16_384;
@@ -77,6 +78,7 @@ export async function attempt(
     delivered_at: good ? now : null,
   };
   const write = async (db: Db): Promise<void> => {
+    await keepWebhooks(platform.database, db, [webhook.id]);
     const { status, body } = result;
     await recordAttempt(
       db,

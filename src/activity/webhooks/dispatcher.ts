@@ -15,7 +15,7 @@ import { eventId, toJson } from '../stream/index.ts';
 import { attempt } from './attempt.ts';
 import { type ChatFormat, chatBody, isChatType } from './chat.ts';
 import { getsAll } from './may-receive.ts';
-import { insertDeliveries } from './store.ts';
+import { insertDeliveries, keepWebhooks } from './store.ts';
 
 /** Name of the queue as a follower of the ledger. */
 export const FOLLOWER = 'webhooks';
@@ -56,7 +56,7 @@ export class Dispatcher {
   /** Deliveries in progress in this process. */
   readonly #underWay = new Map<Promise<void>, UnderWay>();
   /** The leases that this process has written, by delivery in progress. */
-  readonly #leases = new Map<Id<'delivery'>, number[]>();
+  readonly #leases = new Map<Id<'delivery'>, { readonly of: Id<'webhook'>; readonly leases: number[] }>();
   readonly #timers: NodeJS.Timeout[];
   /** True if more deliveries were due than could be started. */
   #crowded = false;
@@ -130,9 +130,11 @@ export class Dispatcher {
     if (this.#leases.size === 0) return;
     const until = leaseUntil(this.#platform.clock.now());
     const held = [...this.#leases];
-    for (const [, leases] of held) leases.push(until);
+    for (const [, { leases }] of held) leases.push(until);
     await this.#platform.ledger.maintain(async (db) => {
-      for (const [id, leases] of held)
+      const webhooks = held.map(([, { of }]) => of);
+      await keepWebhooks(this.#platform.database, db, webhooks);
+      for (const [id, { leases }] of held)
         await db
           .updateTable('webhook_deliveries')
           .set({ lease_until: until })
@@ -145,12 +147,12 @@ export class Dispatcher {
 
   /** Makes an attempt of a leased delivery and renews its lease until the attempt ends. */
   async attempt(delivery: WebhookDeliveryRow, last = false): Promise<WebhookDeliveryRow> {
-    const leases = [delivery.lease_until];
-    this.#leases.set(delivery.id, leases);
+    const held = { of: delivery.webhook_id, leases: [delivery.lease_until] };
+    this.#leases.set(delivery.id, held);
     try {
-      return await attempt(this.#platform, delivery, leases, last);
+      return await attempt(this.#platform, delivery, held.leases, last);
     } finally {
-      if (this.#leases.get(delivery.id) === leases) this.#leases.delete(delivery.id);
+      if (this.#leases.get(delivery.id) === held) this.#leases.delete(delivery.id);
     }
   }
 
@@ -268,22 +270,25 @@ export class Dispatcher {
     this.#crowded = chosen.length < due.length;
     if (chosen.length === 0) return due.length > 0;
     const owners = new Map(chosen.map(({ webhook_id, user_id }) => [webhook_id, user_id]));
-    const taken = await this.#platform.ledger.maintain((db) =>
-      db
-        .updateTable('webhook_deliveries')
-        .set({ lease_until: leaseUntil(now) })
-        .where(
-          'id',
-          'in',
-          chosen.map(({ id }) => id),
-        )
-        .where('status', '=', 'pending')
-        // Since the candidates were read, an attempt may have ended and delayed the next one.
-        .where('next_at', '<=', now)
-        .where('lease_until', '<=', now)
-        .returningAll()
-        .execute(),
-    );
+    const taken = await this.#platform.ledger.maintain(async (db) => {
+      await keepWebhooks(this.#platform.database, db, owners.keys());
+      return (
+        db
+          .updateTable('webhook_deliveries')
+          .set({ lease_until: leaseUntil(now) })
+          .where(
+            'id',
+            'in',
+            chosen.map(({ id }) => id),
+          )
+          .where('status', '=', 'pending')
+          // Since the candidates were read, an attempt may have ended and delayed the next one.
+          .where('next_at', '<=', now)
+          .where('lease_until', '<=', now)
+          .returningAll()
+          .execute()
+      );
+    });
     for (const delivery of taken) this.#send(delivery, owners.get(delivery.webhook_id) as Id<'user'>);
     return true;
   }

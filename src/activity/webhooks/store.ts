@@ -86,19 +86,36 @@ export const toDelivery = (row: WebhookDeliveryRow): Delivery => ({
   deliveredAt: row.delivered_at === null ? null : isoTime(row.delivered_at),
 });
 
+/**
+ * Returns those of these webhooks that exist, and keeps them until the end of the transaction. Every transaction that
+ * then locks several deliveries, or a delivery and its webhook, calls this first: a deletion waits here, before it has
+ * locked a delivery, and then deletes the new ones too. All lock in the order of the ids. On SQLite, only one
+ * transaction writes at a time.
+ */
+export async function keepWebhooks(
+  { dialect }: Pick<Database, 'dialect'>,
+  db: Db,
+  ids: Iterable<Id<'webhook'>>,
+): Promise<ReadonlySet<Id<'webhook'>>> {
+  const there = new Set<Id<'webhook'>>();
+  for (const some of chunk([...new Set(ids)].sort())) {
+    const named = db.selectFrom('webhooks').select('id').where('id', 'in', some).orderBy('id');
+    for (const { id } of await (dialect === 'postgres' ? named.forKeyShare() : named).execute()) there.add(id);
+  }
+  return there;
+}
+
 /** Stores deliveries, except those of webhooks that were deleted meanwhile. */
 export async function insertDeliveries(
-  { dialect }: Pick<Database, 'dialect'>,
+  database: Pick<Database, 'dialect'>,
   db: Db,
   rows: readonly WebhookDeliveryRow[],
 ): Promise<void> {
-  const there = new Set<Id<'webhook'>>();
-  for (const some of chunk([...new Set(rows.map((row) => row.webhook_id))].sort())) {
-    const named = db.selectFrom('webhooks').select('id').where('id', 'in', some).orderBy('id');
-    // On PostgreSQL, events are queued while changes run. A deletion waits, and then deletes these deliveries too. Both
-    // lock in the order of the ids.
-    for (const { id } of await (dialect === 'postgres' ? named.forKeyShare() : named).execute()) there.add(id);
-  }
+  const there = await keepWebhooks(
+    database,
+    db,
+    rows.map((row) => row.webhook_id),
+  );
   for (const some of chunk(
     rows.filter((row) => there.has(row.webhook_id)),
     AT_ONCE,
