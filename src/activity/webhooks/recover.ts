@@ -4,7 +4,7 @@ import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import type { Recover } from './schema.ts';
-import { findWebhook } from './store.ts';
+import { findWebhook, keepWebhooks } from './store.ts';
 import { TEST_TYPE } from './webhook-events.ts';
 
 /** Deliveries that one request recovers. Limited, because decisions wait for this transaction. */
@@ -16,7 +16,7 @@ const MAX_RECOVERED = 1000;
  * Throws 404 WEBHOOK_NOT_FOUND.
  */
 export async function recoverWebhook(
-  platform: Pick<Platform, 'ledger' | 'stateOf'>,
+  platform: Pick<Platform, 'database' | 'ledger' | 'stateOf'>,
   caller: Changer,
   id: Id<'webhook'>,
   { since, until }: Recover,
@@ -25,6 +25,7 @@ export async function recoverWebhook(
     throw validationFailed([{ path: 'since', message: 'must be before until' }]);
   const result = await platform.ledger.change(caller.actor, async ({ db, now }) => {
     await findWebhook(db, await caller.reauthorize(db), id);
+    await keepWebhooks(platform.database, db, [id]);
     const failed = await db
       .selectFrom('webhook_deliveries')
       .select('id')

@@ -87,10 +87,10 @@ export const toDelivery = (row: WebhookDeliveryRow): Delivery => ({
 });
 
 /**
- * Returns those of these webhooks that exist, and keeps them until the end of the transaction. Every transaction that
- * then locks several deliveries, or a delivery and its webhook, calls this first: a deletion waits here, before it has
- * locked a delivery, and then deletes the new ones too. All lock in the order of the ids. On SQLite, only one
- * transaction writes at a time.
+ * Returns those of these webhooks that exist, and keeps them until the end of the transaction. For a transaction that
+ * then locks several deliveries, or a delivery and its webhook: a deletion waits here, before it has locked a delivery,
+ * and then deletes the new ones too. All lock in the order of the ids. On SQLite, transactions write one after the
+ * other.
  */
 export async function keepWebhooks(
   { dialect }: Pick<Database, 'dialect'>,
