@@ -55,9 +55,10 @@ export function cutPage<T extends { id: string }>(
 }
 
 /**
- * Bytes of texts on one page. Rows can be large, and a page is built in one piece, so that a page with more ends early.
+ * Bytes of texts on one page. Rows can be large, and a page is built in one piece, so a page with more ends early. A
+ * page of a hundred calls with arguments of 64 KB fits.
  */
-const MAX_PAGE_BYTES = 8_388_608;
+export const MAX_PAGE_BYTES = 8_388_608;
 
 /** Returns how many rows, from the first one, have at most 8 MB in total: at least one. */
 export function rowsThatFit(bytes: readonly number[]): number {

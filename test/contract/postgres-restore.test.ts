@@ -1,32 +1,15 @@
 import { join } from 'node:path';
-import pg from 'pg';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { BackupError, restoreBackup, writeBackup } from '../../src/operations/backup/index.ts';
-import { type Database, migrate, openDatabase } from '../../src/storage/index.ts';
+import { migrate } from '../../src/storage/index.ts';
+import { onDatabase } from '../support/database.ts';
+import { clientOf } from '../support/postgres-client.ts';
 import { createTestService, newTestDatabase, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-type Place = TestService['database'];
-
-async function on<T>({ url, name }: Place, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = await openDatabase(url, { serviceName: name });
-  try {
-    return await work(database);
-  } finally {
-    await database.close();
-  }
-}
-
-async function clientOf({ url }: Place): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
-}
-
 async function newBackup(t: TestService): Promise<string> {
   const dir = join((await newTestDatabase({ url: '', name: '' })).dir, 'backup');
-  await on(t.database, (database) => writeBackup(database, dir));
+  await onDatabase(t.database, (database) => writeBackup(database, dir));
   return dir;
 }
 
@@ -47,9 +30,9 @@ it('an instance that starts during a restore waits for it, and then serves what 
       return rows[0]?.count === count;
     });
   // The restore has emptied the other tables when it comes to this one.
-  await on(target, migrate);
+  await onDatabase(target, migrate);
   await blocker.query(`begin; lock table "${target.name}_webhooks" in share mode`);
-  const restoring = on(target, (database) => restoreBackup(database, dir));
+  const restoring = onDatabase(target, (database) => restoreBackup(database, dir));
   await waiting(1);
   const starting = createTestService({
     sameDatabaseAs: { database: target, clock: t.clock } as unknown as TestService,
@@ -70,7 +53,9 @@ it('of two restores into one database, the second is refused because the databas
   await t.user();
   const dir = await newBackup(t);
   const target = await newTestDatabase();
-  const both = await Promise.allSettled([1, 2].map(() => on(target, (database) => restoreBackup(database, dir))));
+  const both = await Promise.allSettled(
+    [1, 2].map(() => onDatabase(target, (database) => restoreBackup(database, dir))),
+  );
   const refused = both.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   expect(refused).toEqual([expect.any(BackupError)]);
   expect(String(refused[0])).toContain('already has data');

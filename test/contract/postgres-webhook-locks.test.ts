@@ -1,5 +1,5 @@
-import pg from 'pg';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { clientOf } from '../support/postgres-client.ts';
 import { until } from '../support/until.ts';
 import { webhookReceiver } from '../support/webhook-receiver.ts';
 
@@ -9,9 +9,7 @@ it('an attempt that fails waits for a deletion of its webhook before it locks an
   const { t, owner, answers } = hooks;
   const path = hooks.newPath();
   const webhook = await hooks.make({ path });
-  const deletion = new pg.Client({ connectionString: t.database.url });
-  await deletion.connect();
-  onTestFinished(() => deletion.end());
+  const deletion = await clientOf(t.database);
   const table = (name: string): string => `"${t.database.name}_${name}"`;
   answers.set(path, (_, res) => {
     void (async () => {

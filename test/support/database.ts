@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { inject } from 'vitest';
-import { migrate, openDatabase } from '../../src/storage/index.ts';
+import { type Database, migrate, openDatabase } from '../../src/storage/index.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 
 /** The database of this run. Every suite runs on both databases. */
@@ -15,6 +15,19 @@ export interface TestPlace {
   readonly dir: string;
   readonly url: string;
   readonly name: string;
+}
+
+/** Runs work on a database of its own connections, and closes them. */
+export async function onDatabase<T>(
+  { url, name }: Pick<TestPlace, 'url' | 'name'>,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = await openDatabase(url, { serviceName: name });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
 }
 
 type Closers = (() => Promise<void>)[];

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { MAX_PAGE_BYTES } from '../../http/page.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import { text } from '../../kernel/json.ts';
@@ -38,20 +39,14 @@ interface Cursor {
   readonly back: boolean;
 }
 
-/**
- * Characters of arguments and data in one page, which then ends early: rows can be large, and a page is built in one
- * piece. A page of a hundred calls with arguments of 64 KB fits.
- */
-const MAX_CHARS = 8_388_608;
-
 const opposite = (order: Order): Order => (order === 'asc' ? 'desc' : 'asc');
 const beyond = (seq: number, order: Order): Pick<EntryFilter, 'afterSeq' | 'beforeSeq'> =>
   order === 'asc' ? { afterSeq: seq } : { beforeSeq: seq };
 
 /**
  * Returns a page of matching rows and the cursors of the pages next to it. It has fewer than `limit` rows if these are
- * many megabytes large. `query` holds the filters that a cursor
- * belongs to. Throws 400 for a cursor of another query, and for parameters that exclude each other.
+ * many megabytes large. `query` holds the filters that a cursor belongs to. Throws 400 for a cursor of another query,
+ * and for parameters that exclude each other.
  */
 export async function readPage(
   { reader }: Pick<Platform, 'reader'>,
@@ -62,7 +57,7 @@ export async function readPage(
   const mark = fingerprint(query, order);
   const write = (seq: number, back: boolean): string => writeCursor({ seq, back }, mark);
   const read = (at: Pick<EntryFilter, 'afterSeq' | 'beforeSeq'>, along: Order, skip = 0) =>
-    reader.boundedPage({ ...filter, ...at }, limit + 1, { order: along, offset: skip, maxChars: MAX_CHARS });
+    reader.boundedPage({ ...filter, ...at }, limit + 1, { order: along, offset: skip, maxChars: MAX_PAGE_BYTES });
   const goesOn = ({ rows, isCut }: Awaited<ReturnType<typeof read>>, shown: number): boolean =>
     isCut || rows.length > shown;
   const pageOf = (rows: StreamEventRow[], hasNext: boolean, hasPrev: boolean): RowPage => {

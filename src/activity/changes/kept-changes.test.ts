@@ -24,17 +24,21 @@ async function withoutBackground<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-it('copies changes by itself, and what a stopped service left uncopied after the next start', async () => {
+it('copies changes by itself', async () => {
   const t = await createTestService();
-  const owner = await t.user();
-  const agent = await t.agent(owner);
+  await t.agent(await t.user());
   await expect.poll(() => storedUpTo(t)).toBe(await readHead(t.legate.platform.database.read));
-  const next = await withoutBackground(async () => {
-    await rename(t, owner, agent, 'second');
+});
+
+it('lists what a stopped service left uncopied after the next start', async () => {
+  const [next, owner] = await withoutBackground(async () => {
+    const t = await createTestService();
+    const user = await t.user();
+    await rename(t, user, await t.agent(user), 'second');
     await t.legate.close();
     const again = await createTestService({ sameDatabaseAs: t });
     expect(await storedUpTo(again)).toBeLessThan(await readHead(again.legate.platform.database.read));
-    return again;
+    return [again, user] as const;
   });
   expect((await listed(next, owner)).map(({ type }) => type)).toEqual(['agent.updated', 'agent.created']);
 });

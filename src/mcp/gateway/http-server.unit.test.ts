@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -8,6 +8,16 @@ import { Ending } from './ending.ts';
 import { channelOf } from './list-tools.ts';
 import { OutcomeUnknown, Peer, ServerUnavailable } from './peer.ts';
 import { type GatewayServer, parseServers } from './servers-file.ts';
+
+/** Starts a server for this test and returns its address. */
+async function urlOf(http: Server): Promise<string> {
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}
 
 it('requests over HTTP share a connection to the server, and requests in progress end with the channel', async () => {
   let hanging = 0;
@@ -22,9 +32,7 @@ it('requests over HTTP share a connection to the server, and requests in progres
   };
   const http = createServer((req, res) => void answer(req, res));
   http.on('connection', () => connections++);
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void http.close());
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const url = await urlOf(http);
   const [server] = parseServers({ mcpServers: { x: { url } } }, {});
 
   const peer = new Peer(channelOf(server as GatewayServer));
@@ -41,9 +49,7 @@ it('requests over HTTP share a connection to the server, and requests in progres
 describe('an answer over HTTP', () => {
   const peerTo = async (listener: RequestListener): Promise<Peer> => {
     const http = createServer(listener);
-    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void http.close());
-    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const url = await urlOf(http);
     const [server] = parseServers({ mcpServers: { x: { url, legate: { limits: { resultBytes: 1024 } } } } }, {});
     const peer = new Peer(channelOf(server as GatewayServer));
     onTestFinished(() => peer.close());
@@ -99,12 +105,7 @@ it('waits for the stream of notifications before the first request, because serv
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: {} }));
   };
   const http = createServer((req, res) => void answer(req, res));
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    http.closeAllConnections();
-    http.close();
-  });
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const url = await urlOf(http);
   const [server] = parseServers({ mcpServers: { x: { url } } }, {});
   const peer = new Peer(channelOf(server as GatewayServer));
   await peer.request('initialize', {}, { timeoutMs: 10_000 });
@@ -129,9 +130,7 @@ it('a request that is cancelled before it has a connection is never sent, and le
     connections++;
     socket.once('close', () => connections--);
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void http.close());
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const url = await urlOf(http);
   const [server] = parseServers({ mcpServers: { x: { url } } }, {});
   const peer = new Peer(channelOf(server as GatewayServer));
   // Since this revision, a request is cancelled by closing its connection.
@@ -173,12 +172,7 @@ describe('the streams of a server', () => {
       return handle(req, res, message);
     };
     const http = createServer((req, res) => void answer(req, res));
-    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      http.closeAllConnections();
-      http.close();
-    });
-    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const url = await urlOf(http);
     const [server] = parseServers({ mcpServers: { x: { url } } }, {});
     const peer = new Peer(channelOf(server as GatewayServer), { notified });
     onTestFinished(() => peer.close());

@@ -25,11 +25,13 @@ const headersOf = ({ lastEventId }: Position): Record<string, string> =>
 async function pause(end: Ending, { retryMs = FIRST_PAUSE_MS }: Position, round: number): Promise<void> {
   const waitMs = Math.min(Math.max(retryMs, LEAST_PAUSE_MS) * 2 ** Math.min(round, 15), LONGEST_PAUSE_MS);
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, waitMs).unref();
-    end.onEnd(() => {
+    const goOn = (): void => {
       clearTimeout(timer);
+      end.off(goOn);
       resolve();
-    });
+    };
+    const timer = setTimeout(goOn, waitMs).unref();
+    end.onEnd(goOn);
   });
 }
 

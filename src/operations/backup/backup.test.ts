@@ -2,6 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { onDatabase } from '../../../test/support/database.ts';
 import {
   createTestService,
   dialect,
@@ -10,21 +11,11 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
-import { type Database, openDatabase } from '../../storage/index.ts';
 import { BackupError, restoreBackup, writeBackup } from './index.ts';
 
 interface Place {
   readonly url: string;
   readonly name: string;
-}
-
-async function on<T>({ url, name }: Place, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = await openDatabase(url, { serviceName: name });
-  try {
-    return await work(database);
-  } finally {
-    await database.close();
-  }
 }
 
 /** An empty SQLite file, whichever database the suite uses. */
@@ -65,7 +56,7 @@ beforeAll(async () => {
     while (busy) await ask('load:x');
   })();
   try {
-    await on(t.database, (database) => writeBackup(database, dir));
+    await onDatabase(t.database, (database) => writeBackup(database, dir));
   } finally {
     busy = false;
     await load;
@@ -82,7 +73,7 @@ describe('a backup', () => {
     'can be restored into %s: the ledger is complete, tokens are valid, counters and rights are kept',
     async (_, place) => {
       const target = await place();
-      const { manifest } = await on(target, (database) => restoreBackup(database, dir));
+      const { manifest } = await onDatabase(target, (database) => restoreBackup(database, dir));
       expect(manifest.ledger.seq).toBeGreaterThanOrEqual(answered.length);
       const restored = await open(target, t);
       for (const id of answered) expect((await restored.call('GET', `/audit/${id}`, { as: owner })).status).toBe(200);
@@ -101,11 +92,11 @@ describe('a backup', () => {
 
   it('can be restored from SQLite into the database of this suite', async () => {
     const [between, target] = [await sqlitePlace(), await newTestDatabase()];
-    await on(between, (database) => restoreBackup(database, dir));
+    await onDatabase(between, (database) => restoreBackup(database, dir));
     const second = `${dir}-2`;
     const [first, again] = [
-      await on(between, (database) => writeBackup(database, second)),
-      (await on(target, (database) => restoreBackup(database, second))).manifest,
+      await onDatabase(between, (database) => writeBackup(database, second)),
+      (await onDatabase(target, (database) => restoreBackup(database, second))).manifest,
     ];
     expect(first.tables.map(({ name, rows }) => [name, rows])).toEqual(
       again.tables.map(({ name, rows }) => [name, rows]),
@@ -115,7 +106,7 @@ describe('a backup', () => {
 
   it('is complete although entries were erased, and is refused if one was deleted without a record', async () => {
     const place = await newTestDatabase();
-    await on(place, (database) => restoreBackup(database, dir));
+    await onDatabase(place, (database) => restoreBackup(database, dir));
     const erasing = await createTestService({
       sameDatabaseAs: { database: place, clock: t.clock } as unknown as TestService,
       secrets: t.legate.platform.secrets(),
@@ -125,28 +116,30 @@ describe('a backup', () => {
     expect((await erasing.call('POST', '/audit/erasures', { as: await erasing.admin(), body })).body.erased).toBe(3);
     await erasing.legate.close();
     const erased = `${dir}-erased`;
-    await on(place, (database) => writeBackup(database, erased));
-    await on(await newTestDatabase(), (database) => restoreBackup(database, erased));
-    await on(place, async (database) => {
+    await onDatabase(place, (database) => writeBackup(database, erased));
+    await onDatabase(await newTestDatabase(), (database) => restoreBackup(database, erased));
+    await onDatabase(place, async (database) => {
       await database.write
         .deleteFrom('stream_events')
         .where('id', '=', answered[5] as never)
         .execute();
       await writeBackup(database, `${erased}-2`);
     });
-    const again = on(await newTestDatabase(), (database) => restoreBackup(database, `${erased}-2`));
+    const again = onDatabase(await newTestDatabase(), (database) => restoreBackup(database, `${erased}-2`));
     await expect(again).rejects.toThrow('is incomplete');
   });
 
   it('is refused by a database that contains data, which does not change', async () => {
     const other = await createTestService();
     const someone = await other.user();
-    await expect(on(other.database, (database) => restoreBackup(database, dir))).rejects.toThrow('already has data');
+    await expect(onDatabase(other.database, (database) => restoreBackup(database, dir))).rejects.toThrow(
+      'already has data',
+    );
     expect((await other.call('GET', '/agents', { as: someone })).status).toBe(200);
   });
 
   it('is not written into a folder that contains files', async () => {
-    await expect(on(t.database, (database) => writeBackup(database, dir))).rejects.toThrow('is not empty');
+    await expect(onDatabase(t.database, (database) => writeBackup(database, dir))).rejects.toThrow('is not empty');
   });
 
   const damage: [string, (dir: string) => void][] = [
@@ -175,7 +168,7 @@ describe('a backup', () => {
     cpSync(dir, copy, { recursive: true });
     harm(copy);
     const target = await newTestDatabase();
-    await on(target, async (database) => {
+    await onDatabase(target, async (database) => {
       await expect(restoreBackup(database, copy)).rejects.toThrow(BackupError);
       await expect(database.read.selectFrom('users').selectAll().execute()).rejects.toThrow();
     });
