@@ -312,9 +312,9 @@ describe.each([
     stream = await client.listen();
     await client.request('resources/subscribe', { uri: 'file:///b' });
     changed('a', 'b');
-    const updated = (): Json[] => stream.seen.flatMap(({ data }) => data.params?.uri ?? []);
-    await stream.until(() => updated().length > 0);
-    expect(updated()).toEqual(['file:///b']);
+    const updated = (): Set<Json> => new Set(stream.seen.flatMap(({ data }) => data.params?.uri ?? []));
+    await stream.until(() => updated().size > 0);
+    expect(updated()).toEqual(new Set(['file:///b']));
     await stream.close();
   });
 
@@ -329,8 +329,9 @@ describe.each([
     await permit(reading('file:///a'));
     await until(() => seen.includes('list'));
     changed('b', 'a');
-    await until(() => seen.length === 2);
-    expect(seen).toEqual(['list', 'file:///a']);
+    await until(() => seen.includes('file:///a'));
+    // While the gateway replaces its stream at the server, a notification can arrive on both.
+    expect([...new Set(seen)]).toEqual(['list', 'file:///a']);
     await subscription.close();
   });
 });
