@@ -148,7 +148,7 @@ function operation(route: Route<Platform>, tag: string, components: Components, 
   for (const [, name] of path.matchAll(/:(\w+)/g))
     if (!named.has(name)) parameters.unshift({ name, in: 'path', required: true, schema: { type: 'string' } });
   const description = [
-    route.description,
+    [route.description, route.longPages && 'A page of more than 8 MB ends early.'].filter(Boolean).join(' '),
     needs(route.access),
     route.staticToken ? 'It also has a Bearer token of its own.' : undefined,
   ]

@@ -17,6 +17,7 @@ import type { Authenticator, Proof } from './authenticate.ts';
 import { clientAddress, parseTrustedProxies } from './client-address.ts';
 import { RepeatableRequests } from './idempotency/once.ts';
 import { fingerprintOf, idempotencyKeyOf, scopeOf, takesIdempotencyKey } from './idempotency/request-key.ts';
+import { PageTurns } from './page-turns.ts';
 import { asksForPreview, assertMayPreview, preview } from './preview/preview.ts';
 import { withHeaders } from './rate-limit/index.ts';
 import { JSON_HEADERS, type Rendered } from './render-error.ts';
@@ -39,6 +40,8 @@ export interface Endpoint {
 type Passing = Pick<RequestCall, 'requestId' | 'ip' | 'seen'>;
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
+/** For logs and metrics: a client has disconnected before its request was carried out. */
+const CLIENT_IS_GONE = 499;
 /** Contract, section 22. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -58,6 +61,7 @@ export class Pipeline {
   /** Headers of answers in JSON, by media type. */
   readonly #headersOf = new Map<string, Readonly<Record<string, string>>>();
   readonly #repeatable: RepeatableRequests;
+  readonly #pageTurns: PageTurns;
   /** undefined: no SDK of OpenTelemetry is registered. */
   readonly #tracing = Tracing.find();
 
@@ -69,6 +73,7 @@ export class Pipeline {
     this.#log = requestLog(platform);
     this.#headers = securityHeaders(platform.baseUrl);
     this.#jsonHeaders = { ...JSON_HEADERS, ...this.#headers };
+    this.#pageTurns = new PageTurns(platform.database.dialect);
     this.#repeatable = new RepeatableRequests(platform);
     this.#emptyHeaders = { 'cache-control': 'no-store', ...this.#headers };
   }
@@ -135,7 +140,7 @@ export class Pipeline {
       else if (key === null) {
         const body = readBody(this.#platform, route, source);
         call.body = body instanceof Promise ? await body : body;
-        answer = await this.#carryOut(route, call, this.#platform);
+        answer = await (route.longPages ? this.#inTurn(route, call) : this.#carryOut(route, call, this.#platform));
       } else answer = await this.#answerOnce(key, endpoint, source, call);
     } catch (error) {
       answer = await this.#fail(endpoint, source, call, error);
@@ -149,6 +154,20 @@ export class Pipeline {
     if (comparesVersion(route)) call.readPrecondition();
     const handled = await route.handle(call, platform);
     return this.#render(route, route.versioned ? withVersion(route, call, handled) : handled);
+  }
+
+  /** Answers a request for a page that can have megabytes. */
+  #inTurn(route: Route<Platform>, call: RequestCall): Promise<Rendered | Response> {
+    let isGone = false;
+    call.onAbort(() => {
+      isGone = true;
+    });
+    return this.#pageTurns.run(ownerIdOf(call.principal) ?? '', async (waited) => {
+      if (isGone) return { status: CLIENT_IS_GONE, headers: this.#emptyHeaders, body: null };
+      // The credential may have ended while the request waited.
+      if (waited) await this.#authorize(route, call);
+      return this.#carryOut(route, call, this.#platform);
+    });
   }
 
   /** Answers a request with `preview=true`. */

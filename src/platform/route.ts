@@ -95,6 +95,8 @@ export interface RouteDeclaration<Platform, P extends z.ZodType, Q extends z.Zod
   readonly versioned?: boolean;
   /** A list whose answer has the number of rows on all pages, in Legate-Total-Count. */
   readonly total?: boolean;
+  /** A list whose pages can have megabytes. People who read several at once take turns. */
+  readonly longPages?: boolean;
   /**
    * What a request that is not a GET changes; `any` by default, which auditors may not. Routes with access `enrolling`
    * are `ownAccount`.

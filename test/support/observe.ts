@@ -23,6 +23,8 @@ export function observed(legate: Legate, report: (problem: string) => void): Fet
   return async (request, connection) => {
     const { method, url } = request;
     const response = await legate.fetch(request, connection);
+    // Nobody receives the answer.
+    if (request.signal.aborted) return response;
     const path = new URL(url).pathname;
     const atPath = routesAt(mounted, path);
     const preflight =

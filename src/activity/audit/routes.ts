@@ -29,9 +29,10 @@ export const auditRoutes = [
     summary: 'List audit entries',
     description:
       'The entries that the caller may see, newest first. A Link header with rel="next" and rel="prev" points to the ' +
-      'neighbouring pages and stays exact while entries arrive. A page of more than 8 MB of parameters ends early.',
+      'neighbouring pages and stays exact while entries arrive.',
     access: mayRead,
     query: ListAudit,
+    longPages: true,
     responses: { 200: z.array(AuditEntry) },
     errors: [AuditErrors.AUDIT_ENTRY_NOT_FOUND],
     handle: async (call, platform) => {

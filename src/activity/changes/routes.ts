@@ -11,10 +11,10 @@ export const changeRoutes = [
     summary: 'List who changed what',
     description:
       'The events of changes, newest first, also after `events.retentionDays`. People see changes of things that ' +
-      'they own, administrators all changes. A Link header with rel="next" points to the next page. ' +
-      'A page of more than 8 MB ends early.',
+      'they own, administrators all changes. A Link header with rel="next" points to the next page.',
     access: { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: true },
     query: ListChanges,
+    longPages: true,
     responses: { 200: z.array(RecordedChange) },
     handle: async (call, platform) => {
       const { changes, next } = await listChanges(platform, call.visibility, call.query);

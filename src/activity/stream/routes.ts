@@ -49,10 +49,11 @@ export const eventRoutes = [
     path: '/events',
     summary: 'List events',
     description:
-      'Newest first. A Link header with rel="next" and rel="prev" points to the neighbouring pages. A page of more ' +
-      'than 8 MB of data ends early. Filters on decisions leave out other events.',
+      'Newest first. A Link header with rel="next" and rel="prev" points to the neighbouring pages. Filters on ' +
+      'decisions leave out other events.',
     access: mayFollow,
     query: ListEvents,
+    longPages: true,
     responses: { 200: z.array(StreamEvent) },
     errors: [EventErrors.EVENT_NOT_FOUND],
     handle: async (call, platform) => {

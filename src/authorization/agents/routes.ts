@@ -63,9 +63,10 @@ export const agentRoutes = [
     description:
       'The agents of the caller, or all agents for an admin, oldest first. A Link header with rel="next" points to ' +
       'the next page, and Legate-Total-Count has the number of agents on all pages. If decisions change the order, ' +
-      'the next page continues after the last agent in the new order. A page of more than 8 MB ends early.',
+      'the next page continues after the last agent in the new order.',
     access: mayRead,
     query: ListAgents,
+    longPages: true,
     total: true,
     responses: { 200: z.array(Agent).or(z.array(AgentSummary)) },
     handle: async (call, platform) => {

@@ -36,10 +36,10 @@ export const approvalRoutes = [
     method: 'GET',
     path: '/approvals',
     summary: 'List approvals',
-    description:
-      'Newest first. A Link header with rel="next" points to the next page. A page of more than 8 MB ends early.',
+    description: 'Newest first. A Link header with rel="next" points to the next page.',
     access: mayRead,
     query: ListApprovals,
+    longPages: true,
     responses: { 200: z.array(Approval) },
     handle: async (call, platform) => {
       const { limit, cursor, ...filter } = call.query;

@@ -41,9 +41,10 @@ export const delegationRoutes = [
     summary: 'List active delegations',
     description:
       'Delegations that an agent of the caller gives or receives, oldest first. ' +
-      'A Link header with rel="next" points to the next page. A page of more than 8 MB ends early.',
+      'A Link header with rel="next" points to the next page.',
     access: mayRead,
     query: ListDelegations,
+    longPages: true,
     responses: { 200: z.array(Delegation) },
     handle: async (call, platform) => {
       const { limit, cursor, ...filter } = call.query;

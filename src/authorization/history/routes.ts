@@ -9,7 +9,7 @@ import { PolicyVersion } from './schema.ts';
 
 const description =
   'Newest first: each change with its actor, its reason if the request gave one, and the fields that changed. ' +
-  'A Link header with rel="next" points to the next page. A page of more than 8 MB ends early.';
+  'A Link header with rel="next" points to the next page.';
 
 export const historyRoutes = [
   defineRoute({
@@ -20,6 +20,7 @@ export const historyRoutes = [
     access: { scope: 'agents:read', resource: 'legate:agents', action: 'read', self: true },
     params: idParams('agent'),
     query: PageQuery,
+    longPages: true,
     responses: { 200: z.array(PolicyVersion) },
     errors: [AgentErrors.AGENT_NOT_FOUND],
     handle: async (call, platform) => {
@@ -35,6 +36,7 @@ export const historyRoutes = [
     access: { scope: 'delegations:read', resource: 'legate:delegations', action: 'read', self: true },
     params: idParams('delegation'),
     query: PageQuery,
+    longPages: true,
     responses: { 200: z.array(PolicyVersion) },
     errors: [DelegationErrors.DELEGATION_NOT_FOUND],
     handle: async (call, platform) => {
