@@ -42,6 +42,17 @@ describe('the data of the demo', () => {
     expect(times).toEqual([...times].sort().reverse());
     expect(new Set(items.map(({ id }) => id)).size).toBe(items.length);
   });
+
+  it('has costs of every day before today, within all budgets', async () => {
+    const days = new Set<string>();
+    for await (const { agentId, currency, createdAt, amount } of demo.admin.costs.list()) {
+      days.add(createdAt.slice(0, 10));
+      expect(['ticket-summariser', 'translator', 'forecast'].map(idOf)).toContain(agentId);
+      expect([currency, amount > 0]).toEqual(['USD', true]);
+    }
+    expect(days.size).toBeGreaterThanOrEqual(29);
+    for await (const { used, limit } of demo.admin.budgets.list()) expect(used).toBeLessThan(limit);
+  });
 });
 
 describe('the scenes of the demo', () => {

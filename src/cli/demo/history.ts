@@ -11,12 +11,20 @@ const DAYS = 30;
 const STEP_MS = 3 * HOUR_MS;
 const FINE_MS = 25 * HOUR_MS;
 const FINE_STEP_MS = 15 * MINUTE_MS;
+const NOON_MS = DAY_MS / 2;
+
+/** In US dollars. The budget of the translator is not used up by them. */
+const COSTS_OF_A_DAY = {
+  'ticket-summariser': { amount: 1.1, tokens: 33_000 },
+  translator: { amount: 0.5, tokens: 8000 },
+  forecast: { amount: 0.4, tokens: 11_000 },
+};
 
 /** A clock that is set to the past while the history is created, and then follows the machine's clock. */
 export class DemoClock {
   // Starts at noon, when every time window of the agents is open, because the history repeats the decisions of its
   // first moment.
-  #past: number | undefined = Math.floor((Date.now() - DAYS * DAY_MS) / DAY_MS) * DAY_MS + DAY_MS / 2;
+  #past: number | undefined = Math.floor((Date.now() - DAYS * DAY_MS) / DAY_MS) * DAY_MS + NOON_MS;
   now(): number {
     return this.#past ?? Date.now();
   }
@@ -58,8 +66,14 @@ export async function makeHistory(
     Array.from({ length: Math.round((rows * share) / sum) }, () => everydayCall(random, agents)),
   );
   const decided = await decideEachKind(legate, ids, steps.flat());
+  let day = 0;
   for (const [i, calls] of steps.entries()) {
     clock.moveTo(times[i] as number);
+    const today = Math.floor(clock.now() / DAY_MS);
+    if (today > day && today < Math.floor(end / DAY_MS)) {
+      day = today;
+      await recordCosts(legate, ids, busyness(day * DAY_MS + NOON_MS) * (0.8 + 0.4 * random()));
+    }
     if (calls.length === 0) continue;
     await legate.platform.ledger.change(SYSTEM, async (change) => {
       for (const call of calls)
@@ -73,6 +87,16 @@ export async function makeHistory(
     });
   }
   clock.runFromNow();
+}
+
+/** Records what the models of some agents cost on one day. */
+async function recordCosts(legate: Legate, ids: ReadonlyMap<string, string>, share: number): Promise<void> {
+  for (const [agent, { amount, tokens }] of Object.entries(COSTS_OF_A_DAY))
+    await legate.costs.record({
+      agentId: ids.get(agent) as string,
+      amount: Math.round(amount * share * 100) / 100,
+      tokens: Math.round(tokens * share),
+    });
 }
 
 const kindOf = ({ agent, action, resource }: DemoCall): string => `${agent} ${action} ${resource.replace(/\d+$/, '')}`;
