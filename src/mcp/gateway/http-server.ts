@@ -79,7 +79,9 @@ export const openHttp =
      */
     const receiveError = async (answer: ServerAnswer, { id }: Message): Promise<boolean> => {
       if (!answer.isOf('application/json')) return false;
-      const receive = ({ error }: Message): void => events.message({ jsonrpc: '2.0', id, error }, id);
+      const receive = ({ error }: Message): void => {
+        if (isObject(error)) events.message({ jsonrpc: '2.0', id, error }, id);
+      };
       return readMessages(answer, maxChars, receive, ({ error }) => isObject(error)).catch(() => false);
     };
     const request = async (message: Message, headers: Record<string, string>, end: Ending): Promise<void> => {

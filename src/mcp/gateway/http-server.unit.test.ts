@@ -87,6 +87,14 @@ describe('an answer over HTTP', () => {
     await expect(ask(none)).rejects.toThrow(ServerUnavailable);
     await none.close();
   });
+
+  it('that refuses the request without JSON-RPC means that it did not run', async () => {
+    const peer = await peerTo((_, res) => {
+      res.writeHead(403, { 'content-type': 'application/json' }).end('{"error":"insufficient_scope"}');
+    });
+    await expect(ask(peer)).rejects.toThrow('it answered with status 403');
+    await expect(ask(peer)).rejects.toThrow(ServerUnavailable);
+  });
 });
 
 it('waits for the stream of notifications before the first request, because servers drop earlier ones', async () => {
