@@ -10,6 +10,7 @@ import type { GatewayServer } from '../../servers-file.ts';
 import { ConnectionErrors, upstreamFailed } from '../errors.ts';
 import { clientFor, redirectUri } from './client.ts';
 import { discover } from './discover.ts';
+import { OFFLINE_ACCESS } from './scopes.ts';
 import { askForTokens, type OAuthCredentials, type TokenSource } from './tokens.ts';
 
 export const STATE_LIFE_MS = 10 * MINUTE_MS;
@@ -50,7 +51,7 @@ export async function beginSignIn(
   const { auth } = server.legate;
   if (auth.type !== 'oauth' || server.url === undefined) throw ConnectionErrors.CONNECTION_NOT_FOUND();
   const url = server.url;
-  const { resource, metadata, client } = await reaching(platform, async () => {
+  const { resource, metadata, client, scopes } = await reaching(platform, async () => {
     const discovered = await discover(platform, url);
     return { ...discovered, client: await clientFor(platform, url, auth, discovered.metadata) };
   });
@@ -96,7 +97,7 @@ export async function beginSignIn(
       .execute();
   });
   const address = new URL(metadata.authorization_endpoint);
-  const scope = auth.scopes?.join(' ');
+  const requested = auth.scopes ?? scopes;
   for (const [name, value] of Object.entries({
     response_type: 'code',
     client_id: client.clientId,
@@ -105,7 +106,9 @@ export async function beginSignIn(
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
     resource,
-    ...(scope && { scope }),
+    ...(requested.length > 0 && { scope: requested.join(' ') }),
+    // Without it, OpenID providers issue no refresh token (OpenID Connect Core, section 11).
+    ...(requested.includes(OFFLINE_ACCESS) && { prompt: 'consent' }),
   }))
     address.searchParams.set(name, value);
   return { address: address.href, issuer, browserSecret };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Platform } from '../../../../platform.ts';
 import { upstreamFailed } from '../errors.ts';
+import { challengedScopes, joinScopes, OFFLINE_ACCESS } from './scopes.ts';
 import { fetchUpstream } from './upstream-fetch.ts';
 
 const Address = z
@@ -24,6 +25,7 @@ const ServerMetadata = z.object({
   revocation_endpoint: Address.optional(),
   token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
   code_challenge_methods_supported: z.array(z.string()).optional(),
+  scopes_supported: z.array(z.string()).optional(),
   authorization_response_iss_parameter_supported: z.boolean().optional(),
   client_id_metadata_document_supported: z.boolean().optional(),
 });
@@ -33,6 +35,8 @@ export interface Discovered {
   /** Identifier of the server as a protected resource (RFC 8707). */
   readonly resource: string;
   readonly metadata: ServerMetadata;
+  /** Scopes to request if the operator has not configured any. */
+  readonly scopes: readonly string[];
 }
 
 /** Finds the authorization server of an MCP server. Throws 502 CONNECTION_UPSTREAM_FAILED. */
@@ -40,7 +44,7 @@ export async function discover(
   platform: Pick<Platform, 'config' | 'log' | 'stateOf'>,
   server: string,
 ): Promise<Discovered> {
-  const { resource, issuer } = await resourceOf(platform, server);
+  const { resource, issuer, scopes } = await resourceOf(platform, server);
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   const places = [
@@ -58,7 +62,8 @@ export async function discover(
     if (!parsed.data.code_challenge_methods_supported?.includes('S256'))
       throw upstreamFailed(platform, `${issuer} does not support PKCE with S256`);
     assertEndpoints(platform, server, parsed.data);
-    return { resource, metadata: parsed.data };
+    const renewable = parsed.data.scopes_supported?.includes(OFFLINE_ACCESS) && scopes.length > 0;
+    return { resource, metadata: parsed.data, scopes: renewable ? joinScopes(scopes, [OFFLINE_ACCESS]) : scopes };
   }
   throw upstreamFailed(platform, `${issuer} has no metadata`);
 }
@@ -79,10 +84,12 @@ function assertEndpoints(
 async function resourceOf(
   platform: Pick<Platform, 'log' | 'stateOf'>,
   server: string,
-): Promise<{ resource: string; issuer: string }> {
+): Promise<{ resource: string; issuer: string; scopes: readonly string[] }> {
   const { origin, pathname } = new URL(server);
   const path = pathname.replace(/\/$/, '');
-  const named = await challengedMetadata(platform, server);
+  const challenge = await challengeOf(platform, server);
+  const named = /\bresource_metadata="([^"]+)"/i.exec(challenge)?.[1];
+  const challenged = challengedScopes(challenge);
   const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
   const places = named === undefined ? [...new Set([`${wellKnown}${path}`, wellKnown])] : [named];
   for (const url of places) {
@@ -91,18 +98,20 @@ async function resourceOf(
     const parsed = ResourceMetadata.safeParse(json);
     if (!parsed.success || !covers(parsed.data.resource, server))
       throw upstreamFailed(platform, `the resource metadata at ${url} is not valid for ${server}`);
-    return { resource: parsed.data.resource, issuer: parsed.data.authorization_servers[0] as string };
+    const { resource, authorization_servers, scopes_supported = [] } = parsed.data;
+    // MCP, scope selection: the scopes of the challenge, otherwise all that the resource has.
+    const scopes = challenged.length > 0 ? challenged : joinScopes(scopes_supported);
+    return { resource, issuer: authorization_servers[0] as string, scopes };
   }
-  return { resource: server, issuer: origin };
+  return { resource: server, issuer: origin, scopes: challenged };
 }
 
-/** Returns the address of the metadata from the 401 answer of the server (RFC 9728, section 5.1). */
-async function challengedMetadata(platform: Pick<Platform, 'stateOf'>, server: string): Promise<string | undefined> {
+/** Returns the challenge in the 401 answer of the server, which may name its metadata (RFC 9728, section 5.1). */
+async function challengeOf(platform: Pick<Platform, 'stateOf'>, server: string): Promise<string> {
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
   const accept = { accept: 'application/json, text/event-stream' };
   const { status, headers } = await fetchUpstream(platform, { server, url: server, json: ping }, accept);
-  if (status !== 401) return undefined;
-  return /\bresource_metadata="([^"]+)"/i.exec(headers.get('www-authenticate') ?? '')?.[1];
+  return status === 401 ? (headers.get('www-authenticate') ?? '') : '';
 }
 
 /**
