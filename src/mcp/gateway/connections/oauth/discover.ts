@@ -57,7 +57,7 @@ export async function discover(
     if (status !== 200) continue;
     const parsed = ServerMetadata.safeParse(json);
     // RFC 8414, section 3.3: metadata with another issuer belongs to another server.
-    if (!parsed.success || parsed.data.issuer !== issuer)
+    if (!parsed.success || !isIssuer(parsed.data.issuer, issuer))
       throw upstreamFailed(platform, `the metadata at ${url} is not valid for ${issuer}`);
     if (!parsed.data.code_challenge_methods_supported?.includes('S256'))
       throw upstreamFailed(platform, `${issuer} does not support PKCE with S256`);
@@ -67,6 +67,12 @@ export async function discover(
   }
   throw upstreamFailed(platform, `${issuer} has no metadata`);
 }
+
+/**
+ * Returns whether metadata has the expected issuer. URL types of several languages put a slash after an origin, so
+ * resource metadata may have one more than the issuer. Both have the same metadata address.
+ */
+const isIssuer = (issuer: string, expected: string): boolean => issuer === expected || `${issuer}/` === expected;
 
 /** This address is opened by the person's browser, so it is checked here. The guarded fetch checks all others. */
 function assertEndpoints(

@@ -88,3 +88,14 @@ describe('a sign-in at a server [MCP 2025-11-25, scope selection]', () => {
     expect(await requested('found')).toEqual(['read offline_access', 'consent']);
   });
 });
+
+it('metadata may name the issuer without the slash that some servers put after an origin', async () => {
+  const { base } = foreign;
+  reset({ resource: { authorization_servers: [`${base}/`] } });
+  const browser = browserOf(await t.user());
+  const state = (await begin(browser, 'found')).get('state') as string;
+  const done = await browser.get(`/gateway/callback?${new URLSearchParams({ code: 'c', state, iss: base })}`);
+  expect(done.headers.get('location')).toBe('/gateway/found/connect?done=connected');
+  reset({ metadata: { issuer: `${base}/` } });
+  expect((await browser.post('/gateway/found/connect', { action: 'connect' })).status).toBe(502);
+});
