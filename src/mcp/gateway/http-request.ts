@@ -73,6 +73,8 @@ export interface Access {
   readonly bearer?: Bearer | undefined;
   /** Returns the error of a request whose credentials the server refuses. */
   readonly refused: () => Error;
+  /** Returns the error of a request for which the credentials lack scopes, which the challenge may name. */
+  readonly insufficient: (challenge: string) => Promise<Error>;
 }
 
 interface Sent {
@@ -147,19 +149,21 @@ const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, st
   );
 
 async function withAccess(
-  { bearer, refused }: Access,
+  { bearer, refused, insufficient }: Access,
   once: (token: string | undefined) => Promise<ServerAnswer>,
 ): Promise<ServerAnswer> {
   const token = await bearer?.();
-  const first = await once(token);
-  if (first.status !== 401) return first;
-  // A request that was refused for its credentials did not run.
-  first.discard();
-  if (!bearer) throw refused();
-  const second = await once(await bearer(token));
-  if (second.status !== 401) return second;
-  second.discard();
-  throw refused();
+  let answer = await once(token);
+  if (answer.status === 401 && bearer) {
+    // A request that was refused for its credentials did not run.
+    answer.discard();
+    answer = await once(await bearer(token));
+  }
+  const challenge = answer.header('www-authenticate') ?? '';
+  const lacksScopes = answer.status === 403 && /\berror="?insufficient_scope\b/i.test(challenge);
+  if (answer.status !== 401 && !lacksScopes) return answer;
+  answer.discard();
+  throw lacksScopes ? await insufficient(challenge) : refused();
 }
 
 /** The end of one HTTP request, with the number of the request in its connection. */

@@ -8,6 +8,8 @@ import { NotConnected, type OpenChannel, openLater } from '../peer.ts';
 import type { GatewayServer } from '../servers-file.ts';
 import { type OpenFor, personOf } from '../upstreams.ts';
 import { accessTokenFor, LEEWAY_MS, type PersonAndServer } from './oauth/access-token.ts';
+import { keepMissingScopes } from './oauth/missing-scopes.ts';
+import { challengedScopes } from './oauth/scopes.ts';
 import type { OAuthCredentials } from './oauth/tokens.ts';
 import { watchedPeople } from './opened.ts';
 import { findConnectionRow, usableCredentials } from './store.ts';
@@ -53,16 +55,28 @@ async function channelFor(platform: Platform, server: GatewayServer, person: Id<
       `Nothing was done, because ${server.name} refuses the credentials of the person you act for. Ask them to open ` +
         `${place} and to connect again, and then repeat this request.`,
     );
+  const insufficient = (): NotConnected =>
+    new NotConnected(
+      `Nothing was done, because the access of the person you act for to ${server.name} does not include this. Ask ` +
+        `them to open ${place} and to connect again, and then repeat this request.`,
+    );
   if (!row || !credentials) throw notConnected();
   watched.opened(person, server.name, { known: user !== undefined, version: row.version });
   if (credentials.type === 'userSecret') {
     const filled = withUserFields(server, credentials.fields);
     return filled.url === undefined
       ? channelOf(filled, platform.config.dataDir)
-      : openHttp(filled, filled.url, { refused });
+      : openHttp(filled, filled.url, { refused, insufficient: async () => insufficient() });
   }
   const connection = { userId: person, server, version: row.version, notConnected };
-  return openHttp(server, credentials.server, { bearer: bearerOf(platform, connection, credentials), refused });
+  return openHttp(server, credentials.server, {
+    bearer: bearerOf(platform, connection, credentials),
+    refused,
+    insufficient: async (challenge) => {
+      await keepMissingScopes(platform, connection, challengedScopes(challenge));
+      return insufficient();
+    },
+  });
 }
 
 /** Supplies the person's access token, which is read again only when it is about to expire or was refused. */

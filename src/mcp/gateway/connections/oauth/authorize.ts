@@ -8,9 +8,10 @@ import { GuardedFetchError } from '../../../../operations/outbound/index.ts';
 import type { Platform } from '../../../../platform.ts';
 import type { GatewayServer } from '../../servers-file.ts';
 import { ConnectionErrors, upstreamFailed } from '../errors.ts';
+import { findConnectionRow, usableCredentials } from '../store.ts';
 import { clientFor, redirectUri } from './client.ts';
 import { discover } from './discover.ts';
-import { OFFLINE_ACCESS } from './scopes.ts';
+import { joinScopes, OFFLINE_ACCESS } from './scopes.ts';
 import { askForTokens, type OAuthCredentials, type TokenSource } from './tokens.ts';
 
 export const STATE_LIFE_MS = 10 * MINUTE_MS;
@@ -55,6 +56,14 @@ export async function beginSignIn(
     const discovered = await discover(platform, url);
     return { ...discovered, client: await clientFor(platform, url, auth, discovered.metadata) };
   });
+  const { userId } = person.principal;
+  const before = usableCredentials(
+    platform,
+    server,
+    await findConnectionRow(platform.database.read, userId, server.name),
+  );
+  const moreScopes = before?.type === 'oauth' ? (before.moreScopes ?? []) : [];
+  const requested = joinScopes(auth.scopes ?? scopes, moreScopes);
   const { issuer, token_endpoint_auth_methods_supported: methods } = metadata;
   const [state, verifier, browserSecret] = [newRandom(), newRandom(), newRandom()];
   const pending: Pending = {
@@ -66,11 +75,11 @@ export async function beginSignIn(
       ...{ issuer, resource, ...client },
       tokenEndpoint: metadata.token_endpoint,
       revocationEndpoint: metadata.revocation_endpoint,
+      moreScopes,
       secretInBody: methods !== undefined && !methods.includes('client_secret_basic'),
     },
   };
   const stateHash = secretHash(state);
-  const { userId } = person.principal;
   await platform.ledger.change(person.actor, async (change) => {
     const { db, now } = change;
     await person.reauthorize(db);
@@ -97,7 +106,6 @@ export async function beginSignIn(
       .execute();
   });
   const address = new URL(metadata.authorization_endpoint);
-  const requested = auth.scopes ?? scopes;
   for (const [name, value] of Object.entries({
     response_type: 'code',
     client_id: client.clientId,

@@ -89,6 +89,41 @@ describe('a sign-in at a server [MCP 2025-11-25, scope selection]', () => {
   });
 });
 
+describe('a call that the token does not cover', () => {
+  it.each(['found', 'configured'])('leads to a sign-in with the missing scopes too: %s', async (server) => {
+    const begun = server === 'found' ? 'read' : 'mine offline_access';
+    reset({ resource: { scopes_supported: ['read'] } });
+    const person = await t.user();
+    const browser = browserOf(person);
+    const connect = async (): Promise<string | null> => {
+      const query = await begin(browser, server);
+      await browser.get(`/gateway/callback?${new URLSearchParams({ code: 'c', state: query.get('state') as string })}`);
+      return query.get('scope');
+    };
+    expect(await connect()).toBe(begun);
+    const as = await t.agent(person, { permissions: [{ resource: `mcp:${server}:*`, actions: ['execute'] }] });
+    const search = async (): Promise<Json> => {
+      const body = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'search', arguments: { query: 'x' } },
+      };
+      return (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body.result;
+    };
+    expect((await search()).content[0].text).toBe('found x');
+    foreign.refusal = 'Bearer error="insufficient_scope", scope="read write"';
+    const refused = await search();
+    expect(refused._meta.reason).toBe('NOT_CONNECTED');
+    expect(refused.content[0].text).toContain(`does not include this. Ask them to open `);
+    expect(refused.content[0].text).toContain(`/gateway/${server}/connect`);
+    foreign.refusal = '';
+    expect((await search()).content[0].text).toBe('found x');
+    const wanted = server === 'found' ? 'read write' : `${begun} read write`;
+    expect([await connect(), await connect()]).toEqual([wanted, wanted]);
+  });
+});
+
 it('metadata may name the issuer without the slash that some servers put after an origin', async () => {
   const { base } = foreign;
   reset({ resource: { authorization_servers: [`${base}/`] } });

@@ -12,6 +12,8 @@ export interface OAuthCredentials extends UpstreamClient {
   readonly tokenEndpoint: string;
   readonly revocationEndpoint?: string | undefined;
   readonly secretInBody?: boolean | undefined;
+  /** Scopes that the server has asked for since the person connected, and before. The next sign-in requests them too. */
+  readonly moreScopes?: readonly string[] | undefined;
   readonly accessToken: string;
   readonly refreshToken?: string | undefined;
   /** Milliseconds since 1970. */
