@@ -6,8 +6,9 @@ import type { Platform } from '../../../../platform.ts';
 import { type NotConnected, ServerUnavailable } from '../../peer.ts';
 import type { GatewayServer } from '../../servers-file.ts';
 import { findConnectionRow, sealCredentials, usableCredentials } from '../store.ts';
+import { forgetClient, isRegistered } from './client.ts';
 import { revokeLater, revokeWaiting } from './revocations.ts';
-import { GrantEnded, type OAuthCredentials, refreshTokens } from './tokens.ts';
+import { ClientUnknown, GrantEnded, type OAuthCredentials, refreshTokens } from './tokens.ts';
 
 export const LEEWAY_MS = 30 * SECOND_MS;
 /** Longer than the timeout of a request to the token endpoint. */
@@ -74,7 +75,10 @@ async function renew(
   try {
     after = await refreshTokens(platform, before);
   } catch (error) {
-    const isOver = error instanceof GrantEnded;
+    const { auth } = server.legate;
+    const isForgotten = error instanceof ClientUnknown && auth.type === 'oauth' && isRegistered(platform, auth, before);
+    if (isForgotten) await forgetClient(platform, before.issuer, before);
+    const isOver = error instanceof GrantEnded || isForgotten;
     await platform.ledger.change(SYSTEM, async (change) => {
       const own = { user_id: userId, server: server.name, version };
       if (!isOver)

@@ -3,16 +3,18 @@ import type { Changer } from '../../../../access/caller.ts';
 import type { UserPrincipal } from '../../../../access/principal.ts';
 import { MINUTE_MS } from '../../../../kernel/clock.ts';
 import { seal, unseal } from '../../../../kernel/encryption.ts';
+import type { Id } from '../../../../kernel/ids.ts';
 import { secretHash } from '../../../../kernel/secrets.ts';
 import { GuardedFetchError } from '../../../../operations/outbound/index.ts';
+import type { Site } from '../../../../pages/index.ts';
 import type { Platform } from '../../../../platform.ts';
 import type { GatewayServer } from '../../servers-file.ts';
 import { ConnectionErrors, upstreamFailed } from '../errors.ts';
 import { findConnectionRow, usableCredentials } from '../store.ts';
-import { clientFor, redirectUri } from './client.ts';
-import { discover } from './discover.ts';
+import { clientFor, forgetClient, isRegistered, redirectUri, type UpstreamClient } from './client.ts';
+import { type Discovered, discover } from './discover.ts';
 import { joinScopes, OFFLINE_ACCESS } from './scopes.ts';
-import { askForTokens, type OAuthCredentials, type TokenSource } from './tokens.ts';
+import { askForTokens, ClientUnknown, type OAuthCredentials, type TokenSource } from './tokens.ts';
 
 export const STATE_LIFE_MS = 10 * MINUTE_MS;
 const PURPOSE = 'gateway oauth states';
@@ -52,11 +54,21 @@ export async function beginSignIn(
   const { auth } = server.legate;
   if (auth.type !== 'oauth' || server.url === undefined) throw ConnectionErrors.CONNECTION_NOT_FOUND();
   const url = server.url;
-  const { resource, metadata, client, scopes } = await reaching(platform, async () => {
-    const discovered = await discover(platform, url);
-    return { ...discovered, client: await clientFor(platform, url, auth, discovered.metadata) };
-  });
   const { userId } = person.principal;
+  const { resource, metadata, source, scopes } = await reaching(platform, async () => {
+    const discovered = await discover(platform, url);
+    const client = await clientFor(platform, url, auth, discovered.metadata);
+    const source = sourceOf(url, discovered, client);
+    // An authorization server that does not know the client never returns the person.
+    if (!isRegistered(platform, auth, client) || !(await hasUnfinished(platform, userId, server.name)))
+      return { ...discovered, source };
+    if (await knowsClient(platform, source)) return { ...discovered, source };
+    await forgetClient(platform, source.issuer, client);
+    return {
+      ...discovered,
+      source: sourceOf(url, discovered, await clientFor(platform, url, auth, discovered.metadata)),
+    };
+  });
   const before = usableCredentials(
     platform,
     server,
@@ -64,20 +76,11 @@ export async function beginSignIn(
   );
   const moreScopes = before?.type === 'oauth' ? (before.moreScopes ?? []) : [];
   const requested = joinScopes(auth.scopes ?? scopes, moreScopes);
-  const { issuer, token_endpoint_auth_methods_supported: methods } = metadata;
   const [state, verifier, browserSecret] = [newRandom(), newRandom(), newRandom()];
   const pending: Pending = {
     verifier,
     namesIssuer: metadata.authorization_response_iss_parameter_supported === true,
-    source: {
-      type: 'oauth',
-      server: url,
-      ...{ issuer, resource, ...client },
-      tokenEndpoint: metadata.token_endpoint,
-      revocationEndpoint: metadata.revocation_endpoint,
-      moreScopes,
-      secretInBody: methods !== undefined && !methods.includes('client_secret_basic'),
-    },
+    source: { ...source, moreScopes },
   };
   const stateHash = secretHash(state);
   await platform.ledger.change(person.actor, async (change) => {
@@ -108,7 +111,7 @@ export async function beginSignIn(
   const address = new URL(metadata.authorization_endpoint);
   for (const [name, value] of Object.entries({
     response_type: 'code',
-    client_id: client.clientId,
+    client_id: source.clientId,
     redirect_uri: redirectUri(platform),
     state,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
@@ -119,8 +122,50 @@ export async function beginSignIn(
     ...(requested.includes(OFFLINE_ACCESS) && { prompt: 'consent' }),
   }))
     address.searchParams.set(name, value);
-  return { address: address.href, issuer, browserSecret };
+  return { address: address.href, issuer: source.issuer, browserSecret };
 }
+
+function sourceOf(server: string, { resource, metadata }: Discovered, client: UpstreamClient): TokenSource {
+  const { issuer, token_endpoint_auth_methods_supported: methods } = metadata;
+  return {
+    type: 'oauth',
+    ...{ server, issuer, resource, ...client },
+    tokenEndpoint: metadata.token_endpoint,
+    revocationEndpoint: metadata.revocation_endpoint,
+    secretInBody: methods !== undefined && !methods.includes('client_secret_basic'),
+  };
+}
+
+/** Returns whether the person has begun a sign-in at the server that has not come back yet. */
+async function hasUnfinished(
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
+  userId: Id<'user'>,
+  server: string,
+): Promise<boolean> {
+  const row = await database.read
+    .selectFrom('gateway_oauth_states')
+    .select('state_hash')
+    .where('user_id', '=', userId)
+    .where('server', '=', server)
+    .where('expires_at', '>', clock.now())
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+const exchange = (site: Site, code: string, verifier: string) => ({
+  grant_type: 'authorization_code',
+  code,
+  redirect_uri: redirectUri(site),
+  code_verifier: verifier,
+});
+
+/** Asks with a code that cannot be valid: only an authorization server that knows the client looks at the code. */
+const knowsClient = (platform: Platform, source: TokenSource): Promise<boolean> =>
+  askForTokens(platform, source, exchange(platform, newRandom(), newRandom())).then(
+    () => true,
+    (error: unknown) => !(error instanceof ClientUnknown),
+  );
 
 export interface SignInAnswer {
   readonly state?: string | undefined;
@@ -159,12 +204,7 @@ export async function endSignIn(
   const { source, verifier, namesIssuer } = pending;
   if (iss === undefined ? namesIssuer : iss !== source.issuer) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
   if (error !== undefined || code === undefined) return { server: row.server, credentials: undefined };
-  const grant = {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: redirectUri(platform),
-    code_verifier: verifier,
-  };
+  const grant = exchange(platform, code, verifier);
   const credentials = await askForTokens(platform, source, grant).catch((failure: unknown) => {
     throw upstreamFailed(platform, failure instanceof Error ? failure.message : String(failure));
   });

@@ -1,7 +1,8 @@
 import { SYSTEM } from '../../../../access/actor.ts';
-import { seal, unseal } from '../../../../kernel/encryption.ts';
+import { type Encrypted, seal, unseal } from '../../../../kernel/encryption.ts';
 import { pathOf, type Site } from '../../../../pages/index.ts';
 import type { Platform } from '../../../../platform.ts';
+import type { Db } from '../../../../storage/index.ts';
 import { upstreamFailed } from '../errors.ts';
 import type { ServerMetadata } from './discover.ts';
 import { fetchUpstream } from './upstream-fetch.ts';
@@ -58,23 +59,52 @@ export async function clientFor(
   return (await findClient(platform, metadata.issuer)) ?? (await register(platform, server, metadata));
 }
 
+const keptClient = (db: Db, site: Site, issuer: string) =>
+  db
+    .selectFrom('gateway_oauth_clients')
+    .select('sealed')
+    .where('issuer', '=', issuer)
+    .where('redirect_uri', '=', redirectUri(site))
+    .executeTakeFirst();
+
 async function findClient(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'secrets'>,
   issuer: string,
 ): Promise<UpstreamClient | undefined> {
-  const row = await platform.database.read
-    .selectFrom('gateway_oauth_clients')
-    .select('sealed')
-    .where('issuer', '=', issuer)
-    .where('redirect_uri', '=', redirectUri(platform))
-    .executeTakeFirst();
-  if (!row) return undefined;
+  const row = await keptClient(platform.database.read, platform, issuer);
+  return row && readClient(platform, issuer, row.sealed);
+}
+
+function readClient(
+  { secrets }: Pick<Platform, 'secrets'>,
+  issuer: string,
+  sealed: Encrypted,
+): UpstreamClient | undefined {
   try {
-    return JSON.parse(unseal(platform.secrets().pepper, PURPOSE, issuer, row.sealed)) as UpstreamClient;
+    return JSON.parse(unseal(secrets().pepper, PURPOSE, issuer, sealed)) as UpstreamClient;
   } catch {
     // The key was lost, so the service registers again.
     return undefined;
   }
+}
+
+/** Returns whether the service has registered this client itself, so that it can register again. */
+export const isRegistered = (site: Site, { clientId: configured }: OAuthSettings, { clientId }: UpstreamClient) =>
+  configured === undefined && clientId !== documentId(site);
+
+/** Deletes a registered client that its authorization server no longer knows. The next sign-in registers again. */
+export async function forgetClient(
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'log' | 'secrets'>,
+  issuer: string,
+  { clientId }: UpstreamClient,
+): Promise<void> {
+  const isForgotten = await platform.ledger.change(SYSTEM, async ({ db }) => {
+    const row = await keptClient(db, platform, issuer);
+    if (!row || readClient(platform, issuer, row.sealed)?.clientId !== clientId) return false;
+    await db.deleteFrom('gateway_oauth_clients').where('sealed', '=', row.sealed).execute();
+    return true;
+  });
+  if (isForgotten) platform.log.warn({ issuer }, 'An authorization server no longer knows this service as its client');
 }
 
 async function register(

@@ -353,7 +353,7 @@ describe('discovery', () => {
     rogue.metadata = honest({ registration_endpoint: `${rogue.base}/register` });
     rogue.token = () => tokens();
     const [first, other] = [await t.user(), await t.user()];
-    const address = await begin(browserOf(first), 'unregistered');
+    const address = await begin(browserOf(await t.user()), 'unregistered');
     expect(address.searchParams.get('client_id')).toBe('registered');
     expect(rogue.registered).toMatchObject([{ redirect_uris: [`${base}/gateway/callback`], response_types: ['code'] }]);
     rogue.credentials.length = 0;

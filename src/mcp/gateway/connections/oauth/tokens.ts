@@ -25,6 +25,9 @@ export type TokenSource = Omit<OAuthCredentials, 'accessToken' | 'refreshToken' 
 /** The authorization server refused the grant, so the connection has ended. */
 export class GrantEnded extends Error {}
 
+/** The authorization server does not know the client (RFC 6749, section 5.2). */
+export class ClientUnknown extends Error {}
+
 /** The client authentication of a request to the token or revocation endpoint (RFC 6749, section 2.3). */
 function withClient(
   { clientId, clientSecret, secretInBody }: TokenSource,
@@ -39,7 +42,10 @@ function withClient(
   return {};
 }
 
-/** Sends a request to the token endpoint. Throws {@link GrantEnded} if the answer is that the grant is not valid. */
+/**
+ * Sends a request to the token endpoint. Throws {@link GrantEnded} if the answer is that the grant is not valid, and
+ * {@link ClientUnknown} if the client is not.
+ */
 export async function askForTokens(
   platform: Pick<Platform, 'clock' | 'stateOf'>,
   source: TokenSource,
@@ -51,6 +57,8 @@ export async function askForTokens(
   const { status, json } = await fetchUpstream(platform, request, headers);
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn, token_type } = json ?? {};
   if (status === 400 && json?.['error'] === 'invalid_grant') throw new GrantEnded('the grant is not valid');
+  if ((status === 400 || status === 401) && json?.['error'] === 'invalid_client')
+    throw new ClientUnknown('the authorization server does not know the client');
   if (status !== 200 || typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken))
     throw new Error(`the token endpoint answered with status ${status}`);
   if (String(token_type).toLowerCase() !== 'bearer') throw new Error('the token is not a Bearer token');

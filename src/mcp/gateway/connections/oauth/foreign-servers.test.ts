@@ -7,7 +7,16 @@ import { createTestService, type Json, type TestService, type TestUser } from '.
 const { listening, closeAll } = loopbackServers();
 
 /** A foreign MCP server with its own authorization server, which each test changes. */
-const foreign = { base: '', resource: {} as Json, metadata: {} as Json, challenge: '', refusal: '' };
+const foreign = {
+  base: '',
+  resource: {} as Json,
+  metadata: {} as Json,
+  challenge: '',
+  refusal: '',
+  /** The clients that the authorization server has registered and not forgotten. */
+  clients: new Set(['us']),
+  tokens: {} as Json,
+};
 
 let t: TestService;
 
@@ -23,6 +32,7 @@ beforeAll(async () => {
       gateway: {
         servers: {
           found: { url, legate: { auth, pin } },
+          registered: { url, legate: { auth: { type: 'oauth' }, pin } },
           configured: { url, legate: { auth: { ...auth, scopes: ['mine', 'offline_access'] }, pin } },
         },
       },
@@ -44,7 +54,18 @@ async function answer(request: Request): Promise<Response> {
       code_challenge_methods_supported: ['S256'],
       ...foreign.metadata,
     });
-  if (pathname === '/token') return Response.json({ access_token: 'good', token_type: 'Bearer' });
+  if (pathname === '/register') {
+    const client_id = `client-${foreign.clients.size}`;
+    foreign.clients.add(client_id);
+    return Response.json({ client_id }, { status: 201 });
+  }
+  if (pathname === '/token') {
+    const form = new URLSearchParams(await request.text());
+    if (!foreign.clients.has(form.get('client_id') as string))
+      return Response.json({ error: 'invalid_client' }, { status: 401 });
+    if (form.get('code') !== 'c') return Response.json({ error: 'invalid_grant' }, { status: 400 });
+    return Response.json({ access_token: 'good', token_type: 'Bearer', ...foreign.tokens });
+  }
   if (request.headers.get('authorization') !== 'Bearer good')
     return new Response(null, { status: 401, headers: { 'www-authenticate': foreign.challenge } });
   if (foreign.refusal === '') return webAnswer(request, undefined, true);
@@ -55,7 +76,7 @@ async function answer(request: Request): Promise<Response> {
 }
 
 const reset = (more: Partial<typeof foreign>): void => {
-  Object.assign(foreign, { resource: {}, metadata: {}, challenge: 'Bearer', refusal: '' }, more);
+  Object.assign(foreign, { resource: {}, metadata: {}, challenge: 'Bearer', refusal: '', tokens: {} }, more);
 };
 const browserOf = (person: TestUser) => new FormClient(t, { authorization: `Bearer ${person.token}` });
 async function begin(browser: FormClient, server: string): Promise<URLSearchParams> {
@@ -63,6 +84,19 @@ async function begin(browser: FormClient, server: string): Promise<URLSearchPara
   const href = /class="button" href="([^"]+)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? page.text;
   return new URL(href).searchParams;
 }
+async function connect(browser: FormClient, server: string): Promise<URLSearchParams> {
+  const query = await begin(browser, server);
+  const answer = { code: 'c', state: query.get('state') as string, iss: foreign.base };
+  const done = await browser.get(`/gateway/callback?${new URLSearchParams(answer)}`);
+  expect(done.headers.get('location')).toBe(`/gateway/${server}/connect?done=connected`);
+  return query;
+}
+async function search(as: { token: string }, server: string): Promise<Json> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'search', arguments: { query: 'x' } } };
+  return (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body.result;
+}
+const agentFor = (person: TestUser, server: string) =>
+  t.agent(person, { permissions: [{ resource: `mcp:${server}:*`, actions: ['execute'] }] });
 async function requested(server: string): Promise<(string | null)[]> {
   const query = await begin(browserOf(await t.user()), server);
   return [query.get('scope'), query.get('prompt')];
@@ -95,32 +129,66 @@ describe('a call that the token does not cover', () => {
     reset({ resource: { scopes_supported: ['read'] } });
     const person = await t.user();
     const browser = browserOf(person);
-    const connect = async (): Promise<string | null> => {
-      const query = await begin(browser, server);
-      await browser.get(`/gateway/callback?${new URLSearchParams({ code: 'c', state: query.get('state') as string })}`);
-      return query.get('scope');
-    };
-    expect(await connect()).toBe(begun);
-    const as = await t.agent(person, { permissions: [{ resource: `mcp:${server}:*`, actions: ['execute'] }] });
-    const search = async (): Promise<Json> => {
-      const body = {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'search', arguments: { query: 'x' } },
-      };
-      return (await t.call('POST', `/gateway/${server}/mcp`, { as, body })).body.result;
-    };
-    expect((await search()).content[0].text).toBe('found x');
+    const scopes = async () => (await connect(browser, server)).get('scope');
+    expect(await scopes()).toBe(begun);
+    const as = await agentFor(person, server);
+    expect((await search(as, server)).content[0].text).toBe('found x');
     foreign.refusal = 'Bearer error="insufficient_scope", scope="read write"';
-    const refused = await search();
+    const refused = await search(as, server);
     expect(refused._meta.reason).toBe('NOT_CONNECTED');
     expect(refused.content[0].text).toContain(`does not include this. Ask them to open `);
     expect(refused.content[0].text).toContain(`/gateway/${server}/connect`);
     foreign.refusal = '';
-    expect((await search()).content[0].text).toBe('found x');
+    expect((await search(as, server)).content[0].text).toBe('found x');
     const wanted = server === 'found' ? 'read write' : `${begun} read write`;
-    expect([await connect(), await connect()]).toEqual([wanted, wanted]);
+    expect([await scopes(), await scopes()]).toEqual([wanted, wanted]);
+  });
+});
+
+describe('an authorization server that has forgotten this service', () => {
+  it('is registered at again after a sign-in that did not come back', async () => {
+    reset({ metadata: { registration_endpoint: `${foreign.base}/register` } });
+    const browser = browserOf(await t.user());
+    const client = async () => (await begin(browser, 'registered')).get('client_id');
+    const first = (await client()) as string;
+    expect([await client(), await client()]).toEqual([first, first]);
+    foreign.clients.delete(first);
+    foreign.clients.add('another');
+    const second = await client();
+    expect([second === first, foreign.clients.has(second as string)]).toEqual([false, true]);
+    expect((await connect(browser, 'registered')).get('client_id')).toBe(second);
+  });
+
+  it('ends connections that it refuses to renew, and is registered at again', async () => {
+    reset({
+      metadata: { registration_endpoint: `${foreign.base}/register` },
+      tokens: { expires_in: 60, refresh_token: 'again' },
+    });
+    const [person, other] = [await t.user(), await t.user()];
+    const first = (await connect(browserOf(person), 'registered')).get('client_id') as string;
+    await connect(browserOf(other), 'registered');
+    foreign.clients.delete(first);
+    foreign.clients.add('one more');
+    t.clock.advance(61_000);
+    for (const one of [person, other])
+      expect((await search(await agentFor(one, 'registered'), 'registered'))._meta.reason).toBe('NOT_CONNECTED');
+    expect((await connect(browserOf(person), 'registered')).get('client_id')).not.toBe(first);
+  });
+
+  it('does not end connections with a configured client', async () => {
+    reset({ tokens: { expires_in: 60, refresh_token: 'again' } });
+    const person = await t.user();
+    await connect(browserOf(person), 'configured');
+    foreign.clients.delete('us');
+    t.clock.advance(61_000);
+    const { _meta } = await search(await agentFor(person, 'configured'), 'configured');
+    foreign.clients.add('us');
+    expect(_meta.reason).toBe('SERVER_UNAVAILABLE');
+    expect((await t.call('GET', '/gateway/connections', { as: person })).body).toMatchObject([
+      { name: 'found' },
+      { name: 'registered' },
+      { name: 'configured', connected: true },
+    ]);
   });
 });
 
@@ -128,9 +196,7 @@ it('metadata may name the issuer without the slash that some servers put after a
   const { base } = foreign;
   reset({ resource: { authorization_servers: [`${base}/`] } });
   const browser = browserOf(await t.user());
-  const state = (await begin(browser, 'found')).get('state') as string;
-  const done = await browser.get(`/gateway/callback?${new URLSearchParams({ code: 'c', state, iss: base })}`);
-  expect(done.headers.get('location')).toBe('/gateway/found/connect?done=connected');
+  await connect(browser, 'found');
   reset({ metadata: { issuer: `${base}/` } });
   expect((await browser.post('/gateway/found/connect', { action: 'connect' })).status).toBe(502);
 });
