@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { type Command, EXIT_CONFIG, EXIT_USAGE, UsageError } from './cli/command.ts';
 import { ConfigError, nearestWord } from './kernel/config.ts';
+import { FolderError } from './kernel/data-folder.ts';
 import { LegateError } from './kernel/errors.ts';
 import { packageVersion } from './kernel/version.ts';
 
@@ -194,11 +195,13 @@ function report(error: unknown): number {
       ? [error.message, error.exitCode]
       : error instanceof ConfigError
         ? [error.message, EXIT_CONFIG]
-        : error instanceof LegateError
-          ? [`${error.code}: ${error.message}`, 1]
-          : isDiskError(error)
-            ? [`A file cannot be written (${error.message}). Make room, or make the folder writable.`, 1]
-            : [error instanceof Error ? (error.stack ?? error.message) : String(error), 1];
+        : error instanceof FolderError
+          ? [error.message, 1]
+          : error instanceof LegateError
+            ? [`${error.code}: ${error.message}`, 1]
+            : isDiskError(error)
+              ? [`A file cannot be written (${error.message}). Make room, or make the folder writable.`, 1]
+              : [error instanceof Error ? (error.stack ?? error.message) : String(error), 1];
   process.stderr.write(`${text.trimEnd()}\n`);
   return exitCode;
 }

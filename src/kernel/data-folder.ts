@@ -94,7 +94,7 @@ function replaceSecrets(dir: string, secrets: Secrets): void {
   }
 }
 
-/** A folder that cannot be used. The message is a complete sentence for the operator. */
+/** A folder, or its secrets.json, that cannot be used. The message is a complete sentence for the operator. */
 export class FolderError extends Error {
   override readonly name = 'FolderError';
 }
@@ -181,12 +181,14 @@ function readSecrets(path: string): Secrets {
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    throw new Error(`${path} cannot be read, or does not contain JSON.`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new FolderError(`${path} does not exist. The service creates it when it starts for the first time.`);
+    throw new FolderError(`${path} cannot be read, or does not contain JSON.`);
   }
   const parsed = Secrets.safeParse(content);
   if (!parsed.success)
-    throw new Error(
+    throw new FolderError(
       `${path} is not valid: ${parsed.error.issues[0]?.path.join('.')} ${parsed.error.issues[0]?.message}.`,
     );
   return parsed.data;

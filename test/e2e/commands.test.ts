@@ -78,6 +78,20 @@ describe('commands that read, in a folder without data', () => {
 });
 
 describe('legate keys', () => {
+  it.each(['list', 'rotate'])('%s names a secrets.json that is missing or damaged', async (command) => {
+    const cwd = scratchFolder();
+    await legate(['migrate'], { cwd });
+    const { code, stderr } = await legate(['keys', command], { cwd });
+    const missing = 'secrets.json does not exist. The service creates it when it starts for the first time.\n';
+    expect([code, stderr]).toEqual([1, `.legate/${missing}`]);
+    writeFileSync(join(cwd, '.legate/secrets.json'), '{}');
+    const damaged = await legate(['keys', command], { cwd });
+    expect([damaged.code, damaged.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^\.legate\/secrets\.json is not valid.*\n$/),
+    ]);
+  });
+
   it('rotate adds keys: earlier sessions and encrypted secrets still work after the restart', async () => {
     const cwd = scratchFolder();
     let running = await serve({ cwd });
