@@ -39,6 +39,7 @@ export const SignInAnswer = z.object({
   code: z.string().max(4096).optional(),
   iss: z.string().max(2000).optional(),
   error: z.string().max(200).optional(),
+  error_description: z.string().max(20_000).optional(),
 });
 
 /** Client metadata (RFC 7591, section 2; client ID metadata documents). */

@@ -172,6 +172,7 @@ export interface SignInAnswer {
   readonly code?: string | undefined;
   readonly iss?: string | undefined;
   readonly error?: string | undefined;
+  readonly error_description?: string | undefined;
 }
 
 /**
@@ -203,7 +204,12 @@ export async function endSignIn(
   const pending = JSON.parse(unseal(platform.secrets().pepper, PURPOSE, stateHash, row.sealed)) as Pending;
   const { source, verifier, namesIssuer } = pending;
   if (iss === undefined ? namesIssuer : iss !== source.issuer) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
-  if (error !== undefined || code === undefined) return { server: row.server, credentials: undefined };
+  if (error !== undefined || code === undefined) {
+    const answered = [error ?? 'without a code', answer.error_description?.slice(0, 300)].filter(Boolean).join(': ');
+    const refusal = { server: row.server, problem: `${source.issuer} answered ${answered}` };
+    platform.log.warn(refusal, 'A sign-in at a server behind the gateway was refused');
+    return { server: row.server, credentials: undefined };
+  }
   const grant = exchange(platform, code, verifier);
   const credentials = await askForTokens(platform, source, grant).catch((failure: unknown) => {
     throw upstreamFailed(platform, failure instanceof Error ? failure.message : String(failure));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FormClient } from '../../../../../test/support/browser-like.ts';
 import { listenerOf, loopbackServers } from '../../../../../test/support/loopback.ts';
 import { webAnswer } from '../../../../../test/support/mcp.ts';
@@ -19,6 +19,7 @@ const foreign = {
 };
 
 let t: TestService;
+const warn = vi.fn();
 
 beforeAll(async () => {
   const at = await listening();
@@ -28,6 +29,7 @@ beforeAll(async () => {
   const [url, pin] = [`${at.base}/mcp`, 'off' as const];
   t = await createTestService({
     lasting: true,
+    log: { debug: () => {}, info: () => {}, warn, error: () => {} },
     config: {
       gateway: {
         servers: {
@@ -199,4 +201,22 @@ it('metadata may name the issuer without the slash that some servers put after a
   await connect(browser, 'found');
   reset({ metadata: { issuer: `${base}/` } });
   expect((await browser.post('/gateway/found/connect', { action: 'connect' })).status).toBe(502);
+});
+
+it('the log has the reason of an authorization server that refuses a sign-in', async () => {
+  reset({});
+  const browser = browserOf(await t.user());
+  const state = (await begin(browser, 'found')).get('state') as string;
+  const answer = {
+    state,
+    iss: foreign.base,
+    error: 'invalid_scope',
+    error_description: `no such scope${'!'.repeat(2000)}`,
+  };
+  const done = await browser.get(`/gateway/callback?${new URLSearchParams(answer)}`);
+  expect(done.headers.get('location')).toBe('/gateway/found/connect?done=refused');
+  expect(warn).toHaveBeenLastCalledWith(
+    { server: 'found', problem: `${foreign.base} answered invalid_scope: no such scope${'!'.repeat(287)}` },
+    'A sign-in at a server behind the gateway was refused',
+  );
 });
