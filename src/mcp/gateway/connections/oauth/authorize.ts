@@ -161,7 +161,10 @@ const exchange = (site: Site, code: string, verifier: string) => ({
 });
 
 /** Asks with a code that cannot be valid: only an authorization server that knows the client looks at the code. */
-const knowsClient = (platform: Platform, source: TokenSource): Promise<boolean> =>
+const knowsClient = (
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'stateOf'>,
+  source: TokenSource,
+): Promise<boolean> =>
   askForTokens(platform, source, exchange(platform, newRandom(), newRandom())).then(
     () => true,
     (error: unknown) => !(error instanceof ClientUnknown),

@@ -16,6 +16,8 @@ const foreign = {
   /** The clients that the authorization server has registered and not forgotten. */
   clients: new Set(['us']),
   tokens: {} as Json,
+  /** The answer to a grant that is not valid. */
+  refusedWith: [400, 'invalid_grant'] as [number, string],
 };
 
 let t: TestService;
@@ -65,7 +67,8 @@ async function answer(request: Request): Promise<Response> {
     const form = new URLSearchParams(await request.text());
     if (!foreign.clients.has(form.get('client_id') as string))
       return Response.json({ error: 'invalid_client' }, { status: 401 });
-    if (form.get('code') !== 'c') return Response.json({ error: 'invalid_grant' }, { status: 400 });
+    if (form.get('code') !== 'c')
+      return Response.json({ error: foreign.refusedWith[1] }, { status: foreign.refusedWith[0] });
     return Response.json({ access_token: 'good', token_type: 'Bearer', ...foreign.tokens });
   }
   if (request.headers.get('authorization') !== 'Bearer good')
@@ -78,7 +81,11 @@ async function answer(request: Request): Promise<Response> {
 }
 
 const reset = (more: Partial<typeof foreign>): void => {
-  Object.assign(foreign, { resource: {}, metadata: {}, challenge: 'Bearer', refusal: '', tokens: {} }, more);
+  Object.assign(
+    foreign,
+    { resource: {}, metadata: {}, challenge: 'Bearer', refusal: '', tokens: {}, refusedWith: [400, 'invalid_grant'] },
+    more,
+  );
 };
 const browserOf = (person: TestUser) => new FormClient(t, { authorization: `Bearer ${person.token}` });
 async function begin(browser: FormClient, server: string): Promise<URLSearchParams> {
@@ -192,6 +199,19 @@ describe('an authorization server that has forgotten this service', () => {
       { name: 'configured', connected: true },
     ]);
   });
+});
+
+it.each([
+  [400, 'invalid_grant'],
+  [401, 'invalid_grant'],
+  [403, 'invalid_grant'],
+  [200, 'bad_refresh_token'],
+])('a renewal that is refused with %i and %s ends the connection', async (status, error) => {
+  reset({ tokens: { expires_in: 60, refresh_token: 'again' }, refusedWith: [status, error] });
+  const person = await t.user();
+  await connect(browserOf(person), 'found');
+  t.clock.advance(61_000);
+  expect((await search(await agentFor(person, 'found'), 'found'))._meta.reason).toBe('NOT_CONNECTED');
 });
 
 it('metadata may name the issuer without the slash that some servers put after an origin', async () => {

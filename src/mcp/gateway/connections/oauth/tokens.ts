@@ -12,7 +12,7 @@ export interface OAuthCredentials extends UpstreamClient {
   readonly tokenEndpoint: string;
   readonly revocationEndpoint?: string | undefined;
   readonly secretInBody?: boolean | undefined;
-  /** Scopes that the server has asked for since the person connected, and before. The next sign-in requests them too. */
+  /** Scopes that calls have lacked, which the next sign-in requests too. */
   readonly moreScopes?: readonly string[] | undefined;
   readonly accessToken: string;
   readonly refreshToken?: string | undefined;
@@ -21,6 +21,9 @@ export interface OAuthCredentials extends UpstreamClient {
 }
 
 export type TokenSource = Omit<OAuthCredentials, 'accessToken' | 'refreshToken' | 'expiresAt'>;
+
+/** Errors of a grant that is not valid. The second one is GitHub's, with status 200; others answer 400, 401 or 403. */
+const GRANT_ERRORS: ReadonlySet<unknown> = new Set(['invalid_grant', 'bad_refresh_token']);
 
 /** The authorization server refused the grant, so the connection has ended. */
 export class GrantEnded extends Error {}
@@ -56,9 +59,9 @@ export async function askForTokens(
   const request = { server: source.server, url: source.tokenEndpoint, form };
   const { status, json } = await fetchUpstream(platform, request, headers);
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn, token_type } = json ?? {};
-  if (status === 400 && json?.['error'] === 'invalid_grant') throw new GrantEnded('the grant is not valid');
-  if ((status === 400 || status === 401) && json?.['error'] === 'invalid_client')
-    throw new ClientUnknown('the authorization server does not know the client');
+  const error = status < 500 ? json?.['error'] : undefined;
+  if (GRANT_ERRORS.has(error)) throw new GrantEnded('the grant is not valid');
+  if (error === 'invalid_client') throw new ClientUnknown('the authorization server does not know the client');
   if (status !== 200 || typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken))
     throw new Error(`the token endpoint answered with status ${status}`);
   if (String(token_type).toLowerCase() !== 'bearer') throw new Error('the token is not a Bearer token');
