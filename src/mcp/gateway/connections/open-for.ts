@@ -60,6 +60,11 @@ async function channelFor(platform: Platform, server: GatewayServer, person: Id<
       `Nothing was done, because the access of the person you act for to ${server.name} does not include this. Ask ` +
         `them to open ${place} and to connect again, and then repeat this request.`,
     );
+  const beyondSettings = (scopes: readonly string[]): NotConnected =>
+    new NotConnected(
+      `Nothing was done, because ${server.name} requires a scope that is not requested for anyone` +
+        `${scopes.length > 0 ? ` (${scopes.join(' ')})` : ''}. Its operator sets the scopes in the gateway's settings.`,
+    );
   if (!row || !credentials) throw notConnected();
   watched.opened(person, server.name, { known: user !== undefined, version: row.version });
   if (credentials.type === 'userSecret') {
@@ -73,7 +78,9 @@ async function channelFor(platform: Platform, server: GatewayServer, person: Id<
     bearer: bearerOf(platform, connection, credentials),
     refused,
     insufficient: async (challenge) => {
-      await keepMissingScopes(platform, connection, challengedScopes(challenge));
+      const scopes = challengedScopes(challenge);
+      if (auth.type === 'oauth' && auth.scopes) return beyondSettings(scopes);
+      await keepMissingScopes(platform, connection, scopes);
       return insufficient();
     },
   });

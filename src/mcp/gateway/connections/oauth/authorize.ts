@@ -75,7 +75,7 @@ export async function beginSignIn(
     await findConnectionRow(platform.database.read, userId, server.name),
   );
   const moreScopes = before?.type === 'oauth' ? (before.moreScopes ?? []) : [];
-  const requested = joinScopes(auth.scopes ?? scopes, moreScopes);
+  const requested = auth.scopes ?? joinScopes(scopes, moreScopes);
   const [state, verifier, browserSecret] = [newRandom(), newRandom(), newRandom()];
   const pending: Pending = {
     verifier,

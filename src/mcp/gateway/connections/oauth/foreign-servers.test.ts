@@ -133,24 +133,36 @@ describe('a sign-in at a server [MCP 2025-11-25, scope selection]', () => {
 });
 
 describe('a call that the token does not cover', () => {
-  it.each(['found', 'configured'])('leads to a sign-in with the missing scopes too: %s', async (server) => {
-    const begun = server === 'found' ? 'read' : 'mine offline_access';
+  it('leads to a sign-in with the missing scopes too', async () => {
     reset({ resource: { scopes_supported: ['read'] } });
     const person = await t.user();
     const browser = browserOf(person);
-    const scopes = async () => (await connect(browser, server)).get('scope');
-    expect(await scopes()).toBe(begun);
-    const as = await agentFor(person, server);
-    expect((await search(as, server)).content[0].text).toBe('found x');
+    const scopes = async () => (await connect(browser, 'found')).get('scope');
+    expect(await scopes()).toBe('read');
+    const as = await agentFor(person, 'found');
+    expect((await search(as, 'found')).content[0].text).toBe('found x');
     foreign.refusal = 'Bearer error="insufficient_scope", scope="read write"';
-    const refused = await search(as, server);
+    const refused = await search(as, 'found');
     expect(refused._meta.reason).toBe('NOT_CONNECTED');
     expect(refused.content[0].text).toContain(`does not include this. Ask them to open `);
-    expect(refused.content[0].text).toContain(`/gateway/${server}/connect`);
+    expect(refused.content[0].text).toContain('/gateway/found/connect');
     foreign.refusal = '';
-    expect((await search(as, server)).content[0].text).toBe('found x');
-    const wanted = server === 'found' ? 'read write' : `${begun} read write`;
-    expect([await scopes(), await scopes()]).toEqual([wanted, wanted]);
+    expect((await search(as, 'found')).content[0].text).toBe('found x');
+    expect([await scopes(), await scopes()]).toEqual(['read write', 'read write']);
+  });
+
+  it('does not add to the scopes that the operator has set', async () => {
+    reset({ resource: { scopes_supported: ['read'] } });
+    const person = await t.user();
+    const browser = browserOf(person);
+    const scopes = async () => (await connect(browser, 'configured')).get('scope');
+    expect(await scopes()).toBe('mine offline_access');
+    foreign.refusal = 'Bearer error="insufficient_scope", scope="read write"';
+    const refused = await search(await agentFor(person, 'configured'), 'configured');
+    expect(refused._meta.reason).toBe('NOT_CONNECTED');
+    expect(refused.content[0].text).toContain('requires a scope that is not requested for anyone (read write)');
+    foreign.refusal = '';
+    expect(await scopes()).toBe('mine offline_access');
   });
 });
 
