@@ -24,9 +24,20 @@ const NO_SALT = Buffer.alloc(SALT);
 
 /**
  * Computes all leaves, tiles and the signed root again from the database, and compares them with what is stored. For
- * rows that retention has deleted, it uses the stored hashes.
+ * rows that retention has deleted, it uses the stored hashes. If retention deletes more rows meanwhile, it starts again
+ * before it reports a problem.
  */
 export async function checkSealedLedger(platform: Pick<Platform, 'database' | 'ledgerKeys'>): Promise<LedgerCheck> {
+  const db = platform.database.read;
+  for (let pruned = await prunedUpTo(db); ; ) {
+    const check = await checkOnce(platform);
+    const prunedNow = await prunedUpTo(db);
+    if (check.problem === undefined || prunedNow === pruned) return check;
+    pruned = prunedNow;
+  }
+}
+
+async function checkOnce(platform: Pick<Platform, 'database' | 'ledgerKeys'>): Promise<LedgerCheck> {
   const { database } = platform;
   const db = database.read;
   const log = await readLog(db);

@@ -30,11 +30,14 @@ export async function firstChanged(
   onLeaf: (hash: string) => void = () => {},
 ): Promise<number | undefined> {
   const isRecorded = erasureRecords(db);
+  let suspect: number | undefined;
   for (let { from } = rows; from <= rows.upto; ) {
     const upto = await lastWithin(database, from, rows.upto);
     const changed = await firstOfSlice(database, db, { ...rows, from, upto }, isRecorded, onLeaf);
-    if (changed !== undefined) return changed;
-    from = upto + 1;
+    if (changed !== undefined && changed === suspect) return changed;
+    // A row that is erased between the reads differs once.
+    suspect = changed;
+    from = changed ?? upto + 1;
     await yieldOnce();
   }
   return undefined;

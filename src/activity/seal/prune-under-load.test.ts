@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely';
 import { expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
@@ -68,4 +69,26 @@ it('decisions, proofs and exports on two instances continue while retention dele
   const file = await (await t.legate.ledger.export({})).text();
   expect(verifyExport(file.slice(0, -1).split('\n'), policy)).toMatchObject({ unexplained: [], unrecorded: [] });
   for (const one of instances) expect(await checkSealedLedger(one.legate.platform)).not.toHaveProperty('problem');
+});
+
+it('a check does not report rows that retention deletes while it runs', async () => {
+  const t = await createTestService({ config });
+  const agent = await t.agent(await t.user(), { permissions });
+  const { body } = await t.authorize(agent, { action: 'read', resource: 'db:old' });
+  await t.legate.ledger.proof(body.auditId);
+  t.clock.advance(91 * DAY_MS);
+  // On SQLite, the query holds the only connection for reads of its service.
+  const { ledgerKeys, database: own } = (await createTestService({ config, sameDatabaseAs: t })).legate.platform;
+  let queries = 0;
+  // The third query has read the sequence up to which rows are deleted.
+  const prunes: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      if (++queries === 3) await pruneLedger(t.legate.platform);
+      return result;
+    },
+  };
+  const database = { ...own, read: own.read.withPlugin(prunes) };
+  expect(await checkSealedLedger({ database, ledgerKeys })).not.toHaveProperty('problem');
+  expect((await t.legate.platform.reader.byId(body.auditId, 0))?.seq).toBeUndefined();
 });

@@ -92,3 +92,23 @@ it('decisions, queries, proofs and exports on two instances continue while entri
       parameters: JSON.stringify({ note: `note of ${kept.id}` }),
     });
 });
+
+it('a check never reports an entry that is erased while it runs', async () => {
+  const t = await createTestService({ config });
+  const admin = await t.admin();
+  const agent = await t.agent(await t.user(), { permissions });
+  const request = { action: 'read', resource: 'db:x', arguments: { note: 'x' } };
+  const r = await t.call('POST', '/authorize/batch', { as: agent, body: { requests: Array(20).fill(request) } });
+  const ids: string[] = r.body.results.map((result: { auditId: string }) => result.auditId);
+  await t.legate.ledger.proof(ids.at(-1) as string);
+  let isOver = false;
+  const checks = (async () => {
+    while (!isOver) expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
+  })();
+  for (const [i, id] of ids.entries()) {
+    const body = { auditIds: [id], what: i % 2 ? 'entry' : 'private' };
+    expect((await t.call('POST', '/audit/erasures', { as: admin, body })).status).toBe(200);
+  }
+  isOver = true;
+  await checks;
+});
