@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 import { PRUNING, setPosition } from '../../ledger/index.ts';
-import type { SealRow, StreamEventRow } from '../../storage/index.ts';
+import type { SealRemainsRow, SealRow, StreamEventRow } from '../../storage/index.ts';
 import { parseKey, policyOfKeys, verifyConsistency, verifyExport, verifyProof } from '../../verify/index.ts';
 import { openWitness } from '../../witness/index.ts';
 import { readAnchor, writeAnchor } from './anchor.ts';
@@ -107,14 +107,8 @@ const appended =
   (rows: StreamEventRow[]) => {
     const last = rows.at(-1) as StreamEventRow;
     const like = rows.find(({ seq, type }) => (other.type ? type === other.type : seq === seqAt(0))) ?? last;
-    const row = {
-      ...like,
-      id: `${like.id}${last.seq}`,
-      seq: last.seq + 1,
-      timestamp: last.timestamp + after,
-      ...other,
-    };
-    return [...rows, row];
+    const row = { ...like, id: `${like.id}${last.seq}`, seq: last.seq + 1, timestamp: last.timestamp + after };
+    return [...rows, { ...row, ...other }];
   };
 
 /**
@@ -161,7 +155,7 @@ async function rebuild(): Promise<string> {
 }
 
 /** Deletes a row, or its private fields, together with the salt. `as` is what the server claims about the remains. */
-async function erase(seq: number, whole: boolean, as: { type?: string; erased_by?: number | null } = {}) {
+async function erase(seq: number, whole: boolean, as: Partial<SealRemainsRow> = {}) {
   const { salts } = await readTile();
   await writeTile({ salts: salts.fill(0, (seq - 1) * 16, seq * 16) });
   const digest = keptLeaves.get(seq)?.split('\0')[4] ?? '';
@@ -283,6 +277,14 @@ const ATTACKS: Record<string, Attack> = {
   'pruned-secretly': async () => {
     await db().deleteFrom('stream_events').where('seq', '<=', seqAt(0)).execute();
     await setPosition(db(), PRUNING, seqAt(0));
+  },
+  'altered-erased': () =>
+    edit((rows) => rows.map((row) => (row.seq === seqAt(1) ? { ...row, parameters: '{"note":"y"}' } : row))),
+  'altered-event': async () => {
+    const [seq, leaf] = [...keptLeaves].find(([, text]) => text.includes('\0agent.created\0')) as [number, string];
+    const [, type, , timestamp] = leaf.split('\0');
+    await edit((rows) => rows.map((row) => (row.seq === seq ? { ...row, data: '{"agentId":"other"}' } : row)));
+    await erase(seq, false, { type: type as string, timestamp: Number(timestamp) });
   },
   'pruned-as-event': () => erase(seqAt(3), true, { type: 'agent.updated' }),
   claimed: async () => ({

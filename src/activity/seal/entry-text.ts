@@ -145,7 +145,8 @@ export const remainsLeaf = (seq: number, { type, timestamp, digest }: Remains): 
 
 /**
  * Returns the texts of an entry, computed from the row, the kept part of deleted fields, and the salt. undefined: the
- * leaf cannot be computed, because the whole row was erased or its salt no longer exists.
+ * leaf cannot be computed, because the whole row was erased, its salt no longer exists, or the row has fields of which
+ * it would contain only the kept digest.
  */
 export function storedTexts(
   seq: number,
@@ -154,9 +155,13 @@ export function storedTexts(
   salt: string | undefined,
 ): { leaf: string; private?: string } | undefined {
   if (!left && row) return salt === undefined ? undefined : rowTexts(row, salt);
-  if (left?.type !== 'audit') return { leaf: remainsLeaf(seq, left ?? ABSENT) };
-  return row && { leaf: decisionLeaf(seq, row.timestamp, left.digest, decisionOf(row)) };
+  if (left?.type !== 'audit') return row ? undefined : { leaf: remainsLeaf(seq, left ?? ABSENT) };
+  if (!row || hasPrivateFields(row)) return undefined;
+  return { leaf: decisionLeaf(seq, row.timestamp, left.digest, decisionOf(row)) };
 }
+
+const hasPrivateFields = ({ parameters, ip, user_agent }: SealedRow): boolean =>
+  parameters !== null || ip !== null || user_agent !== null;
 
 /** The leaf of a row that was deleted before sealing began. */
 export const ABSENT: Remains = { type: 'absent', timestamp: 0, digest: '' };

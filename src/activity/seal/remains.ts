@@ -46,7 +46,7 @@ export async function keepRemains(
   const last = Math.min(upto, log.size);
   const kept = await readRemains(db, from, last);
   const rows = (await readSealedRows(database, db, from, last)).filter(
-    ({ seq, type }) => type !== 'audit' && !isPermanent(type) && !kept.has(seq),
+    ({ type }) => type !== 'audit' && !isPermanent(type),
   );
   await keep(db, rows, kept, { by: null, whole: false });
 }
