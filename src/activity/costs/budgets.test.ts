@@ -7,6 +7,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
 
 let t: TestService;
 /** On PostgreSQL, a second instance on the same database shares the budgets. */
@@ -258,4 +259,23 @@ describe('a budget over time', () => {
     expect((await t.call('DELETE', `/budgets/${id}`, { as: owner })).status).toBe(204);
     expect(await race(4, agent)).toBe(4);
   });
+});
+
+it('after the clock was set back, shows the usage by which decisions are refused', async () => {
+  const own = await createTestService();
+  const person = await own.user();
+  const agent = await own.agent(person, { permissions: PERMISSIONS });
+  own.clock.advance(HOUR_MS);
+  const body = { agentId: agent.id, metric: 'calls', limit: 1, window: 'hour', onExceed: 'deny' };
+  const { id } = (await own.call('POST', '/budgets', { as: person, body })).body;
+  expect((await call(agent, {}, own)).body.allowed).toBe(true);
+  const shown = async () => (await own.call('GET', `/budgets/${id}`, { as: person })).body;
+  const before = await shown();
+  expect(before.used).toBe(1);
+
+  own.clock.advance(-HOUR_MS);
+  expect((await call(agent, {}, own)).body.reason).toBe('BUDGET_EXCEEDED');
+  expect(await shown()).toEqual(before);
+  const attention = (await own.call('GET', '/dashboard/attention', { as: person })).body;
+  expect(attention.budgets).toMatchObject({ count: 1, ids: [id] });
 });

@@ -9,7 +9,7 @@ import { assertOrdered } from '../../kernel/query.ts';
 import type { BudgetRow, CostRow, Db } from '../../storage/index.ts';
 import { CostErrors } from './errors.ts';
 import type { Budget, BudgetFilter, Cost, CostFilter } from './schema.ts';
-import { usageAt, windowEnd } from './usage.ts';
+import { shownAt, usageAt, windowEnd } from './usage.ts';
 
 interface Page<K extends 'cost' | 'budget'> {
   readonly after: Id<K> | undefined;
@@ -120,8 +120,8 @@ export const toBudget = (row: BudgetRow, now: number): Budget =>
       limit: row.limit_value,
       window: row.window_kind,
       onExceed: row.on_exceed,
-      used: usageAt(row, now).used,
-      resetsAt: isoTime(windowEnd(row.window_kind, now)),
+      used: usageAt(row, shownAt(row, now)).used,
+      resetsAt: isoTime(windowEnd(row.window_kind, shownAt(row, now))),
       createdAt: isoTime(row.created_at),
       updatedAt: isoTime(row.updated_at),
     },

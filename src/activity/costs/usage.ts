@@ -4,8 +4,15 @@ import type { BudgetRow } from '../../storage/index.ts';
 
 type WindowKind = BudgetRow['window_kind'];
 
+/**
+ * Returns the time for which a budget is shown: now, or the start of the window in which it counted last if a clock
+ * that was set back has not reached that yet. Decisions use the time of the ledger, which does not decrease.
+ */
+export const shownAt = (row: BudgetRow, now: number): number => Math.max(now, row.window_start);
+
 /** Whether more than 80 % of a budget are used in its current window. */
-export const isNearLimit = (row: BudgetRow, now: number): boolean => usageAt(row, now).used > 0.8 * row.limit_value;
+export const isNearLimit = (row: BudgetRow, now: number): boolean =>
+  usageAt(row, shownAt(row, now)).used > 0.8 * row.limit_value;
 
 /** Start of the clock hour, day or month (UTC) that contains `now`, in ms. */
 export function windowStart(kind: WindowKind, now: number): number {
