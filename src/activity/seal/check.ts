@@ -1,4 +1,4 @@
-import { prunedUpTo } from '../../ledger/index.ts';
+import { prunedUpTo, readHead } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { signersOf } from './begin.ts';
 import { firstChanged } from './compare-rows.ts';
@@ -67,6 +67,12 @@ async function checkOnce(platform: Pick<Platform, 'database' | 'ledgerKeys'>): P
   const checkpoint = openCheckpoint(log.checkpoint, await signersOf(platform, log.origin));
   if (checkpoint?.size !== size || !checkpoint.root.equals(edge.root()))
     return { size, problem: 'the newest checkpoint does not match this tree' };
+  const head = await readHead(db);
+  if (head < size)
+    return {
+      size,
+      problem: `the ledger has ${size} sealed rows, but its head is at row ${head}: nothing can be added`,
+    };
   return { size };
 }
 

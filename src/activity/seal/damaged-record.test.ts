@@ -43,3 +43,17 @@ it('salts that are cut off, and a log that claims more rows than it has, are nam
     .execute();
   expect(await checkSealedLedger(t.legate.platform)).toMatchObject({ firstBad: size + 1 });
 });
+
+it('a check names a head that is before the newest sealed row', async () => {
+  const t = await createTestService({ config: { ledger: { seal: 'on' } } });
+  const agent = await t.agent(await t.user());
+  const { body } = await t.authorize(agent, { action: 'read', resource: 'db:x' });
+  await t.legate.ledger.proof(body.auditId);
+  expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
+  const { seq } = (await t.legate.audit.query({})).entries[0] as { seq: number };
+  await t.legate.platform.database.write
+    .updateTable('head')
+    .set({ seq: seq - 1 })
+    .execute();
+  expect((await checkSealedLedger(t.legate.platform)).problem).toContain(`its head is at row ${seq - 1}`);
+});
