@@ -73,13 +73,20 @@ export type GuardedFetch = (url: string | URL, request?: GuardedRequest) => Prom
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 65_536;
 const MAX_HEADER_BYTES = 16_384;
+/** Maximum number of bytes until the end of the headers, informational responses and empty lines included. */
+const MAX_BYTES_TO_HEADERS = 65_536;
+/**
+ * Maximum number of bytes of a whole response, chunk sizes included: a multiple of the largest body, for one in short
+ * chunks, and what a socket reads in advance of a body that is then cut.
+ */
+const maxBytesInAll = (maxBytes: number): number => 8 * maxBytes + 4 * MAX_BYTES_TO_HEADERS;
 const MAX_ADDRESSES = 16;
 
 /**
  * Creates a fetch for client-supplied URLs, safe against server-side request forgery. Only https without userinfo.
  * Every resolved address is checked, and only checked addresses are connected to, so DNS rebinding has no effect. Each
  * request has its own connection. Redirects are not followed: a 3xx is returned like any other response. No content
- * coding, a maximum body size, and one time limit for everything. Rejects only with {@link GuardedFetchError}.
+ * coding, a maximum size of the body and of all that the server sends, and one time limit for everything. Rejects only with {@link GuardedFetchError}.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { allowPrivateNetworks = false, connect = connectTo } = options;
@@ -169,12 +176,12 @@ async function exchange(
     socket = connect();
     // Errors before the last needed byte reach the caller through the response. Later ones are ignored.
     socket.on('error', () => {});
-    const response = await limit.within(send(url, socket, o));
-    const { overflow = 'refuse' } = o;
+    const { maxBytes = MAX_BYTES, overflow = 'refuse' } = o;
+    const response = await limit.within(send(url, socket, o, maxBytesInAll(maxBytes)));
     const coding = response.headers['content-encoding'] ?? 'identity';
     if (coding !== 'identity' && overflow === 'refuse')
       throw new GuardedFetchError('encoding_refused', `content-encoding ${coding}`);
-    const body = await limit.within(readBody(response, o.maxBytes ?? MAX_BYTES, overflow));
+    const body = await limit.within(readBody(response, maxBytes, overflow));
     return { status: response.statusCode ?? 0, headers: headersOf(response), body };
   } catch (error) {
     if (error instanceof GuardedFetchError) throw error;
@@ -197,7 +204,7 @@ function problemOf(error: unknown): GuardedFetchProblem {
     : 'connection_failed';
 }
 
-function send(url: URL, socket: Duplex, o: GuardedRequest): Promise<IncomingMessage> {
+function send(url: URL, socket: Duplex, o: GuardedRequest, maxReceived: number): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const body = o.body === undefined ? undefined : Buffer.from(o.body as string);
     const request = httpRequest({
@@ -214,7 +221,22 @@ function send(url: URL, socket: Duplex, o: GuardedRequest): Promise<IncomingMess
       maxHeaderSize: MAX_HEADER_BYTES,
       insecureHTTPParser: false,
     });
-    request.on('response', resolve);
+    let response: IncomingMessage | undefined;
+    request.on('response', (begun) => {
+      response = begun;
+      resolve(begun);
+    });
+    let received = 0;
+    // The parser of the request has its listener already and handles each chunk first.
+    request.on('socket', () =>
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.byteLength;
+        if (response === undefined && received > MAX_BYTES_TO_HEADERS)
+          request.destroy(new GuardedFetchError('response_invalid', 'the server sends no headers, but much else'));
+        else if (received > maxReceived)
+          response?.destroy(new GuardedFetchError('body_too_large', `the response has more than ${maxReceived} bytes`));
+      }),
+    );
     request.on('upgrade', () =>
       reject(new GuardedFetchError('response_invalid', 'the server requires another protocol')),
     );

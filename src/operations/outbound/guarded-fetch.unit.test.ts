@@ -3,6 +3,16 @@ import { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGuardedFetch, GuardedFetchError, type GuardedFetchOptions, type GuardedRequest } from './index.ts';
 
+/** Writes a text again and again until the connection is closed. */
+function flood(socket: Socket, text: string): void {
+  const chunk = text.repeat(1000);
+  const write = (): void => {
+    while (!socket.destroyed && socket.write(chunk));
+  };
+  socket.on('drain', write).on('error', () => {});
+  write();
+}
+
 /** Responds to each connection according to the path of its request, and stores the requests. */
 const answers: Record<string, (socket: Socket) => void> = {
   '/ok': (s) => void s.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}'),
@@ -23,6 +33,12 @@ const answers: Record<string, (socket: Socket) => void> = {
     s.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n');
     const timer = setInterval(() => s.write('x'), 5);
     s.on('close', () => clearInterval(timer));
+  },
+  '/informational': (s) => flood(s, 'HTTP/1.1 102 Processing\r\n\r\n'),
+  '/empty-lines': (s) => flood(s, '\r\n'),
+  '/chunk-size': (s) => {
+    s.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+    flood(s, '0');
   },
   '/drip-headers': (s) => {
     s.write('HTTP/1.1 200 OK\r\nx: ');
@@ -195,6 +211,9 @@ describe('the exchange', () => {
     ['/headers', 'response_invalid'],
     ['/not-http', 'response_invalid'],
     ['/upgrade', 'response_invalid'],
+    ['/informational', 'response_invalid'],
+    ['/empty-lines', 'response_invalid'],
+    ['/chunk-size', 'body_too_large'],
   ])('%s: %s', async (path, problem) => {
     expect(await problemOf(get(path, { maxBytes: 1000, timeoutMs: 5000 }))).toBe(problem);
   });
