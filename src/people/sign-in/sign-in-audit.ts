@@ -5,7 +5,7 @@ import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { emailKey } from '../users/email.ts';
-import { unknownTargetFailures } from './unknown-target-failures.ts';
+import { summedFailures } from './summed-failures.ts';
 
 /** An attempt to sign in or to authenticate again. */
 export interface Attempt {
@@ -31,7 +31,8 @@ const emailHash = (email: string): string => hash('sha256', emailKey(email.toWel
 
 /**
  * Emits `auth.failed`, which the user concerned can see. Unknown addresses appear only as a hash, the client address
- * only with `multiSession.trackIp`. Failures with unknown targets become at most one event a minute; all are counted
+ * only with `multiSession.trackIp`. Failures with unknown targets become at most one event a minute, and so do those of
+ * one user that a pause refuses: otherwise their time would reveal whether there is such an account. All are counted
  * and logged.
  */
 export function recordFailure(
@@ -40,7 +41,8 @@ export function recordFailure(
   { method, email, userId, ip }: Attempt,
   error: LegateError,
 ): FailedAttempt {
-  const counted = userId === undefined ? stateOf(unknownTargetFailures).record(method, change.now) : 0;
+  const isSummed = userId === undefined || error.code === 'TOO_MANY_TRIES';
+  const counted = isSummed ? stateOf(summedFailures).record(`${method} ${userId ?? ''}`, change.now) : 0;
   if (counted === undefined) return new FailedAttempt(error);
   const ipAddress = config.multiSession.trackIp ? ip : null;
   if (change.actor.id === null && ipAddress !== null) change.actAs({ ...UNKNOWN, ip: ipAddress });

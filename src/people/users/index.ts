@@ -2,7 +2,7 @@ import { defineModule } from '../../platform.ts';
 import { inviteRoutes } from '../invites/invite-routes.ts';
 import { passwordRoutes } from '../passwords/password-routes.ts';
 import { setupRoutes } from '../setup/setup-routes.ts';
-import { unknownTargetFailures } from '../sign-in/unknown-target-failures.ts';
+import { summedFailures } from '../sign-in/summed-failures.ts';
 import { verifyEmailRoutes } from '../sign-in/verify-email-routes.ts';
 import { UserErrors } from './errors.ts';
 import { userRoutes } from './routes.ts';
@@ -85,5 +85,5 @@ export const users = defineModule({
   description: 'People: accounts, sign-in and sign-out, and the first administrator.',
   routes: [...userRoutes, ...passwordRoutes, ...verifyEmailRoutes, ...inviteRoutes, ...setupRoutes],
   errors: UserErrors,
-  states: [unknownTargetFailures],
+  states: [summedFailures],
 });

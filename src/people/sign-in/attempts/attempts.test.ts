@@ -196,6 +196,20 @@ describe('codes by mail', () => {
     expect((await eventsAbout(p, 'auth.failed')).at(-1)?.data).toMatchObject({ reason: 'TOO_MANY_TRIES' });
   });
 
+  it('a pause becomes one event a minute, as for an address without an account, however many guesses it refuses', async () => {
+    const p = await person();
+    const events = async () =>
+      (await eventsAbout(p, 'auth.failed')).map(({ data }) => [data.reason, data.countedBefore]);
+    expect(await guesses(14, () => verify(p, 'x'))).toEqual([...times(10, 401), ...times(4, 429)]);
+    expect((await events()).slice(10)).toEqual([['TOO_MANY_TRIES', undefined]]);
+    p.t.clock.advance(MINUTE);
+    expect(await guesses(2, () => verify(p, 'x'))).toEqual(times(2, 429));
+    expect((await events()).slice(10)).toEqual([
+      ['TOO_MANY_TRIES', undefined],
+      ['TOO_MANY_TRIES', 3],
+    ]);
+  });
+
   it('are sent to a mailbox five times an hour for all callers; the response does not reveal this', async () => {
     const p = await person();
     const send = () => p.t.call('POST', '/email-otp', { body: { email: p.email }, ip: ip() });
