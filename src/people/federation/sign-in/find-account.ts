@@ -52,11 +52,15 @@ async function admit(
     passwordHash: null,
     role: invite?.role ?? 'user',
     tenantId: invite?.tenant_id,
-    name:
-      typeof name === 'string' && name.isWellFormed() && !/\p{Cc}/u.test(name)
-        ? name.slice(0, MAX_NAME_CHARS).trim() || null
-        : null,
+    name: typeof name === 'string' && name.isWellFormed() && !/\p{Cc}/u.test(name) ? beginningOf(name) || null : null,
   });
   if (invite) change.emit(inviteAccepted(invite, row.id));
   return row;
 }
+
+/** Returns the beginning of a name, which does not end with half of a surrogate pair. */
+const beginningOf = (name: string): string =>
+  name
+    .slice(0, MAX_NAME_CHARS)
+    .replace(/[\uD800-\uDBFF]$/, '')
+    .trim();

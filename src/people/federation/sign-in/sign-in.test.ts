@@ -334,6 +334,11 @@ describe('the account of an identity', () => {
     ]);
   });
 
+  it('has at most 200 characters of a longer name, and never half of one', async () => {
+    const [status, user] = await signIn(somebody({ name: `${'a'.repeat(199)}😀 and more` }));
+    expect([status, user?.name]).toEqual([303, 'a'.repeat(199)]);
+  });
+
   it('is not created unless users.provision is on', async () => {
     const issuers = [
       { name: 'pretended', issuer: pretended.address, uses: ['signIn' as const], ...CLIENT, domains: ['example.com'] },
