@@ -1,5 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
+import { cpuTimer } from '../../../test/support/cpu.ts';
 import { openIssuer, type TestIssuer } from '../../../test/support/issuer.ts';
 import { claimsOf, form } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
@@ -78,5 +79,25 @@ it('[RFC 7518 3.3] an RSA key with fewer than 2048 bits is refused', async () =>
     const signature = sign('sha256', Buffer.from(input), privateKey).toString('base64url');
     t.clock.advance(30_000);
     expect((await show(`${input}.${signature}`)).status, kid).toBe(status);
+  }
+});
+
+it('an RSA key with an exponent of 90,000 bytes, or more bits than can be verified, is refused without effort', async () => {
+  const issuer = await openIssuer('RS256');
+  const { show } = await trusting(issuer, ['RS256']);
+  for (const [modulus, exponent] of [
+    [256, 90_000],
+    [256, 9],
+    [4096, 3],
+  ] as const) {
+    const kid = `rsa-${modulus}-${exponent}`;
+    const [n, e] = [modulus, exponent].map((bytes) => Buffer.alloc(bytes, 255).toString('base64url'));
+    issuer.documents['/jwks'] = { keys: [{ kty: 'RSA', n, e, kid, alg: 'RS256' }] };
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const input = `${encode({ alg: 'RS256', kid })}.${encode({ iss: issuer.address, ...claims('job:1') })}`;
+    t.clock.advance(30_000);
+    const used = cpuTimer();
+    expect((await show(`${input}.${'A'.repeat(342)}`)).body.error, kid).toBe('invalid_grant');
+    expect(used(), kid).toBeLessThan(500);
   }
 });

@@ -31,6 +31,21 @@ const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
 ]);
 
 const MIN_RSA_BITS = 2048;
+/** The limits of OpenSSL for long keys. */
+const MAX_RSA_BITS = 16_384;
+const MAX_EXPONENT_BYTES = 8;
+
+/**
+ * Returns whether an RSA key has an accepted length, and true for every other key. `asymmetricKeyDetails` would give
+ * the length too, but first converts the exponent to a BigInt, which takes seconds for one of 90,000 bytes.
+ */
+function hasAcceptedLength({ algorithm }: CryptoKey): boolean {
+  const { modulusLength, publicExponent } = algorithm as Partial<RsaKeyAlgorithm>;
+  if (modulusLength === undefined || publicExponent === undefined) return true;
+  return (
+    modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS && publicExponent.byteLength <= MAX_EXPONENT_BYTES
+  );
+}
 
 /** The keys of an issuer stay the same for many assertions. */
 const imported = new WeakMap<CryptoKey, KeyObject>();
@@ -63,13 +78,12 @@ export async function verifySignature(
   if (!scheme) return 'assertion-signature';
   try {
     const found = keys({ ...others, alg }, { payload, signature });
-    const key = keyObject((found instanceof Promise ? await found : found) as CryptoKey);
-    const bits = key.asymmetricKeyDetails?.modulusLength;
-    if (bits !== undefined && bits < MIN_RSA_BITS) return 'assertion-signature';
+    const cryptoKey = (found instanceof Promise ? await found : found) as CryptoKey;
+    if (!hasAcceptedLength(cryptoKey)) return 'assertion-signature';
     const isValid = verify(
       scheme.hash,
       Buffer.from(signed),
-      { ...scheme.options, key },
+      { ...scheme.options, key: keyObject(cryptoKey) },
       Buffer.from(signature, 'base64url'),
     );
     return isValid ? undefined : 'assertion-signature';
