@@ -12,7 +12,7 @@ export interface TestIssuer {
   readonly fetched: string[];
   /** Members of the discovery document that replace the usual ones. */
   document: Record<string, unknown>;
-  /** Further documents, by path. */
+  /** Further documents, by path; a Buffer is sent as it is. */
   readonly documents: Record<string, unknown>;
   /** Whether it responds with 503. */
   down: boolean;
@@ -45,7 +45,7 @@ export async function openIssuer(alg = 'ES256'): Promise<TestIssuer> {
     };
     const body = issuer.down ? undefined : documents[request.url ?? ''];
     response.writeHead(issuer.down ? 503 : body === undefined ? 404 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(body ?? {}));
+    response.end(Buffer.isBuffer(body) ? body : JSON.stringify(body ?? {}));
   };
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

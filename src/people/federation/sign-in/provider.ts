@@ -103,11 +103,21 @@ async function discover(
       if (!isAddress(metadata[key])) throw new Error(`the discovery document has no address as ${key}`);
     const { token_endpoint_auth_methods_supported: methods = [] } = metadata;
     if (!Array.isArray(methods)) throw new Error('token_endpoint_auth_methods_supported is not a list');
-    return { metadata, at };
+    return { metadata: flatMembers(metadata), at };
   } catch (error) {
     log.warn({ err: error, issuer }, 'the discovery document of an issuer could not be read');
     return { metadata: undefined, at };
   }
+}
+
+/**
+ * Returns the metadata without members that contain objects. None of those is used, and the library clones all of them
+ * recursively, which fails if they are nested deeply enough.
+ */
+function flatMembers(metadata: ServerMetadata): ServerMetadata {
+  const isFlat = (value: unknown): boolean =>
+    typeof value !== 'object' || (Array.isArray(value) && value.every((item) => typeof item !== 'object'));
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => isFlat(value))) as unknown as ServerMetadata;
 }
 
 const isAddress = (value: unknown): boolean =>

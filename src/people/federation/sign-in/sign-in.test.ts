@@ -121,6 +121,17 @@ describe('the discovery document of a provider', () => {
   });
 });
 
+it('a discovery document with deeply nested members is read without them', async () => {
+  const provider = await openPretendedProvider();
+  const { address: issuer, document } = provider;
+  const known = JSON.stringify({ ...document, issuer, jwks_uri: `${issuer}/jwks`, scopes_supported: ['openid'] });
+  const nested = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+  const body = `${known.slice(0, -1)},"mtls_endpoint_aliases":${nested}}`;
+  provider.documents['/.well-known/openid-configuration'] = Buffer.from(body);
+  await register('nested', provider);
+  expect((await t.call('GET', '/auth/oidc/nested/start')).status).toBe(303);
+});
+
 describe('GET /auth/oidc/:name/callback', () => {
   it('[OIDC Core 3.1.3.3] a person signs in with a real provider, once and in the browser that began', async () => {
     const browser = new FormClient(t);
