@@ -76,6 +76,23 @@ describe('an answer over HTTP', () => {
     await expect(ask(peer)).rejects.toThrow('its answer is too long');
   });
 
+  it('may follow some informational responses; without an end of them, the outcome is unknown', async () => {
+    const some = await peerTo((_, res) => {
+      for (let n = 0; n < 100; n++) res.writeProcessing();
+      res.end(text({}));
+    });
+    expect(await ask(some)).toEqual({ result: {} });
+    const endless = await peerTo((req) => {
+      const { socket } = req;
+      const write = (): void => {
+        while (!socket.destroyed && socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1000)));
+      };
+      socket.on('drain', write).on('error', () => {});
+      write();
+    });
+    await expect(ask(endless)).rejects.toThrow(OutcomeUnknown);
+  });
+
   it('that is incomplete leaves the outcome unknown; after a refused connection nothing was sent', async () => {
     const peer = await peerTo((_, res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });

@@ -5,6 +5,8 @@ import { OutcomeUnknown, ServerUnavailable } from './peer.ts';
 
 /** Time that a server has to end an answer after all of it was sent. */
 const END_MS = 200;
+/** Informational responses to one request, such as 102 (RFC 2518, section 10.1). */
+const MAX_INFORMATIONAL = 1000;
 const CONTENT_CODING = 'content-encoding';
 
 /** Receives the body of an answer. At most one of `end` and `broke` is called, last. */
@@ -27,6 +29,7 @@ interface Waiting {
 export class ServerAnswer implements Dispatcher.DispatchHandler {
   readonly #waiting: Waiting;
   #status = 0;
+  #informational = 0;
   #headers: Readonly<Record<string, string | string[] | undefined>> = {};
   #controller: Dispatcher.DispatchController | undefined;
   #isClosed = false;
@@ -93,7 +96,10 @@ export class ServerAnswer implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: unknown, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     // The answer follows after those below 200.
-    if (status < 200) return;
+    if (status < 200) {
+      if (++this.#informational > MAX_INFORMATIONAL) this.close();
+      return;
+    }
     this.#status = status;
     this.#headers = headers;
     this.#waiting.answered(this);
