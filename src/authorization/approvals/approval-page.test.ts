@@ -56,6 +56,18 @@ describe('/account/approvals/:id', () => {
     expect(text).not.toMatch(/[\u202e\u200b\u{e0041}]/u);
   });
 
+  it('shows the codes of characters in action and resource that are invisible or change the order of others', async () => {
+    const t = await createTestService();
+    const owner = await t.user();
+    const constraints = { requireApproval: true };
+    const agent = await t.agent(owner, { permissions: [{ resource: '*', actions: ['*'], constraints }] });
+    const ask = { action: 'read\u200b', resource: 'files:\u202egpj.terces:all\u3164' };
+    const { approvalId } = (await t.authorize(agent, ask)).body;
+    const { text } = await open(t, `/account/approvals/${approvalId}`, owner);
+    for (const shown of ['readU+200B', 'files:U+202Egpj.terces:allU+3164']) expect(text).toContain(`<dd>${shown}</dd>`);
+    expect(text).not.toMatch(/[\u200b\u202e\u3164]/);
+  });
+
   it('approves: the identical call may be made once, and the page shows the outcome', async () => {
     const { t, owner, agent, ask, path } = await waiting();
     const done = await decide(t, path, owner, 'approve');

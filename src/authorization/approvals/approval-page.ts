@@ -86,8 +86,8 @@ async function show(
     body: html`${status !== 200 && errorSummary(t, [{ message: t.approval.tooLate }])}${intro}
 ${facts([
   [t.approval.agent, agent ? `${visible(agent.name)} (${approval.agentId})` : approval.agentId],
-  [t.approval.action, approval.action],
-  [t.approval.resource, approval.resource],
+  [t.approval.action, visible(approval.action)],
+  [t.approval.resource, visible(approval.resource)],
   [t.approval.requested, moment(t, approval.createdAt)],
   ...(waits || approval.status === 'approved'
     ? [[t.approval.expires, moment(t, approval.expiresAt)] as const]
