@@ -56,7 +56,7 @@ describe('/account/approvals/:id', () => {
     expect(text).not.toMatch(/[\u202e\u200b\u{e0041}]/u);
   });
 
-  it('shows the codes of characters in action and resource that are invisible or change the order of others', async () => {
+  it('shows the codes of invisible and reordering characters in action and resource', async () => {
     const t = await createTestService();
     const owner = await t.user();
     const constraints = { requireApproval: true };

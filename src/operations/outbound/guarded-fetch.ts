@@ -86,7 +86,8 @@ const MAX_ADDRESSES = 16;
  * Creates a fetch for client-supplied URLs, safe against server-side request forgery. Only https without userinfo.
  * Every resolved address is checked, and only checked addresses are connected to, so DNS rebinding has no effect. Each
  * request has its own connection. Redirects are not followed: a 3xx is returned like any other response. No content
- * coding, a maximum size of the body and of all that the server sends, and one time limit for everything. Rejects only with {@link GuardedFetchError}.
+ * coding, a maximum size of the body and of all that the server sends, and one time limit for everything. Rejects only
+ * with {@link GuardedFetchError}.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { allowPrivateNetworks = false, connect = connectTo } = options;

@@ -82,7 +82,7 @@ it('[RFC 7518 3.3] an RSA key with fewer than 2048 bits is refused', async () =>
   }
 });
 
-it('an RSA key with an exponent of 90,000 bytes, or more bits than can be verified, is refused without effort', async () => {
+it('an RSA key with a huge exponent, or more bits than can be verified, is refused without effort', async () => {
   const issuer = await openIssuer('RS256');
   const { show } = await trusting(issuer, ['RS256']);
   for (const [modulus, exponent] of [

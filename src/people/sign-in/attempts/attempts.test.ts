@@ -196,7 +196,7 @@ describe('codes by mail', () => {
     expect((await eventsAbout(p, 'auth.failed')).at(-1)?.data).toMatchObject({ reason: 'TOO_MANY_TRIES' });
   });
 
-  it('a pause becomes one event a minute, as for an address without an account, however many guesses it refuses', async () => {
+  it('a pause becomes one event a minute, however many guesses it refuses', async () => {
     const p = await person();
     const events = async () =>
       (await eventsAbout(p, 'auth.failed')).map(({ data }) => [data.reason, data.countedBefore]);
