@@ -11,13 +11,16 @@ type Pino = typeof pino;
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
-/** Secrets inside longer texts: Legate tokens, Authorization values, tokens in URLs, passwords in database URLs. */
+/**
+ * Secrets inside longer texts: Legate tokens, Authorization values, tokens in URLs, passwords in database URLs, JWTs.
+ * None takes time in the square of the length, because servers elsewhere can choose long parts of an error.
+ */
 const IN_TEXT: readonly [RegExp, string][] = [
   [new RegExp(`\\b(?:${Object.values(SECRET_PREFIXES).join('|')})_[A-Za-z0-9_-]{20,}`, 'g'), '[REDACTED]'],
   [/\b(bearer|basic) +[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [REDACTED]'],
   [/([?&](?:token|ticket|code|access_token|refresh_token|client_secret|password)=)[^&\s"'\\]+/gi, '$1[REDACTED]'],
-  [/([a-z][a-z0-9+.-]*:\/\/[^\s:@/"]*):[^\s@/"]+@/gi, '$1:[REDACTED]@'],
-  [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '[REDACTED]'],
+  [/(:\/\/[^\s:@/"]*):[^\s@/"]+@/g, '$1:[REDACTED]@'],
+  [/\beyJ[A-Za-z0-9_-]{1,2048}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '[REDACTED]'],
 ];
 
 const clean = (text: string): string =>

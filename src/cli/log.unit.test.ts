@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuTimer } from '../../test/support/cpu.ts';
 import { newSecret, SECRET_PREFIXES, type SecretKind } from '../kernel/secrets.ts';
 import { createLog, printMail } from './log.ts';
 
@@ -71,6 +72,16 @@ describe('createLog', () => {
     ],
     ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl', (log, s) => log.info({}, `got ${s}`)],
   ];
+  it.each(['a', 'eyJ-', 'a://', 'a:', '://a:', 'bearer ', '?token=', 'lgt_'])(
+    'writes a long text of %j with little effort',
+    (part) => {
+      const text = part.repeat(30_000 / part.length);
+      const used = cpuTimer();
+      written('info', (log) => log.warn({ err: new Error(text) }, 'x'));
+      expect(used()).toBeLessThan(1000);
+    },
+  );
+
   it.each(secrets)('never writes %s', (_, secret, call) => {
     const line = written('info', (log) => call(log, secret));
     expect(line).not.toContain(secret);
