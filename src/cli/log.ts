@@ -20,7 +20,8 @@ const IN_TEXT: readonly [RegExp, string][] = [
   [/\b(bearer|basic) +[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [REDACTED]'],
   [/([?&](?:token|ticket|code|access_token|refresh_token|client_secret|password)=)[^&\s"'\\]+/gi, '$1[REDACTED]'],
   [/(:\/\/[^\s:@/"]*):[^\s@/"]+@/g, '$1:[REDACTED]@'],
-  [/\beyJ[A-Za-z0-9_-]{1,2048}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, '[REDACTED]'],
+  // Begins only where a run of these characters does, so that each run is read once.
+  [/(?<![\w-])(?=(?:[\w-]*-)?eyJ)[\w-]+\.[\w-]+\.[\w-]*/g, '[REDACTED]'],
 ];
 
 const clean = (text: string): string =>

@@ -70,9 +70,11 @@ describe('createLog', () => {
       'pa55word',
       (log, s) => log.error({ err: new Error(`cannot connect to postgres://legate:${s}@db:5432/legate`) }, 'x'),
     ],
+    ['a JWT with a long header', `eyJ${'a'.repeat(5000)}.eyJzdWIiOiJhIn0.c2lnbmF0dXJl`, (log, s) => log.info({}, s)],
+    ['a JWT after a name', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln', (log, s) => log.info({}, `proof-${s}`)],
     ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl', (log, s) => log.info({}, `got ${s}`)],
   ];
-  it.each(['a', 'eyJ-', 'a://', 'a:', '://a:', 'bearer ', '?token=', 'lgt_'])(
+  it.each(['a', 'eyJ-', '-eyJ', 'eyJ.', 'a://', 'a:', '://a:', 'bearer ', '?token=', 'lgt_'])(
     'writes a long text of %j with little effort',
     (part) => {
       const text = part.repeat(30_000 / part.length);

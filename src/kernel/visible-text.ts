@@ -1,7 +1,8 @@
 /** Returns the text with the code of each character that is invisible, starts a line or changes the order of others. */
 export const visible = (text: string): string =>
   text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+    // Variation selectors are part of many emoji.
+    /(?![\uFE0E\uFE0F])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
     (character) => `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`,
   );
 
