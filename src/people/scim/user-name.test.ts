@@ -33,3 +33,16 @@ it('[RFC 7643 4.1.1] an account with the userName of another user as address has
   expect(suspended.body).toMatchObject({ userName: id, active: false, emails: [{ value: named.userName }] });
   expect((await patch(`/Users/${named.id}`, { op: 'replace', value: { active: false } })).body.active).toBe(false);
 });
+
+it('an account with the userName of another user as address does not block changes of that user', async () => {
+  const named = await created({ emails: emails() });
+  const body = { email: named.userName, password: 'correct horse battery' };
+  const { id } = (await client.service().call('POST', '/sign-up', { body })).body.user;
+  const suspended = await patch(`/Users/${named.id}`, { op: 'replace', path: 'active', value: false });
+  expect([suspended.status, suspended.body.userName, suspended.body.active]).toEqual([200, named.userName, false]);
+  const replaced = await scim('PUT', `/Users/${named.id}`, { userName: named.userName, emails: named.emails });
+  expect(replaced.status).toBe(200);
+  // The account cannot take the name over.
+  const renamed = await patch(`/Users/${id}`, { op: 'replace', path: 'userName', value: named.userName });
+  expect([renamed.status, renamed.body.scimType]).toEqual([409, 'uniqueness']);
+});

@@ -19,7 +19,10 @@ export function shownUserName(db: Db, form: 'text' | 'key'): RawBuilder<string> 
   return sql<string>`coalesce(${sql.ref(`scim_users.${given}`)}, ${unnamed})`;
 }
 
-/** Throws 409 SCIM_UNIQUENESS if another user of the service has this userName. */
+/**
+ * Throws 409 SCIM_UNIQUENESS if another user of the service has this userName. An address is the userName of its user
+ * only if no directory has given it to somebody, so a user keeps a given userName that is the address of an account.
+ */
 export async function assertUserNameFree(db: Db, userName: string, except: Id<'user'> | undefined): Promise<void> {
   const key = emailKey(userName);
   const given = db.selectFrom('scim_users').select('user_id').where('user_name_key', '=', key);
@@ -29,7 +32,7 @@ export async function assertUserNameFree(db: Db, userName: string, except: Id<'u
     .select('users.id as user_id')
     .where('users.email_key', '=', key)
     .where('scim_users.user_id', 'is', null);
-  const holders = await given.unionAll(addressed).execute();
-  if (holders.some(({ user_id }) => user_id !== except))
+  const holder = (await given.executeTakeFirst()) ?? (await addressed.executeTakeFirst());
+  if (holder && holder.user_id !== except)
     throw ScimErrors.SCIM_UNIQUENESS({ message: 'A user with this userName already exists.' });
 }
