@@ -309,6 +309,22 @@ describe('where addresses must be verified', () => {
     expect(await both(email)).toEqual([401, 200]);
   });
 
+  it('the person is found by the name of that sign-up', async () => {
+    const { t, box } = await strict();
+    const email = address();
+    const named = (name: string) => t.call('POST', '/sign-up', { body: { email, password: PASSWORD, name } });
+    await named('Mallory');
+    await box.next(email);
+    await named('Ada');
+    expect((await verify(tokenIn(await box.next(email)))).status).toBe(200);
+    const admin = await t.admin();
+    const found = async (q: string) =>
+      (await t.call('GET', `/users?${new URLSearchParams({ q, email })}`, { as: admin })).body.map(
+        ({ name }: { name: string }) => name,
+      );
+    expect([await found('ada'), await found('mallory')]).toEqual([['Ada'], []]);
+  });
+
   it('keeps at most ten requested links valid: a new one replaces the oldest', async () => {
     const { t, box } = await strict();
     const email = address();

@@ -7,7 +7,7 @@ import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { endApiTokens } from '../api-tokens/end-api-tokens.ts';
 import { actAsPerson, type EndReason, endSessions } from '../sessions/index.ts';
-import { toUser } from './store.ts';
+import { searchColumns, toUser } from './store.ts';
 
 /** The session of a request. `reauthorize` checks it again inside a change. */
 export interface RequestSession {
@@ -78,6 +78,7 @@ export async function markEmailVerified(
       email_verified: 1,
       password_hash: after.password_hash,
       name: after.name,
+      ...searchColumns(after),
       two_factor_enabled: after.two_factor_enabled,
       updated_at: change.now,
     })
