@@ -15,8 +15,7 @@ import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts
 
 /**
  * Changes a password, given the old one. All other sessions of the user end immediately, as do trusted devices, unused
- * links and pending sign-ins. 401 INVALID_PASSWORD; 403 FORBIDDEN without a session, and
- * PASSWORDS_OFF.
+ * links and codes, and pending sign-ins. 401 INVALID_PASSWORD; 403 FORBIDDEN without a session, and PASSWORDS_OFF.
  */
 export async function changePassword(
   platform: Platform,
@@ -44,6 +43,7 @@ export async function changePassword(
     await endTrustedDevices(change, user.id);
     await resetAllFailures(change, user.id, ['password']);
     await deleteOneTimeTokens(change, user.id, ['two-factor', 'magic-link', 'password-reset']);
+    await change.db.deleteFrom('email_codes').where('user_id', '=', user.id).execute();
     change.emit({
       type: 'user.updated',
       userId: user.id,

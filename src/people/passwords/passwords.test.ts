@@ -6,6 +6,7 @@ import {
   expectForeignUrlsRefused,
   form,
   isSignedIn,
+  mailedCode,
   mailedToken,
   PASSWORD,
   type Person,
@@ -61,6 +62,14 @@ describe('POST /password/change', () => {
     expect((await reset(p, resetToken)).status).toBe(401);
     const again = await p.t.call('POST', '/sign-in', { body: { email: p.email, password: NEW }, headers: { cookie } });
     expect(again.body.twoFactorRequired).toBe(true);
+  });
+
+  it('ends mailed codes', async () => {
+    const p = await verified(await person());
+    const otp = await mailedCode(p);
+    expect((await change(p, { currentPassword: PASSWORD, newPassword: NEW })).status).toBe(200);
+    const r = await p.t.call('POST', '/email-otp/verify', { body: { email: p.email, otp } });
+    expect([r.status, r.body.error.code]).toEqual([401, 'INVALID_CODE']);
   });
 
   it('400 for an invalid new password, 401 for a wrong or missing current one, 403 without a session', async () => {
@@ -197,6 +206,14 @@ describe('POST /password/reset', () => {
     expect([(await signIn(p)).status, (await signIn(p, NEW)).body.user.emailVerified]).toEqual([401, true]);
     expect((await reset(p, first)).status).toBe(401);
     expect((await p.t.call('POST', '/magic-link/verify', { body: { token: link } })).status).toBe(401);
+  });
+
+  it('ends mailed codes', async () => {
+    const p = await verified(await person());
+    const otp = await mailedCode(p);
+    expect((await reset(p, await askForReset(p))).status).toBe(200);
+    const r = await p.t.call('POST', '/email-otp/verify', { body: { email: p.email, otp } });
+    expect([r.status, r.body.error.code]).toEqual([401, 'INVALID_CODE']);
   });
 
   it('does not turn off the second factor', async () => {

@@ -64,8 +64,8 @@ export async function assertResetToken(
 
 /**
  * Sets a new password with the token of a mail, which also verifies the address. Sessions, API tokens, trusted
- * devices, other links and the access of connected applications end immediately; a second factor remains. A refused
- * password leaves the link valid. 401 INVALID_TOKEN; 403 PASSWORDS_OFF.
+ * devices, other links, mailed codes and the access of connected applications end immediately; a second factor remains.
+ * A refused password leaves the link valid. 401 INVALID_TOKEN; 403 PASSWORDS_OFF.
  */
 export async function resetPassword(
   platform: Platform,

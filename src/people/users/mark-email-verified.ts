@@ -93,7 +93,7 @@ export async function markEmailVerified(
     });
     return after;
   }
-  for (const table of ['totp_secrets', 'backup_codes', 'passkeys', 'email_codes'] as const)
+  for (const table of ['totp_secrets', 'backup_codes', 'passkeys'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', row.id).execute();
   await deleteCredentials(platform, change, row.id, {
     reason: 'address-proved',
@@ -117,8 +117,8 @@ interface Ended {
 }
 
 /**
- * Ends the credentials of a user: sessions, trusted devices, API tokens and unused links. The access of applications
- * ends in the reaction to the event.
+ * Ends the credentials of a user: sessions, trusted devices, API tokens, and unused links and codes. The access of
+ * applications ends in the reaction to the event.
  */
 export async function deleteCredentials(
   platform: Pick<Platform, 'config'>,
@@ -129,7 +129,7 @@ export async function deleteCredentials(
   change.invalidate();
   await endSessions(platform, change, userId, { reason, ip });
   await endApiTokens(change, userId, reason);
-  for (const table of ['trusted_devices', 'one_time_tokens'] as const)
+  for (const table of ['trusted_devices', 'one_time_tokens', 'email_codes'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', userId).execute();
   change.emit({ type: 'user.updated', userId, data: { userId, changed, reason }, before, after });
 }
