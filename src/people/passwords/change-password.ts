@@ -42,7 +42,8 @@ export async function changePassword(
     await endSessions(platform, change, user.id, { reason: 'password-changed', ip: person.ip, except: sessionId });
     await endTrustedDevices(change, user.id);
     await resetAllFailures(change, user.id, ['password']);
-    await deleteOneTimeTokens(change, user.id, ['two-factor', 'magic-link', 'password-reset']);
+    // A link that verifies the address may contain the old password, and would set it again.
+    await deleteOneTimeTokens(change, user.id);
     await change.db.deleteFrom('email_codes').where('user_id', '=', user.id).execute();
     change.emit({
       type: 'user.updated',

@@ -122,6 +122,22 @@ describe('where addresses must be verified', () => {
     expect((await signIn(PASSWORD)).status).toBe(200);
   });
 
+  it('a link does not set the password again that was changed after it was mailed', async () => {
+    const { t, box } = await strict();
+    const email = address();
+    await signUp(email);
+    const mailed = [tokenIn(await box.next(email))];
+    // The account is from before addresses had to be verified.
+    const before = await createTestService({ sameDatabaseAs: t });
+    const { token: session } = (await before.call('POST', '/sign-in', { body: { email, password: PASSWORD } })).body;
+    await t.call('POST', '/verify-email/send', { body: { email } });
+    mailed.push(tokenIn(await box.next(email)));
+    const body = { currentPassword: PASSWORD, newPassword: 'a better horse battery' };
+    expect((await t.call('POST', '/password/change', { as: session, body })).status).toBe(200);
+    for (const token of mailed) expect((await t.call('POST', '/verify-email', { body: { token } })).status).toBe(401);
+    expect((await t.call('POST', '/sign-in', { body: { email, password: PASSWORD } })).status).toBe(401);
+  });
+
   it('403 EMAIL_NOT_VERIFIED with the right password, 401 with a wrong one', async () => {
     const { t, box } = await strict();
     const email = address();
