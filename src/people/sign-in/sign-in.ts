@@ -3,7 +3,7 @@ import { mayUsePassword } from '../passwords/may-use-password.ts';
 import { verifyPassword } from '../passwords/password.ts';
 import { UserErrors } from '../users/errors.ts';
 import type { SignIn } from '../users/schema.ts';
-import { findUser, findUserByEmail } from '../users/store.ts';
+import { findUserByEmail } from '../users/store.ts';
 import { assertNotPaused, countFailure, findPauseError, resetFailures, type Target } from './attempts/attempts.ts';
 import { knownDeviceOf } from './attempts/known-device.ts';
 import { finishSignIn, type SignInDevice, type SignInResult } from './finish-sign-in.ts';
@@ -18,29 +18,32 @@ export async function signIn(platform: Platform, input: SignIn, device: SignInDe
   // With `off`, this answer is the same for everybody. With `adminsOnly`, it is given only after a correct password.
   if (platform.config.users.passwords === 'off') throw UserErrors.PASSWORDS_OFF();
   const found = await findUserByEmail(platform.database.read, input.email);
-  const target: Target = {
+  const targetOf = (user: typeof found): Target => ({
     guessed: 'password',
-    account: found ? { userId: found.id } : { email: input.email },
-    device: knownDeviceOf(platform, found, device.knownDevice),
-  };
-  await assertNotPaused(platform.database.read, platform.clock.now(), target);
+    account: user ? { userId: user.id } : { email: input.email },
+    device: knownDeviceOf(platform, user, device.knownDevice),
+  });
+  await assertNotPaused(platform.database.read, platform.clock.now(), targetOf(found));
   const passwordHash = found?.password_hash ?? null;
   const right = await verifyPassword(passwordHash, input.password);
-  const attempt = { method: 'password', email: input.email, userId: found?.id, ip: device.ip };
   return withSignInAudit<SignInResult>(platform, async (change) => {
+    // During the check, the password may have changed, or the user been deleted or got another address. Read for unknown
+    // addresses too, so that both take the same time.
+    const current = await findUserByEmail(change.db, input.email);
+    const row = current?.id === found?.id ? current : undefined;
+    const target = targetOf(row && found);
+    const attempt = { method: 'password', email: input.email, userId: row?.id, ip: device.ip };
     const paused = await findPauseError(change.db, change.now, target);
     if (paused) return recordFailure(platform, change, attempt, paused);
-    // The password may have changed, or the user been deleted, during the check.
-    const row = found && right ? await findUser(change.db, found.id) : undefined;
-    if (!row || row.suspended_at !== null || row.password_hash !== passwordHash || row.email_key !== found?.email_key) {
+    if (!row || !right || row.suspended_at !== null || row.password_hash !== passwordHash) {
       await countFailure(change, target);
-      const reason = !found
+      const reason = !row
         ? 'email-unknown'
-        : row?.suspended_at
-          ? 'owner-suspended'
-          : right
+        : !right
+          ? 'password-wrong'
+          : row.suspended_at === null
             ? 'password-changed-meanwhile'
-            : 'password-wrong';
+            : 'owner-suspended';
       return recordFailure(platform, change, attempt, UserErrors.INVALID_EMAIL_OR_PASSWORD({ reason }));
     }
     await resetFailures(change, target);
