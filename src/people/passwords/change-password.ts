@@ -9,8 +9,8 @@ import { endTrustedDevices } from '../sign-in/trusted-device.ts';
 import { findUser } from '../users/store.ts';
 import { assertMayUsePassword } from './may-use-password.ts';
 import { hashPassword } from './password.ts';
-import { PASSWORD_CHANGED } from './password-changed.ts';
 import { type PersonCalling, withPasswordCheck } from './password-check.ts';
+import { newPasswordFields } from './password-fields.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
 
 /**
@@ -49,7 +49,7 @@ export async function changePassword(
       type: 'user.updated',
       userId: user.id,
       data: { userId: user.id, changed: ['password'], reason: 'password-changed' },
-      ...PASSWORD_CHANGED,
+      ...newPasswordFields(user.password_hash),
     });
     return user;
   });

@@ -216,6 +216,30 @@ describe('POST /password/reset', () => {
     expect([r.status, r.body.error.code]).toEqual([401, 'INVALID_CODE']);
   });
 
+  it('the change records whether the account had a password', async () => {
+    const p = await person();
+    const admin = await p.t.admin();
+    const recorded = async () => {
+      const all = (await p.t.call('GET', '/changes?type=user.updated&limit=100', { as: admin })).body;
+      return all
+        .filter((c: { userId: string; after?: object }) => c.userId === p.id && c.after && 'password' in c.after)
+        .map((c: { before: object; after: object }) => [c.before, c.after])
+        .reverse();
+    };
+    // The first verification of the address ends the password.
+    expect((await reset(p, await askForReset(p))).status).toBe(200);
+    expect((await p.box.next(p.email)).subject).toMatch(/was reset$/);
+    expect((await reset(p, await askForReset(p), `${NEW} 2`)).status).toBe(200);
+    expect(await recorded()).toEqual([
+      [
+        { emailVerified: false, password: 'set' },
+        { emailVerified: true, password: null },
+      ],
+      [{ password: null }, { password: 'set' }],
+      [{ password: 'set' }, { password: 'changed' }],
+    ]);
+  });
+
   it('does not turn off the second factor', async () => {
     const p = await verified(await person());
     const { secret } = (await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })).body;

@@ -16,7 +16,7 @@ import type { MailRequest } from '../users/schema.ts';
 import { findActiveUserByEmail, findUser } from '../users/store.ts';
 import { assertMayUsePassword, mayUsePassword } from './may-use-password.ts';
 import { hashPassword } from './password.ts';
-import { PASSWORD_CHANGED } from './password-changed.ts';
+import { newPasswordFields } from './password-fields.ts';
 import { assertPasswordAllowed, type PasswordAdvice } from './password-policy.ts';
 
 const LIFETIME_MS = HOUR_MS;
@@ -87,7 +87,7 @@ export async function resetPassword(
     const used = await consumeOneTimeToken(change, 'password-reset', input.token);
     const user = used && (await findUser(change.db, used.user_id));
     if (!user) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
-    await markEmailVerified(platform, change, user, proof);
+    const { password_hash: replaced } = await markEmailVerified(platform, change, user, proof);
     await change.db
       .updateTable('users')
       .set({ password_hash: passwordHash, updated_at: change.now })
@@ -97,7 +97,7 @@ export async function resetPassword(
       reason: 'password-reset',
       ip: proof.ip,
       changed: ['password', 'credentials'],
-      ...PASSWORD_CHANGED,
+      ...newPasswordFields(replaced),
     });
     await resetAllFailures(change, user.id, ['password']);
     return user;

@@ -136,7 +136,11 @@ export async function deleteCredentials(
 
 /** Shown in the event instead of the password. */
 const passwordAfter = (row: UserRow, after: UserRow): string | null =>
-  after.password_hash === null ? null : after.password_hash === row.password_hash ? 'set' : 'changed';
+  after.password_hash === null
+    ? null
+    : row.password_hash === null || after.password_hash === row.password_hash
+      ? 'set'
+      : 'changed';
 
 async function isSignedIn({ db }: Change, userId: Id<'user'>, session: RequestSession | undefined): Promise<boolean> {
   if (session?.userId !== userId) return false;
