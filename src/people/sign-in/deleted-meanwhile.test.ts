@@ -4,7 +4,7 @@ import { eventsAbout, PASSWORD, type Person, signedUp, signIn, withMailbox } fro
 
 const shared = withMailbox();
 
-it('records nothing about a person who is deleted, or gets another address, while their password is checked', async () => {
+it('records nothing about a person who is deleted or readdressed while their password is checked', async () => {
   const { t } = await shared();
   const admin = await t.admin();
   const readdress = (p: Person) =>

@@ -27,8 +27,8 @@ export async function signIn(platform: Platform, input: SignIn, device: SignInDe
   const passwordHash = found?.password_hash ?? null;
   const right = await verifyPassword(passwordHash, input.password);
   return withSignInAudit<SignInResult>(platform, async (change) => {
-    // During the check, the password may have changed, or the user been deleted or got another address. Read for unknown
-    // addresses too, so that both take the same time.
+    // During the check, the password may have changed, or the user been deleted or got another address. This reads for
+    // unknown addresses too, so that both take the same time.
     const current = await findUserByEmail(change.db, input.email);
     const row = current?.id === found?.id ? current : undefined;
     const target = targetOf(row && found);
