@@ -240,6 +240,21 @@ describe('a remembered consent', () => {
     expect(await held()).toEqual([{ resource: 'mcp:*', actions: ['read', 'execute'] }]);
   });
 
+  it('[ASVS 5.0 10.4.8] ends mcp.grantMaxAge after the person gave it, even if it was used meanwhile', async () => {
+    const own = await createTestService({ config: { mcp: { grantMaxAge: 1000 } } });
+    const someone = await signUp(own);
+    const app = await register(own);
+    await tokens(own, someone, app);
+    const answer = () => opened(own, authorizePath(ask(app)), { as: someone });
+    own.clock.advance(999_000);
+    const request = ask(app);
+    expect((await exchange(own, request, await code(own, someone, request))).status).toBe(200);
+    own.clock.advance(1000);
+    expect((await answer()).status).toBe(200);
+    await code(own, someone, ask(app));
+    expect((await answer()).status).toBe(302);
+  });
+
   it('ends when its agent ends', async () => {
     const someone = await signUp(t);
     const own = await register(t);

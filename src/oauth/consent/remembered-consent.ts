@@ -1,17 +1,19 @@
 import type { Actor } from '../../access/actor.ts';
 import { isActive } from '../../authorization/agents/index.ts';
+import { SECOND_MS } from '../../kernel/clock.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import { type Database, type Db, prepared } from '../../storage/index.ts';
+import { type Db, prepared } from '../../storage/index.ts';
 import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
 import { assertMayConsent, insertCode, joinScopes, touchClient } from './consent.ts';
 
 interface Remembered {
   readonly scope: string;
   readonly agent_id: Id<'agent'>;
+  readonly created_at: number;
   readonly revoked_at: number | null;
   readonly expires_at: number | null;
 }
@@ -21,7 +23,8 @@ const findConsent = prepared<[Id<'user'>, Id<'client'>, string, string], Remembe
     db
       .selectFrom('oauth_consents')
       .innerJoin('agents', 'agents.id', 'oauth_consents.agent_id')
-      .select(['oauth_consents.scope', 'oauth_consents.agent_id', 'agents.revoked_at', 'agents.expires_at'])
+      .select(['oauth_consents.scope', 'oauth_consents.agent_id', 'oauth_consents.created_at'])
+      .select(['agents.revoked_at', 'agents.expires_at'])
       .where('oauth_consents.user_id', '=', userId)
       .where('oauth_consents.client_id', '=', clientId)
       .where('oauth_consents.redirect_uri', '=', redirectUri)
@@ -30,12 +33,12 @@ const findConsent = prepared<[Id<'user'>, Id<'client'>, string, string], Remembe
 );
 
 /**
- * Returns the agent of an earlier consent with the same client, redirect URI, resource and scopes. Always undefined for
- * a loopback or custom-scheme redirect of a client that no administrator registered: another program on the person's
+ * Returns the agent of an earlier consent with the same client, redirect URI, resource and scopes, which is not older
+ * than `mcp.grantMaxAge`: grants that the consent allows later do not prolong it. Always undefined for a loopback or custom-scheme redirect of a client that no administrator registered: another program on the person's
  * machine could impersonate it (contract 12.7; RFC 8252, section 8.6).
  */
 async function findRememberedAgent(
-  database: Database,
+  { config, database }: Pick<Platform, 'config' | 'database'>,
   db: Db,
   userId: Id<'user'>,
   { client, redirectUri, target, scopes, prompt }: AuthorizationRequest,
@@ -43,7 +46,8 @@ async function findRememberedAgent(
 ): Promise<Id<'agent'> | undefined> {
   if (prompt.has('consent') || (client.origin !== 'admin' && !redirectUri.startsWith('https:'))) return undefined;
   const row = await findConsent(database, db, userId, client.id, redirectUri, target.resource);
-  return row && isActive(row, now) && row.scope === joinScopes(scopes) ? row.agent_id : undefined;
+  if (!row || now >= row.created_at + config.mcp.grantMaxAge * SECOND_MS) return undefined;
+  return isActive(row, now) && row.scope === joinScopes(scopes) ? row.agent_id : undefined;
 }
 
 interface Approver {
@@ -59,12 +63,12 @@ interface Approver {
  * runs.
  */
 export async function approveRemembered(
-  platform: Pick<Platform, 'clock' | 'database' | 'issuer' | 'ledger' | 'stateOf'>,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'issuer' | 'ledger' | 'stateOf'>,
   request: AuthorizationRequest,
   { userId, reauthorize, actor }: Approver,
 ): Promise<string | undefined> {
   const { database } = platform;
-  if (!(await findRememberedAgent(database, database.read, userId, request, platform.clock.now()))) return undefined;
+  if (!(await findRememberedAgent(platform, database.read, userId, request, platform.clock.now()))) return undefined;
   const code = newSecret('authorizationCode');
   return platform.ledger.changeTogether({ ...actor, clientId: request.client.id }, async (change) => {
     try {
@@ -74,7 +78,7 @@ export async function approveRemembered(
       if (error instanceof LegateError) return error;
       throw error;
     }
-    const agentId = await findRememberedAgent(database, change.db, userId, request, change.now);
+    const agentId = await findRememberedAgent(platform, change.db, userId, request, change.now);
     if (agentId === undefined) return undefined;
     await insertCode(platform, change, request, {
       userId,
