@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { answerDevice, pollDevice, startDevice } from '../../../test/support/device.ts';
 import {
   type Asked,
   ask,
@@ -83,6 +84,25 @@ describe.each(ways)('%s', (_way, method, bodyFor) => {
       await server({ endpoint: request.query['resource'] });
       expect((await opened(t, authorizePath(request), { headers })).status).toBe(200);
     }
+  });
+
+  it('leaves no answer to a device that a person gives meanwhile', async () => {
+    const someone = await signUp(t);
+    const gone = await server();
+    const { client, device } = await startDevice(t, { resource: gone.endpoint });
+    const { ledger } = t.legate.platform;
+    const change = ledger.change.bind(ledger);
+    // The first change finds the request of the device, the second one answers it.
+    const changing = vi.spyOn(ledger, 'change').mockImplementationOnce(change);
+    changing.mockImplementationOnce(async (...args) => {
+      expect((await send(gone)).status).toBeLessThan(300);
+      return change(...args);
+    });
+    expect((await answerDevice(t, someone, device.user_code)).status).toBe(400);
+    changing.mockRestore();
+    expect((await t.call('GET', '/agents', { as: someone })).body).toEqual([]);
+    await server({ endpoint: gone.endpoint });
+    expect((await pollDevice(t, client, device.device_code)).body.error).toBe('authorization_pending');
   });
 
   it('ends the grants for it, with their agents, as its preview says', async () => {

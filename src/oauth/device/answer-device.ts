@@ -7,7 +7,7 @@ import type { Client } from '../clients/client.ts';
 import { resolveClient } from '../clients/resolve-client.ts';
 import { assertMayConsent } from '../consent/consent.ts';
 import { bindAgent } from '../consent/consent-agent.ts';
-import { findTarget, type Target } from '../resource.ts';
+import { findTarget, isRegistered, type Target } from '../resource.ts';
 import { findPendingRequest } from './user-code.ts';
 
 /** A pending request of a device, as shown to the person. */
@@ -46,11 +46,12 @@ export interface DeviceAnswer {
 
 /**
  * Allows or denies a request, by one atomic statement, and emits `device.answered`. The actor names the grant that the
- * device code leads to (contract 17.1). Returns false if it has already been answered or has expired. Throws
- * OAUTH_INVALID_REQUEST if the person cannot choose the agent, 422 AGENT_LIMIT_EXCEEDED.
+ * device code leads to (contract 17.1). Returns false if it has already been answered or has expired, and if it is
+ * allowed although its resource is no longer registered. Throws OAUTH_INVALID_REQUEST if the person cannot choose the
+ * agent, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function answerDevice(
-  platform: Pick<Platform, 'config' | 'ledger' | 'owners' | 'redactedKeys' | 'stateOf'>,
+  platform: Pick<Platform, 'audience' | 'config' | 'ledger' | 'owners' | 'redactedKeys' | 'stateOf'>,
   person: Person,
   { row, client, target }: DeviceRequest,
   answer: DeviceAnswer,
@@ -61,6 +62,7 @@ export async function answerDevice(
   return platform.ledger.change({ ...actor, clientId: client.id }, async (change) => {
     await reauthorize(change);
     if (allowed) await assertMayConsent(platform, change.db, userId);
+    if (allowed && !(await isRegistered(platform, change.db, row.resource))) return false;
     const answered = await change.db
       .updateTable('oauth_device_requests')
       .set({ status: allowed ? 'allowed' : 'denied', user_id: userId, scope })
