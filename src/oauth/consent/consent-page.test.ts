@@ -12,6 +12,7 @@ import {
   locationOf,
   opened,
   type Person,
+  refreshWith,
   register,
   signUp,
   tokens,
@@ -253,6 +254,46 @@ describe('a remembered consent', () => {
     expect((await answer()).status).toBe(200);
     await code(own, someone, ask(app));
     expect((await answer()).status).toBe(302);
+  });
+
+  it.each<[string, (client: Json, got: Json) => Promise<unknown>]>([
+    [
+      'the client revokes its tokens',
+      (app, { refresh_token }) =>
+        form(t, '/oauth/revoke', {
+          client_id: app['client_id'],
+          client_secret: app['client_secret'],
+          token: refresh_token,
+        }),
+    ],
+    [
+      'a refresh token is used twice',
+      async (app, { refresh_token }) => {
+        for (let i = 0; i < 2; i++) await refreshWith(t, app, refresh_token);
+      },
+    ],
+  ])('does not apply when the person sees no access of the client, because %s', async (_what, end) => {
+    const someone = await signUp(t);
+    const own = await register(t);
+    const got = await tokens(t, someone, own);
+    expect(await asks(someone, own)).toBe(false);
+    await end(own, got);
+    t.clock.advance(60_000);
+    expect((await t.call('GET', '/account/apps', { as: someone })).text).not.toContain('name="grant"');
+    expect(await asks(someone, own)).toBe(true);
+    await tokens(t, someone, own);
+    expect(await asks(someone, own)).toBe(false);
+  });
+
+  it('does not apply when the client has not exchanged the code in time', async () => {
+    const brief = await createTestService();
+    const someone = await signUp(brief);
+    const own = await register(brief);
+    await code(brief, someone, ask(own));
+    const answer = () => opened(brief, authorizePath(ask(own)), { as: someone });
+    expect((await answer()).status).toBe(302);
+    brief.clock.advance(60_000);
+    expect((await answer()).status).toBe(200);
   });
 
   it('ends when its agent ends', async () => {

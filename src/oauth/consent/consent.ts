@@ -17,7 +17,7 @@ import { isRegistered, noLongerRegistered } from '../resource.ts';
 import { type AgentChoice, bindAgent } from './consent-agent.ts';
 import { type ConsentForm, consumeForm } from './consent-form.ts';
 
-const CODE_TTL_MS = 60 * SECOND_MS;
+export const CODE_TTL_MS = 60 * SECOND_MS;
 
 /** The scopes as a consent stores them. */
 export const joinScopes = (scopes: readonly string[]): string => [...scopes].sort().join(' ');

@@ -8,7 +8,7 @@ import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type Db, prepared } from '../../storage/index.ts';
 import { type AuthorizationRequest, authorizationResponseUrl } from '../authorize/authorization-request.ts';
-import { assertMayConsent, insertCode, joinScopes, touchClient } from './consent.ts';
+import { assertMayConsent, CODE_TTL_MS, insertCode, joinScopes, touchClient } from './consent.ts';
 
 interface Remembered {
   readonly scope: string;
@@ -18,8 +18,12 @@ interface Remembered {
   readonly expires_at: number | null;
 }
 
-const findConsent = prepared<[Id<'user'>, Id<'client'>, string, string], Remembered>(
-  (db, userId, clientId, redirectUri, resource) =>
+/**
+ * Finds a consent with a live grant, or one so new that its code may not have been exchanged yet. For any other, the
+ * page of connected applications shows the person no access that they could end.
+ */
+const findConsent = prepared<[Id<'user'>, Id<'client'>, string, string, number, number], Remembered>(
+  (db, userId, clientId, redirectUri, resource, exchangeableSince, now) =>
     db
       .selectFrom('oauth_consents')
       .innerJoin('agents', 'agents.id', 'oauth_consents.agent_id')
@@ -29,13 +33,36 @@ const findConsent = prepared<[Id<'user'>, Id<'client'>, string, string], Remembe
       .where('oauth_consents.client_id', '=', clientId)
       .where('oauth_consents.redirect_uri', '=', redirectUri)
       .where('oauth_consents.resource', '=', resource)
+      .where((eb) =>
+        eb.or([
+          eb('oauth_consents.created_at', '>', exchangeableSince),
+          eb.exists(
+            eb
+              .selectFrom('oauth_grants')
+              .select('oauth_grants.id')
+              .whereRef('oauth_grants.agent_id', '=', 'oauth_consents.agent_id')
+              // Without coalesce, SQLite would search the grants of the client, which may have many people.
+              .where((of) =>
+                of(
+                  of.fn.coalesce('oauth_grants.client_id', 'oauth_grants.client_id'),
+                  '=',
+                  of.ref('oauth_consents.client_id'),
+                ),
+              )
+              .whereRef('oauth_grants.resource', '=', 'oauth_consents.resource')
+              .where('oauth_grants.revoked_at', 'is', null)
+              .where('oauth_grants.expires_at', '>', now),
+          ),
+        ]),
+      )
       .compile(),
 );
 
 /**
  * Returns the agent of an earlier consent with the same client, redirect URI, resource and scopes, which is not older
- * than `mcp.grantMaxAge`: grants that the consent allows later do not prolong it. Always undefined for a loopback or custom-scheme redirect of a client that no administrator registered: another program on the person's
- * machine could impersonate it (contract 12.7; RFC 8252, section 8.6).
+ * than `mcp.grantMaxAge`: grants that the consent allows later do not prolong it. Always undefined for a loopback or
+ * custom-scheme redirect of a client that no administrator registered: another program on the person's machine could
+ * impersonate it (contract 12.7; RFC 8252, section 8.6).
  */
 async function findRememberedAgent(
   { config, database }: Pick<Platform, 'config' | 'database'>,
@@ -45,7 +72,8 @@ async function findRememberedAgent(
   now: number,
 ): Promise<Id<'agent'> | undefined> {
   if (prompt.has('consent') || (client.origin !== 'admin' && !redirectUri.startsWith('https:'))) return undefined;
-  const row = await findConsent(database, db, userId, client.id, redirectUri, target.resource);
+  const exchangeableSince = now - CODE_TTL_MS;
+  const row = await findConsent(database, db, userId, client.id, redirectUri, target.resource, exchangeableSince, now);
   if (!row || now >= row.created_at + config.mcp.grantMaxAge * SECOND_MS) return undefined;
   return isActive(row, now) && row.scope === joinScopes(scopes) ? row.agent_id : undefined;
 }
