@@ -11,7 +11,7 @@ import { applicationFor, createApi, type LegateApi } from './api.ts';
 import { type Approval, mailApprovals, notifyOfApprovals } from './authorization/approvals/index.ts';
 import { keepVersions } from './authorization/history/index.ts';
 import { findLosses } from './authorization/losses/index.ts';
-import { mayUseOwnResource, PolicyCache, policyCache } from './authorization/permissions/index.ts';
+import { isApprovalStep, mayUseOwnResource, PolicyCache, policyCache } from './authorization/permissions/index.ts';
 import { type ConfigInput, describeSettings, readConfig } from './config.ts';
 import { createApp, type Fetch, mountRoutes } from './http/app.ts';
 import { type AuthenticateHook, Authenticator } from './http/authenticate.ts';
@@ -222,7 +222,7 @@ async function open(
   };
   ledger.onCommit(({ records }) => {
     if (records.length > 0) counts.batches.observe(records.length);
-    for (const { result, reason } of records) counts.decisions.add(result, reason ?? '');
+    for (const { result, reason } of records) if (!isApprovalStep(reason)) counts.decisions.add(result, reason ?? '');
   });
   let description: string | undefined;
   const states = new ModuleStates(modules, () => platform);

@@ -167,6 +167,22 @@ describe('GET /metrics', () => {
     for (const secret of [agent.token, alice.token, agent.id]) expect(r.text).not.toContain(secret);
   });
 
+  it('counts decisions, not the steps of their approvals', async () => {
+    const t = await createTestService();
+    const alice = await t.user();
+    const constraints = { requireApproval: true };
+    const agent = await t.agent(alice, { permissions: [{ resource: 'x', actions: ['read'], constraints }] });
+    const ask = async () => (await t.authorize(agent, { action: 'read', resource: 'x' })).body.approvalId;
+    await t.call('POST', `/approvals/${await ask()}/deny`, { as: alice, body: {} });
+    await t.call('POST', `/approvals/${await ask()}/approve`, { as: alice, body: {} });
+    await ask();
+    const { text } = await t.call('GET', '/metrics', { as: await t.admin() });
+    expect(text.match(/^legate_decisions_total.*$/gm)?.sort()).toEqual([
+      'legate_decisions_total{result="allowed",reason=""} 1',
+      'legate_decisions_total{result="denied",reason="APPROVAL_REQUIRED"} 2',
+    ]);
+  });
+
   it('has latency by route, sizes of batches, open streams and the webhook queue', async () => {
     // No server listens on port 9, so the delivery waits for its next attempt.
     const t = await createTestService({ config: { webhooks: { allowPrivateNetworks: true } } });

@@ -149,6 +149,29 @@ describe('a limit and counts', () => {
     expect(lastOf(await open('types=audit'), 'tick')).toEqual([]);
   });
 
+  it('does not count the steps of approvals, live and replayed', async () => {
+    const agent = await t.agent(bob as TestUser, {
+      permissions: [{ resource: 'db:*', actions: ['read'], constraints: { requireApproval: true } }],
+    });
+    const query = `types=audit&ticks=true&agentId=${agent.id}`;
+    const live = await open(query);
+    for (const verdict of ['deny', 'approve']) {
+      const { approvalId } = (await t.authorize(agent, { action: 'read', resource: 'db:x' })).body;
+      expect((await t.call('POST', `/approvals/${approvalId}/${verdict}`, { as: bob, body: {} })).status).toBe(200);
+    }
+    const last = await decide(agent);
+    const since = encodeURIComponent(agent.body.createdAt);
+    for (const stream of [live, await open(`${query}&since=${since}`)]) {
+      await stream.until(() => idsOf(stream).at(-1) === last);
+      expect(idsOf(stream).length).toBe(5);
+      const ticks = lastOf(stream, 'tick').length;
+      await stream.until(() => lastOf(stream, 'tick').length > ticks);
+      const sum = (result: string): number =>
+        lastOf(stream, 'tick').reduce((total: number, data) => total + data[result], 0);
+      expect([sum('allowed'), sum('denied'), sum('rate_limited')]).toEqual([1, 2, 0]);
+    }
+  });
+
   it('400 names the problem before the stream begins', async () => {
     for (const [query, path] of [
       ['maxPerSecond=0', 'maxPerSecond'],

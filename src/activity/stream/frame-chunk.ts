@@ -1,4 +1,5 @@
 import type { Visibility } from '../../access/principal.ts';
+import { isApprovalStep } from '../../authorization/permissions/index.ts';
 import { type Condition, filterFieldsOf, matches } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { frameText } from './record.ts';
@@ -20,7 +21,7 @@ export interface Selection {
   readonly where: readonly Condition[];
 }
 
-/** Number of decisions by result. */
+/** Number of decisions by result. Steps of approvals have a result, but are not decisions. */
 export interface Counts {
   allowed: number;
   denied: number;
@@ -28,7 +29,8 @@ export interface Counts {
 }
 export const noCounts = (): Counts => ({ allowed: 0, denied: 0, rate_limited: 0 });
 
-export function count(counts: Counts, result: string | null): void {
+export function count(counts: Counts, { result, reason }: Pick<StreamEventRow, 'result' | 'reason'>): void {
+  if (isApprovalStep(reason)) return;
   if (result === 'allowed' || result === 'denied' || result === 'rate_limited') counts[result]++;
 }
 
@@ -83,7 +85,7 @@ export function selectedChunkOfRows(
   for (const row of rows) {
     if (!types.has(row.type) || !sees(visibility, row)) continue;
     if (selection && !matches(filterFieldsOf(row), selection.where)) continue;
-    count(counts, row.result);
+    count(counts, row);
     if (frames >= room) {
       skipped++;
       continue;

@@ -200,7 +200,7 @@ export class EventHub {
       if (!view.types.has(ring.typeOf(seq))) continue;
       const fields = ring.fieldsOf(seq);
       if (!fields || !matches(fields, where)) continue;
-      count(counts, fields.result);
+      count(counts, fields);
       if (shown.length >= room) {
         skipped++;
         continue;
