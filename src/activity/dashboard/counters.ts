@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { type Commit, LedgerFollower, movePosition, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
@@ -169,6 +170,20 @@ export class CallCounters {
           // The next catch-up begins at what the other instance wrote.
           if (!(error instanceof Superseded)) throw error;
         });
+    });
+  }
+
+  /** Writes the counts of all rows up to a sequence. Throws 503 STORAGE_UNAVAILABLE if the service stops. */
+  store(seq: number): Promise<void> {
+    return this.#follower.exclusively(async () => {
+      while (Math.min(...(await readProgress(this.#platform.database.read))) < seq) {
+        if (this.#follower.stopped) throw CommonErrors.STORAGE_UNAVAILABLE();
+        await this.#catchUp();
+        await this.#write().catch((error: unknown) => {
+          // The next catch-up begins at what the other instance wrote.
+          if (!(error instanceof Superseded)) throw error;
+        });
+      }
     });
   }
 

@@ -1,4 +1,4 @@
-import { defineModule } from '../../platform.ts';
+import { defineModule, type Platform } from '../../platform.ts';
 import { callCounters, countersOf } from './counters.ts';
 import { ledgerCounts, ledgerCountsOf } from './ledger-counts.ts';
 import { dashboardRoutes } from './routes.ts';
@@ -14,6 +14,15 @@ import { dashboardRoutes } from './routes.ts';
 export { type DashboardApi, dashboardApi } from './api.ts';
 export { countersOf } from './counters.ts';
 export { ledgerCountsOf } from './ledger-counts.ts';
+
+/**
+ * Stores the counts of all rows up to a sequence. Called before the ledger deletes some of them, because what is not
+ * stored is counted from the ledger after a restart, and by other instances.
+ */
+export async function storeCounts(platform: Pick<Platform, 'stateOf'>, seq: number): Promise<void> {
+  await countersOf(platform).store(seq);
+  await ledgerCountsOf(platform).store(seq);
+}
 
 export const dashboard = defineModule({
   name: 'dashboard',

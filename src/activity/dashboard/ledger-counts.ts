@@ -1,7 +1,8 @@
 import type { AgentActivity } from '../../access/agent-activity.ts';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
-import { type Commit, LedgerFollower, readPosition } from '../../ledger/index.ts';
+import { type Commit, LedgerFollower, readPosition, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
 import { AgentActivities } from './agent-activities.ts';
@@ -10,6 +11,8 @@ import { DecisionSlots, type SlotSums } from './decision-slots.ts';
 import { ForeignRows, MAX_FOREIGN_ROWS } from './foreign-rows.ts';
 
 const PROJECTION = 'agent_activity';
+/** Position up to which rows may be deleted: the checkpoint counts them. */
+const DELETABLE = 'agent_activity/deletable';
 /** Rows of the ledger counted in one query when catching up. */
 const SLICE = 2000;
 /** Pause between two slices while no read waits. */
@@ -48,7 +51,10 @@ export class LedgerCounts {
       maxHeldRows: MAX_HELD_ROWS,
       readStart: () => this.#load(platform.database.read),
       onSlice: async (from, upto) => {
-        for (const decision of await this.#slice(from, upto)) this.#count(decision);
+        const decisions = await this.#slice(from, upto);
+        // Rows may have been deleted before they were read. The checkpoint counts them.
+        if (((await readPosition(platform.database.read, DELETABLE)) ?? 0) >= from) throw new Superseded();
+        for (const decision of decisions) this.#count(decision);
         return upto;
       },
       onCommit: (commit, joins) => joins && this.#add(commit),
@@ -89,6 +95,22 @@ export class LedgerCounts {
       this.#last = position;
       const behind = position - this.#upto;
       if (behind > 0 && (idle || this.#foreign.isDue || behind > MAX_BEHIND)) await this.#write();
+    });
+  }
+
+  /**
+   * Writes a checkpoint that counts all rows up to a sequence, some of which are about to be deleted. Throws 503
+   * STORAGE_UNAVAILABLE if the service stops.
+   */
+  store(seq: number): Promise<void> {
+    const { database, ledger } = this.#platform;
+    return this.#follower.exclusively(async () => {
+      while (((await readPosition(database.read, PROJECTION)) ?? 0) < seq) {
+        if (this.#follower.stopped) throw CommonErrors.STORAGE_UNAVAILABLE();
+        await this.#follower.catchUp();
+        await this.#write();
+      }
+      await ledger.maintain((db) => advance(db, DELETABLE, seq));
     });
   }
 
@@ -163,18 +185,7 @@ export class LedgerCounts {
     const slots = this.#slots.changed();
     try {
       await ledger.maintain(async (db) => {
-        await db
-          .insertInto('projections')
-          .values({ name: PROJECTION, upto: 0 })
-          .onConflict((c) => c.column('name').doNothing())
-          .execute();
-        const { numUpdatedRows } = await db
-          .updateTable('projections')
-          .set({ upto })
-          .where('name', '=', PROJECTION)
-          .where('upto', '<', upto)
-          .executeTakeFirst();
-        if (Number(numUpdatedRows) === 0) return;
+        if (!(await advance(db, PROJECTION, upto))) return;
         await AgentActivities.write(db, agents);
         await DecisionSlots.write(db, slots, clock.now());
       });
@@ -186,6 +197,22 @@ export class LedgerCounts {
     this.#upto = upto;
     this.#slots.forget();
   }
+}
+
+/** Stores a position unless a later one is stored. Returns whether it did. */
+async function advance(db: Db, name: string, upto: number): Promise<boolean> {
+  await db
+    .insertInto('projections')
+    .values({ name, upto: 0 })
+    .onConflict((c) => c.column('name').doNothing())
+    .execute();
+  const { numUpdatedRows } = await db
+    .updateTable('projections')
+    .set({ upto })
+    .where('name', '=', name)
+    .where('upto', '<', upto)
+    .executeTakeFirst();
+  return Number(numUpdatedRows) > 0;
 }
 
 export const ledgerCounts = defineState((platform) => new LedgerCounts(platform));

@@ -12,6 +12,7 @@ import {
 import { defineState, type Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
 import { keptChangesOf } from '../changes/index.ts';
+import { storeCounts } from '../dashboard/index.ts';
 import { type ComparedRows, firstChanged } from './compare-rows.ts';
 import { deleteDeliveries, eraseApprovals } from './erasure/erase-rows.ts';
 import { RowDiffers, sealedUpTo } from './remains.ts';
@@ -120,6 +121,7 @@ async function pruneWhatIsDue(
   if (end <= done) return;
   // Changes outlive their rows.
   await keptChangesOf(platform).catchUp();
+  await storeCounts(platform, end);
   await state.run();
   await ledger.foldLog();
 }

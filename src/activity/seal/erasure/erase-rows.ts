@@ -13,6 +13,7 @@ import {
 import type { Platform } from '../../../platform.ts';
 import type { Database, Db, StreamEventRow } from '../../../storage/index.ts';
 import { keptChangesOf } from '../../changes/index.ts';
+import { storeCounts } from '../../dashboard/index.ts';
 import { SealErrors } from '../errors.ts';
 import { keepErased, RowDiffers, sealAll } from '../remains.ts';
 
@@ -46,7 +47,9 @@ export async function eraseRows(
   const sealed = await sealAll(platform);
   // A copy that is made later would not be erased.
   await keptChangesOf(platform).catchUp();
-  if ((found.at(-1) ?? 0) > sealed) throw SealErrors.NOT_YET_SEALED({ headers: { 'retry-after': '1' } });
+  const last = found.at(-1) ?? 0;
+  if (last > sealed) throw SealErrors.NOT_YET_SEALED({ headers: { 'retry-after': '1' } });
+  if (what === 'entry') await storeCounts(platform, last);
   const recordedAs: number[] = [];
   let erased = 0;
   for await (const seqs of parts(database, found)) {
