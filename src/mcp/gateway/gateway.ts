@@ -167,7 +167,10 @@ export async function registerServers(
     if (registered?.endpoint === endpoint) continue;
     if (!registered) {
       const input = { name, endpoint, tools: [], authRequired: true };
-      await registerServer(platform, input, { caller, taken: 'refuse' });
+      await registerServer(platform, input, { caller, taken: 'refuse' }).catch(async (error: unknown) => {
+        // Another instance that starts at the same time may have registered it.
+        if ((await findServerByName(platform.database.read, name))?.endpoint !== endpoint) throw error;
+      });
     } else if (new URL(registered.endpoint).pathname.endsWith(gatewayPath(name)))
       // The base URL has changed.
       await updateServer(platform, caller, registered.id, { endpoint }, { byGateway: true });
