@@ -28,7 +28,7 @@ import type { Id } from './kernel/ids.ts';
 import { LabelCounter } from './kernel/label-counter.ts';
 import { redactedKeys } from './kernel/redact.ts';
 import { secretKindByPrefix } from './kernel/secrets.ts';
-import { EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.ts';
+import { assertWhole, EventIndex, Ledger, LedgerReader, type Reaction } from './ledger/index.ts';
 import { ModuleStates } from './module-states.ts';
 import { modules } from './modules.ts';
 import { holderOfAccessToken, validateToken } from './oauth/index.ts';
@@ -169,6 +169,7 @@ async function open(
   });
   opened.add(() => database.close());
   await migrate(database);
+  await assertWhole(database);
   const keys = await KeyStore.open({ ...values, database, now: () => clock.now() });
 
   const limits = new CountedEndpointLimits({

@@ -10,6 +10,7 @@
  * filter, with the index in `search`. The evaluation of decisions is in `authorization/permissions`; the HTTP routes
  * are in `activity/audit`.
  */
+export { assertWhole } from './assert-whole.ts';
 export type { Change, KeepVersions, Reaction } from './change.ts';
 export { changedFields } from './changed-fields.ts';
 export { Deadline } from './deadline.ts';

@@ -1,8 +1,9 @@
 import { type Actor, SYSTEM } from '../access/actor.ts';
 import { isoTime } from '../kernel/clock.ts';
-import { CommonErrors, type LegateError } from '../kernel/errors.ts';
+import { CommonErrors, LegateError } from '../kernel/errors.ts';
 import { yieldOnce } from '../kernel/yield-once.ts';
-import { type Db, foldLog, type IdempotencyKeyRow, isUnavailable } from '../storage/index.ts';
+import { DatabaseError, type Db, foldLog, type IdempotencyKeyRow, isUnavailable } from '../storage/index.ts';
+import { assertWhole } from './assert-whole.ts';
 import { applyChange, type Change, type ChangeOptions, type Rehearsal, rehearseChange } from './change.ts';
 import { ChangeBatcher } from './change-batcher.ts';
 import { CommitNotices } from './commit-notices.ts';
@@ -180,10 +181,18 @@ export class Ledger {
         return result;
       } catch (error) {
         this.stats.changes++;
-        if (isUnavailable(error) || error instanceof ClockError)
+        if (isUnavailable(error) || error instanceof ClockError || error instanceof DatabaseError)
           throw CommonErrors.STORAGE_UNAVAILABLE({ cause: error });
+        if (!(error instanceof LegateError)) await this.#assertWhole();
         throw error;
       }
+    });
+  }
+
+  /** Throws 503 STORAGE_UNAVAILABLE if the database was restored in part while this instance runs. */
+  async #assertWhole(): Promise<void> {
+    await assertWhole(this.#o.database).catch((cause: unknown) => {
+      throw CommonErrors.STORAGE_UNAVAILABLE({ cause });
     });
   }
 

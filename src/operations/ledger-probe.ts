@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { SYSTEM } from '../access/actor.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
+import { assertWhole } from '../ledger/index.ts';
 import { defineState, type Platform } from '../platform.ts';
 import type { Db } from '../storage/index.ts';
 import { inTime } from './in-time.ts';
@@ -49,7 +50,8 @@ export class LedgerProbe {
     const { ledger, log } = this.#platform;
     const { failures } = ledger.stats;
     try {
-      await ledger.change(SYSTEM, async ({ db }) => {
+      await ledger.change(SYSTEM, async ({ db, database }) => {
+        await assertWhole(database, db);
         await db
           .updateTable('head')
           .set(({ ref }) => ({ writer: ref('writer') }))
