@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
+import type { Agent } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,17 +11,89 @@ import { hasNginx, makeCertificate } from '../support/nginx.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { freePort } from '../support/process.ts';
 import {
+  type Answer,
   agentBehind,
   askSteadily,
   keepAlive,
   nginxBefore,
+  type Pair,
   ProxiedStream,
   productionPair,
+  send,
   signInSteadily,
 } from '../support/proxied.ts';
 
 const deploy = (path: string): string => join(root, 'deploy', path);
 const textOf = (path: string): string => readFileSync(deploy(path), 'utf8');
+
+const MCP_SERVER = `
+const results = {
+  initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
+  'tools/list': { tools: [{ name: 'read', inputSchema: { type: 'object' } }] },
+};
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }));
+});
+`;
+
+/** Returns the environment with an MCP server behind the gateway. */
+function withMcpServer(cwd: string): Record<string, string> {
+  const path = join(cwd, 'server.cjs');
+  writeFileSync(path, MCP_SERVER);
+  return { LEGATE_GATEWAY_SERVERS: JSON.stringify({ notes: { command: process.execPath, args: [path] } }) };
+}
+
+/** Clients of 2025-11-25 at the gateway, each with a session and a credential of its own. */
+async function mcpClients(url: string, agent: Agent, cwd: string, pair: Pair) {
+  const path = '/gateway/notes/mcp';
+  const ask = (token: string, session: string | undefined, method: string, params = {}): Promise<Answer> =>
+    send(url, agent, {
+      path,
+      token,
+      body: { jsonrpc: '2.0', id: 1, method, params },
+      headers: { accept: 'application/json, text/event-stream', ...(session && { 'mcp-session-id': session }) },
+    });
+  const initialize = async (token: string): Promise<string> => {
+    const opened = await ask(token, undefined, 'initialize', { protocolVersion: '2025-11-25', capabilities: {} });
+    expect(opened.status).toBe(200);
+    return opened.headers?.['mcp-session-id'] as string;
+  };
+  const { ownerId, ownerToken } = await agentBehind(url, agent, cwd, pair);
+  const permissions = [{ resource: 'mcp:notes:*', actions: ['execute'] }];
+  const clients: { token: string; session: string }[] = [];
+  for (let i = 0; i < 12; i++) {
+    const body = { ownerId, name: `client ${i}`, type: 'service', permissions };
+    const { token } = JSON.parse((await send(url, agent, { path: '/agents', token: ownerToken, body })).text);
+    clients.push({ token, session: await initialize(token) });
+  }
+  return {
+    /** Sends a request of each session. Returns the statuses. */
+    list: () =>
+      Promise.all(clients.map(async ({ token, session }) => (await ask(token, session, 'tools/list')).status)),
+    initializeAgain: async (i: number): Promise<void> => {
+      const client = clients[i] as (typeof clients)[number];
+      client.session = await initialize(client.token);
+    },
+    withoutCredential: async () => (await send(url, agent, { path, body: {} })).status,
+  };
+}
+
+/** Every request of an MCP session reaches its instance, and clients initialize again only after that has restarted. */
+async function expectSessionsStay(url: string, agent: Agent, cwd: string, pair: Pair): Promise<void> {
+  const { list, initializeAgain, withoutCredential } = await mcpClients(url, agent, cwd, pair);
+  const all = Array.from({ length: 12 }, () => 200);
+  for (let i = 0; i < 5; i++) expect(await list()).toEqual(all);
+  expect(await withoutCredential()).toBe(401);
+  await pair.restart(0);
+  const restarted = performance.now();
+  await expect.poll(() => performance.now() - restarted).toBeGreaterThan(2500);
+  const after = await list();
+  // Both instances had sessions.
+  expect(new Set(after)).toEqual(new Set([200, 404]));
+  for (const [i, status] of after.entries()) if (status === 404) await initializeAgain(i);
+  expect(await list()).toEqual(all);
+}
 
 describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/nginx/legate.conf', () => {
   it('pass legate check --url, and lose no decision, sign-in or event in a rolling restart', async () => {
@@ -78,20 +151,50 @@ describe.skipIf(!hasNginx())('two instances in production and nginx with deploy/
       await postgres.remove();
     }
   });
+
+  it('every request of an MCP session reaches the instance of the session', async () => {
+    const cwd = scratchFolder();
+    const certificate = makeCertificate(cwd);
+    const postgres = await startPostgres();
+    const https = await freePort();
+    const url = `https://localhost:${https}`;
+    const pair = await productionPair(cwd, {
+      url,
+      databaseUrl: postgres.url,
+      drainSeconds: 1,
+      env: withMcpServer(cwd),
+    });
+    await pair.start();
+    const nginx = await nginxBefore(pair, cwd, https);
+    const agent = keepAlive(certificate);
+    try {
+      await expectSessionsStay(url, agent, cwd, pair);
+    } finally {
+      agent.destroy();
+      await nginx.stop();
+      await pair.stop();
+      await postgres.remove();
+    }
+  });
 });
 
 describe.skipIf(!hasCaddy())('two instances in production and Caddy with deploy/caddy/Caddyfile', () => {
-  it('lose no request in a rolling restart, because Caddy checks readiness', async () => {
+  it('lose no request in a rolling restart, because Caddy checks readiness, and keep MCP sessions', async () => {
     const cwd = scratchFolder();
     const postgres = await startPostgres();
     const port = await freePort();
     const url = `https://localhost:${port}`;
     // Longer than two of the intervals at which Caddy checks.
-    const pair = await productionPair(cwd, { url, databaseUrl: postgres.url, drainSeconds: 3 });
+    const pair = await productionPair(cwd, {
+      url,
+      databaseUrl: postgres.url,
+      drainSeconds: 3,
+      env: withMcpServer(cwd),
+    });
     await pair.start();
     const text = textOf('caddy/Caddyfile')
       .replace(/^legate\.example\.com /m, `localhost:${port} `)
-      .replace('127.0.0.1:3001 127.0.0.1:3002', pair.ports.map((each) => `127.0.0.1:${each}`).join(' '));
+      .replaceAll('127.0.0.1:3001 127.0.0.1:3002', pair.ports.map((each) => `127.0.0.1:${each}`).join(' '));
     expect(text).toContain(`127.0.0.1:${pair.ports[0]} 127.0.0.1:${pair.ports[1]} {`);
     const caddy = await runCaddy(cwd, text, port);
     const agent = keepAlive(caddy.certificate);
@@ -104,13 +207,13 @@ describe.skipIf(!hasCaddy())('two instances in production and Caddy with deploy/
         const before = clients.answers.length;
         await expect.poll(() => clients.answers.length).toBeGreaterThan(before + 50);
         expect(await pair.restart(i)).toBe(0);
-        if (i > 0) break;
         // Caddy checks every second whether an instance is ready again.
         const restarted = performance.now();
         await expect.poll(() => performance.now() - restarted).toBeGreaterThan(2500);
       }
       expect(await clients.stop()).toEqual([]);
       expect(clients.answers.length).toBeGreaterThan(100);
+      await expectSessionsStay(url, agent, cwd, pair);
     } finally {
       agent.destroy();
       await caddy.stop();

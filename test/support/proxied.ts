@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ClientRequest } from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,25 +13,28 @@ interface Question {
   readonly path: string;
   readonly token?: string;
   readonly body?: object;
+  readonly headers?: Record<string, string>;
 }
 
 export interface Answer {
   /** 0 if the connection failed. */
   readonly status: number;
   readonly text: string;
+  readonly headers?: IncomingHttpHeaders;
 }
 
 /** Sends a request over TLS. */
-export const send = (url: string, agent: Agent, { method, path, token, body }: Question): Promise<Answer> =>
+export const send = (url: string, agent: Agent, { method, path, token, body, ...more }: Question): Promise<Answer> =>
   new Promise((resolve) => {
     const headers = {
+      ...more.headers,
       ...(token ? { authorization: `Bearer ${token}` } : {}),
       ...(body ? { 'content-type': 'application/json' } : {}),
     };
     const req = request(`${url}${path}`, { agent, method: method ?? (body ? 'POST' : 'GET'), headers }, (res) => {
       let text = '';
       res.on('data', (chunk: Buffer) => (text += chunk));
-      res.on('end', () => resolve({ status: res.statusCode ?? 0, text }));
+      res.on('end', () => resolve({ status: res.statusCode ?? 0, text, headers: res.headers }));
       res.on('error', (error) => resolve({ status: 0, text: error.message }));
     });
     req.on('error', (error) => resolve({ status: 0, text: error.message }));
@@ -55,7 +58,13 @@ export interface Pair {
 /** Starts two production instances of a program on one database, for a proxy that serves `url`. */
 export async function productionPair(
   cwd: string,
-  o: { url: string; databaseUrl: string; drainSeconds: number; program?: string },
+  o: {
+    url: string;
+    databaseUrl: string;
+    drainSeconds: number;
+    program?: string;
+    env?: Record<string, string>;
+  },
 ): Promise<Pair> {
   const { url, databaseUrl, drainSeconds } = o;
   const ports = [await freePort(), await freePort()] as const;
@@ -70,6 +79,7 @@ export async function productionPair(
     LEGATE_ADMIN_EMAIL: 'admin@example.com',
     LEGATE_ADMIN_PASSWORD: 'correct horse battery',
     LEGATE_RATE_LIMIT_ENDPOINTS_SIGN_IN_LIMIT: '10000000',
+    ...o.env,
   };
   const folderOf = (port: number): string => join(cwd, String(port));
   const startOn = (port: number, program = o.program ?? PROGRAM): Promise<Running> =>
