@@ -77,7 +77,7 @@ export function toKnownError(
     return thrown;
   }
   if (isUnavailable(thrown)) {
-    platform.log.error({ requestId, err: thrown }, 'the database is unavailable');
+    platform.log.error({ requestId, err: thrown }, 'the database cannot serve this request');
     return CommonErrors.STORAGE_UNAVAILABLE({ cause: thrown });
   }
   const id = requestId ?? newRequestId(platform.clock.now());

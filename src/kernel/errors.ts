@@ -84,7 +84,7 @@ export const CommonErrors = defineErrors({
   INTERNAL_ERROR: [500, 'An unexpected error occurred. The log of the service has the cause.'],
   PREVIEW_TIMED_OUT: [503, 'The preview took too long and was stopped. Nothing was changed.'],
   AUDIT_UNAVAILABLE: [503, 'The decision could not be recorded, so it is not allowed. Try again.'],
-  STORAGE_UNAVAILABLE: [503, 'The database cannot be reached. Try again.'],
+  STORAGE_UNAVAILABLE: [503, 'The service cannot read or write its data at the moment. Try again.'],
 });
 
 /**

@@ -139,7 +139,7 @@ export class Ledger {
   /**
    * Runs a change of the actor `by` in one transaction and appends its records and events in the same transaction.
    * Returns after the commit is durable. Inside `work` only `change.db` may be used. Throws 503 STORAGE_UNAVAILABLE if
-   * the database cannot be reached.
+   * the database cannot serve it.
    */
   async change<T>(by: Actor, work: (change: Change) => Promise<T>): Promise<T> {
     return this.#apply(by, work, false);

@@ -51,7 +51,10 @@ describe('an instance whose clock is wrong', () => {
     expect([refused.status, refused.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
     await expect(
       b.legate.platform.ledger.change(SYSTEM, async (change) => change.emit({ type: 'agent.updated', data: {} })),
-    ).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    ).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+      message: 'The service cannot read or write its data at the moment. Try again.',
+    });
     expect(await timesOf(a)).toEqual(before);
     expect((await ask(a, agent)).body.allowed).toBe(true);
     own.advance(-off);

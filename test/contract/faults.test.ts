@@ -24,7 +24,10 @@ async function refusesEverything(w: World): Promise<void> {
     as: w.owner,
     body: { ownerId: w.owner.id, name: 'n', type: 'service' },
   });
-  expect([created.status, created.body.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+  expect([created.status, created.body.error]).toEqual([
+    503,
+    { code: 'STORAGE_UNAVAILABLE', message: 'The service cannot read or write its data at the moment. Try again.' },
+  ]);
 }
 
 async function recovers(w: World, allowedBefore: number): Promise<void> {
@@ -156,6 +159,10 @@ const onSqlite = (): void => {
       arguments: { text: 'y'.repeat(60_000) },
     });
     expect([large.status, large.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
+    const name = 'n'.repeat(100);
+    const body = { ownerId: w.owner.id, name, type: 'service', metadata: { text: 'y'.repeat(9000) } };
+    const created = await w.t.call('POST', '/agents', { as: w.owner, body });
+    expect([created.status, created.body.error?.message]).toEqual([503, expect.not.stringContaining('reached')]);
     database.writer.exec('pragma max_page_count = 1073741823');
     await recovers(w, 3);
   });
