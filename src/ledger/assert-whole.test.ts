@@ -31,7 +31,8 @@ it('a start on a ledger whose head is before its newest row is refused, and chan
     name: 'DatabaseError',
     message:
       `${database.description} was restored in part: the head of the ledger is at sequence 2, but its newest row has ` +
-      `${newest}. Nothing was changed. Restore all tables from one backup, into an empty database (npx legate restore).`,
+      `${newest}. Nothing was changed. Restore all tables from one backup, into an empty database ` +
+      '(npx legate restore).',
   });
   expect(await rowsOf(t)).toEqual(before);
   expect(await database.read.selectFrom('head').select('seq').execute()).toEqual([{ seq: 2 }]);
