@@ -138,6 +138,17 @@ describe('a backup', () => {
     expect((await other.call('GET', '/agents', { as: someone })).status).toBe(200);
   });
 
+  it('is not made of a database that was restored in part, because it could not be restored', async () => {
+    const damaged = await createTestService();
+    await damaged.agent(await damaged.user());
+    await damaged.legate.platform.database.write.updateTable('head').set({ seq: 0 }).execute();
+    const empty = join(dir, '..', 'of-damaged');
+    const backup = onDatabase(damaged.database, (database) => writeBackup(database, empty));
+    await expect(backup).rejects.toThrow(BackupError);
+    await expect(backup).rejects.toThrow('the head of the ledger is at sequence 0, but its newest row has');
+    expect(readdirSync(empty)).toEqual([]);
+  });
+
   it('is not written into a folder that contains files', async () => {
     await expect(onDatabase(t.database, (database) => writeBackup(database, dir))).rejects.toThrow('is not empty');
   });

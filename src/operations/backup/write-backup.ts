@@ -9,7 +9,8 @@ import { createGzip } from 'node:zlib';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { createFolder } from '../../kernel/data-folder.ts';
 import { packageVersion } from '../../kernel/version.ts';
-import { type Database, schemaState } from '../../storage/index.ts';
+import { assertWhole } from '../../ledger/index.ts';
+import { type Database, DatabaseError, schemaState } from '../../storage/index.ts';
 import { BackupError } from './backup-error.ts';
 import { MANIFEST_FILE, type Manifest, SECRETS_FILE, serializeManifest, sha256, tableFile } from './manifest.ts';
 import { openSnapshot, type Snapshot, type Value } from './snapshot.ts';
@@ -41,6 +42,9 @@ export async function writeBackup(
       `${database.description} is of another version of Legate. Back it up with that version, or run npx legate ` +
         `migrate.`,
     );
+  await assertWhole(database).catch((error: unknown) => {
+    throw error instanceof DatabaseError ? new BackupError(error.message) : error;
+  });
   const columns = await columnsOf(database);
   const snapshot = await openSnapshot(database);
   try {
