@@ -264,6 +264,7 @@ async function open(
     erasePerson,
     callsSince: (ms) => callsSince(platform, ms),
     policy,
+    beforeLongPage: async () => {},
     mayUseOwnResource: async (db, agentId, resource, action) => {
       const agent = await policy.current(db, agentId);
       return agent !== undefined && mayUseOwnResource(agent, resource, action);

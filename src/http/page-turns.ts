@@ -1,55 +1,37 @@
 import { yieldOnce } from '../kernel/yield-once.ts';
 
-/** Concurrent requests. SQLite is read without waiting, so more than one would only hold up other work. */
+/** Long pages that are read at once. SQLite is read without waiting, so more than one would only hold up other work. */
 const MAX_RUNNING = { sqlite: 1, postgres: 3 } as const;
-/** An answer of more characters is long: other work runs before the next one begins. */
-const LONG_CHARS = 262_144;
-
-/** Turns of the event loop after a long answer: enough to answer a decision that arrived meanwhile. */
+/** Turns of the event loop after a long page: enough to answer a decision that arrived meanwhile. */
 const OTHER_TURNS = 8;
 
-/** What a turn ends with; as long as its text. */
-interface Answered {
-  readonly body?: unknown;
+interface Turn {
+  /** Others had their turns first, so what was checked before may have changed. */
+  readonly waited: boolean;
+  /** To be called once, when the page is ready to be sent. */
+  readonly end: () => void;
 }
 
 /**
- * Lets a few requests for long pages run at a time. People with waiting requests take turns, so that one who reads many
- * long pages at once delays others by a few pages, not by all of them.
+ * Lets a few long pages be read at a time. People with waiting requests take turns, so that one who reads many long
+ * pages at once delays others by a few pages, not by all of them.
  */
 export class PageTurns {
   readonly #max: number;
   #running = 0;
-  /** Waiting requests, by the person whose request begins next. */
+  /** Waiting requests, by the person whose page is read next. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
   constructor(dialect: keyof typeof MAX_RUNNING) {
     this.#max = MAX_RUNNING[dialect];
   }
 
-  /**
-   * Runs work when it is its turn.
-   * @param work `waited`: others ran first, so that what was checked before may have changed
-   */
-  async run<T extends Answered>(owner: string, work: (waited: boolean) => Promise<T>): Promise<T> {
-    const waits = this.#running >= this.#max;
-    if (waits) await this.#wait(owner);
+  /** Resolves when it is the turn of a request of this person. */
+  async take(owner: string): Promise<Turn> {
+    const waited = this.#running >= this.#max;
+    if (waited) await this.#wait(owner);
     else this.#running++;
-    let isLong = true;
-    try {
-      const answer = await work(waits);
-      isLong = typeof answer.body === 'string' && answer.body.length > LONG_CHARS;
-      return answer;
-    } finally {
-      // The answer is sent first.
-      if (isLong) void this.#endLater();
-      else this.#end();
-    }
-  }
-
-  async #endLater(): Promise<void> {
-    for (let i = 0; i < OTHER_TURNS; i++) await yieldOnce();
-    this.#end();
+    return { waited, end: () => void this.#end() };
   }
 
   #wait(owner: string): Promise<void> {
@@ -60,8 +42,9 @@ export class PageTurns {
     });
   }
 
-  /** The turn goes to the person who has not had one for longest. */
-  #end(): void {
+  /** The turn goes to the person who has not had one for longest, after the page was sent and other work has run. */
+  async #end(): Promise<void> {
+    for (let i = 0; i < OTHER_TURNS; i++) await yieldOnce();
     const [first] = this.#waiting;
     if (!first) {
       this.#running--;

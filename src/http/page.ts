@@ -60,19 +60,22 @@ export function cutPage<T extends { id: string }>(
  */
 export const MAX_PAGE_BYTES = 8_388_608;
 
-/** Returns how many rows, from the first one, have at most 8 MB in total: at least one. */
-export function rowsThatFit(bytes: readonly number[]): number {
-  let left = MAX_PAGE_BYTES;
-  const tooMany = bytes.findIndex((size, i) => {
-    left -= Number(size);
-    return left < 0 && i > 0;
-  });
-  return tooMany === -1 ? bytes.length : tooMany;
+/** Returns how many rows, from the first one, have at most 8 MB in total: at least one; and their bytes. */
+export function rowsThatFit(bytes: readonly number[]): { rows: number; bytes: number } {
+  let [rows, total] = [0, 0];
+  for (const size of bytes) {
+    if (rows > 0 && total + Number(size) > MAX_PAGE_BYTES) break;
+    rows++;
+    total += Number(size);
+  }
+  return { rows, bytes: total };
 }
 
-/** Like {@link cutPage}, for rows of which only the size has been read. */
-export const cutSizedPage = <T extends { id: string; bytes: number }>(rows: readonly T[], limit: number) =>
-  cutPage(rows, Math.min(limit, rowsThatFit(rows.map(({ bytes }) => bytes))));
+/** Like {@link cutPage}, for rows of which only the size has been read. Returns the bytes of the page too. */
+export function cutSizedPage<T extends { id: string; bytes: number }>(found: readonly T[], limit: number) {
+  const { rows, bytes } = rowsThatFit(found.slice(0, limit).map((row) => row.bytes));
+  return { ...cutPage(found, rows), bytes };
+}
 
 /** The number of rows on all pages of a list, as a header. */
 export const totalCount = (total: number): Record<string, string> => ({ 'legate-total-count': String(total) });

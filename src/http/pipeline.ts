@@ -40,8 +40,11 @@ export interface Endpoint {
 type Passing = Pick<RequestCall, 'requestId' | 'ip' | 'seen'>;
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
+/** Pages with more characters wait for a turn. */
+const LONG_PAGE_CHARS = 262_144;
+const CLIENT_IS_GONE = new Error('The client has disconnected.');
 /** For logs and metrics: a client has disconnected before its request was carried out. */
-const CLIENT_IS_GONE = 499;
+const GONE_STATUS = 499;
 /** Contract, section 22. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -156,18 +159,29 @@ export class Pipeline {
     return this.#render(route, route.versioned ? withVersion(route, call, handled) : handled);
   }
 
-  /** Answers a request for a page that can have megabytes. */
-  #inTurn(route: Route<Platform>, call: RequestCall): Promise<Rendered | Response> {
+  /** Answers a request for a page that can have megabytes. Reading a long one waits for a turn. */
+  async #inTurn(route: Route<Platform>, call: RequestCall): Promise<Rendered | Response> {
     let isGone = false;
+    let end: (() => void) | undefined;
     call.onAbort(() => {
       isGone = true;
     });
-    return this.#pageTurns.run(ownerIdOf(call.principal) ?? '', async (waited) => {
-      if (isGone) return { status: CLIENT_IS_GONE, headers: this.#emptyHeaders, body: null };
+    const beforeLongPage = async (chars: number): Promise<void> => {
+      if (end || chars <= LONG_PAGE_CHARS) return;
+      const turn = await this.#pageTurns.take(ownerIdOf(call.principal) ?? '');
+      end = turn.end;
+      if (isGone) throw CLIENT_IS_GONE;
       // The credential may have ended while the request waited.
-      if (waited) await this.#authorize(route, call);
-      return this.#carryOut(route, call, this.#platform);
-    });
+      if (turn.waited) await this.#authorize(route, call);
+    };
+    try {
+      return await this.#carryOut(route, call, { ...this.#platform, beforeLongPage });
+    } catch (error) {
+      if (error === CLIENT_IS_GONE) return { status: GONE_STATUS, headers: this.#emptyHeaders, body: null };
+      throw error;
+    } finally {
+      end?.();
+    }
   }
 
   /** Answers a request with `preview=true`. */

@@ -21,12 +21,17 @@ import { Yielder } from './yielder.ts';
 
 export type Order = 'asc' | 'desc';
 
+interface Place {
+  readonly order?: Order;
+  readonly offset?: number;
+}
+
 /** Sequence numbers that one step of a search by id scans. Other work can run between steps. */
 const WINDOW = 4000;
 /** Maximum number of rows that one query of an export reads. */
 const EXPORT_ROWS = 250;
 /** Number of rows that a page with a limit on its characters reads first. */
-const FIRST_ROWS = 100;
+const FIRST_ROWS = 25;
 /** A range is read if it has at most this many times the number of wanted rows. */
 const DENSE = 1.25;
 /** Pause between two queries of an export while decisions are being made. */
@@ -49,22 +54,27 @@ export class LedgerReader {
   }
 
   /** Returns matching rows, newest first unless `order` is `asc`. */
-  async page(
-    filter: EntryFilter,
-    limit: number,
-    place: { order?: Order; offset?: number } = {},
-  ): Promise<StreamEventRow[]> {
+  async page(filter: EntryFilter, limit: number, place: Place = {}): Promise<StreamEventRow[]> {
     return (await this.boundedPage(filter, limit, place)).rows;
   }
 
   /**
    * Returns a page that ends early when its rows have more than `maxChars` characters of data. At least one row is
-   * returned. `isCut`: it ended early.
+   * returned. `isCut`: it ended early. `beforeMore` is called before each read but the first, with the number of
+   * characters that the rows will probably have after it.
    */
   async boundedPage(
     filter: EntryFilter,
     limit: number,
-    { order = 'desc', offset = 0, maxChars }: { order?: Order; offset?: number; maxChars?: number } = {},
+    {
+      order = 'desc',
+      offset = 0,
+      maxChars,
+      beforeMore,
+    }: Place & {
+      maxChars?: number;
+      beforeMore?: (chars: number) => Promise<void>;
+    } = {},
   ): Promise<{ rows: StreamEventRow[]; isCut: boolean }> {
     const rows: StreamEventRow[] = [];
     let chars = 0;
@@ -74,6 +84,8 @@ export class LedgerReader {
     const fetch = async (): Promise<boolean> => {
       for (let at = 0; at < wanted.length; ) {
         const size = maxChars === undefined ? wanted.length : rowsFor(maxChars - chars, chars, rows.length);
+        const more = Math.min(size, wanted.length - at);
+        if (rows.length > 0) await beforeMore?.(chars + (chars / rows.length) * more);
         // Rows may have been deleted since they were indexed.
         for (const row of await this.#rows(wanted.slice(at, at + size), order)) {
           chars += charsOf(row);

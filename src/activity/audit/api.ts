@@ -59,7 +59,9 @@ export const exportSealedInProcess = (
   options: SealedExportOptions,
 ): Promise<Response> => exportSealed(platform, ALL, asQuery(SealedExport, options), true);
 
-export function auditApi(platform: Pick<Platform, 'clock' | 'database' | 'log' | 'reader' | 'stateOf'>): AuditApi {
+export function auditApi(
+  platform: Pick<Platform, 'beforeLongPage' | 'clock' | 'database' | 'log' | 'reader' | 'stateOf'>,
+): AuditApi {
   return {
     query: async (asked = {}) => {
       const { limit, offset, order, cursor, around, ...filter } = asQuery(ListAudit, asked);

@@ -49,7 +49,7 @@ const beyond = (seq: number, order: Order): Pick<EntryFilter, 'afterSeq' | 'befo
  * and for parameters that exclude each other.
  */
 export async function readPage(
-  { reader }: Pick<Platform, 'reader'>,
+  { beforeLongPage, reader }: Pick<Platform, 'beforeLongPage' | 'reader'>,
   filter: EntryFilter,
   query: object,
   { limit, order, offset = 0, cursor, around }: PageRequest,
@@ -57,7 +57,12 @@ export async function readPage(
   const mark = fingerprint(query, order);
   const write = (seq: number, back: boolean): string => writeCursor({ seq, back }, mark);
   const read = (at: Pick<EntryFilter, 'afterSeq' | 'beforeSeq'>, along: Order, skip = 0) =>
-    reader.boundedPage({ ...filter, ...at }, limit + 1, { order: along, offset: skip, maxChars: MAX_PAGE_BYTES });
+    reader.boundedPage({ ...filter, ...at }, limit + 1, {
+      order: along,
+      offset: skip,
+      maxChars: MAX_PAGE_BYTES,
+      beforeMore: beforeLongPage,
+    });
   const goesOn = ({ rows, isCut }: Awaited<ReturnType<typeof read>>, shown: number): boolean =>
     isCut || rows.length > shown;
   const pageOf = (rows: StreamEventRow[], hasNext: boolean, hasPrev: boolean): RowPage => {

@@ -28,7 +28,7 @@ export interface AuditPage {
  * AUDIT_ENTRY_NOT_FOUND if the caller may not see `around`.
  */
 export async function queryAudit(
-  platform: Pick<Platform, 'database' | 'reader'>,
+  platform: Pick<Platform, 'beforeLongPage' | 'database' | 'reader'>,
   visibility: Visibility,
   filter: AuditFilter,
   page: {

@@ -15,6 +15,8 @@ export interface ChangesApi {
   ): Promise<ChangePage>;
 }
 
-export const changesApi = (platform: Pick<Platform, 'database' | 'reader' | 'stateOf'>): ChangesApi => ({
+export const changesApi = (
+  platform: Pick<Platform, 'beforeLongPage' | 'database' | 'reader' | 'stateOf'>,
+): ChangesApi => ({
   list: (filter = {}) => listChanges(platform, { kind: 'all' }, asQuery(ListChanges, filter)),
 });

@@ -26,7 +26,7 @@ export interface ChangePage {
  * of another query.
  */
 export async function listChanges(
-  { database, reader, stateOf }: Pick<Platform, 'database' | 'reader' | 'stateOf'>,
+  { beforeLongPage, database, reader, stateOf }: Pick<Platform, 'beforeLongPage' | 'database' | 'reader' | 'stateOf'>,
   visibility: Visibility,
   { limit, cursor, ...filter }: ListChanges,
 ): Promise<ChangePage> {
@@ -53,7 +53,9 @@ export async function listChanges(
   const seqs = [...newest.map(({ seq }) => seq), ...older];
   const bytes = await bytesOf(database, older);
   for (const { seq, data, change } of newest) bytes.set(seq, data.length + (change?.length ?? 0));
-  const shown = seqs.slice(0, Math.min(limit, rowsThatFit(seqs.map((seq) => bytes.get(seq) ?? 0))));
+  const fitting = rowsThatFit(seqs.slice(0, limit).map((seq) => bytes.get(seq) ?? 0));
+  await beforeLongPage(fitting.bytes);
+  const shown = seqs.slice(0, fitting.rows);
   const stored = shown.slice(newest.length);
   const last = shown.at(-1);
   const rows = [

@@ -44,7 +44,7 @@ const ownerOf = async (db: Db, agentId: Id<'agent'>): Promise<Id<'user'> | undef
     : undefined;
 
 export function eventsApi(
-  platform: Pick<Platform, 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
+  platform: Pick<Platform, 'beforeLongPage' | 'config' | 'database' | 'ledger' | 'reader' | 'stateOf'>,
   actor: Actor,
   fetch: (request: Request) => Promise<Response>,
 ): EventsApi {

@@ -12,7 +12,7 @@ import type { ListEvents, StreamEvent } from './schema.ts';
  * `around` is not one of them.
  */
 export async function listEvents(
-  platform: Pick<Platform, 'config' | 'database' | 'reader'>,
+  platform: Pick<Platform, 'beforeLongPage' | 'config' | 'database' | 'reader'>,
   caller: Visibility,
   { limit, order, cursor, around, ...query }: ListEvents,
 ): Promise<{ events: StreamEvent[]; next: string | undefined; prev: string | undefined }> {

@@ -39,7 +39,7 @@ interface Page {
  * early if its permissions and metadata are many megabytes large. 400 VALIDATION_FAILED for a foreign cursor.
  */
 export async function listAgents(
-  platform: Pick<Platform, 'agentActivity' | 'clock' | 'database'>,
+  platform: Pick<Platform, 'agentActivity' | 'beforeLongPage' | 'clock' | 'database'>,
   caller: Caller,
   filter: AgentFilter,
   page: Page,
@@ -51,8 +51,9 @@ export async function listAgents(
     db,
     found.rows.map(({ id }) => id),
   );
-  const fitting = rowsThatFit(found.rows.map(({ id }) => bytes.get(id) ?? 0));
+  const { rows: fitting, bytes: length } = rowsThatFit(found.rows.map(({ id }) => bytes.get(id) ?? 0));
   if (fitting < found.rows.length) found = await find(platform, caller, filter, { ...page, limit: fitting });
+  await platform.beforeLongPage(length);
   const ids = found.rows.map(({ id }) => id);
   const now = clock.now();
   const byId = new Map((await readAgents(db, caller.visibility, filter, ids, now)).map((row) => [row.id, row]));

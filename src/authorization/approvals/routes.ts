@@ -45,7 +45,7 @@ export const approvalRoutes = [
       const { limit, cursor, ...filter } = call.query;
       const now = platform.clock.now();
       const page = { after: afterCursor('approval', cursor), limit };
-      const { rows, next } = await findApprovalPage(platform.database.read, call.visibility, filter, page, now);
+      const { rows, next } = await findApprovalPage(platform, call.visibility, filter, page, now);
       return { status: 200, body: rows.map((row) => toApproval(row, now)), ...nextPage(call.url, next) };
     },
   }),

@@ -5,6 +5,7 @@ import { cutSizedPage } from '../../http/page.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
 import type { ApprovalRow, Db, Tables } from '../../storage/index.ts';
 import { ApprovalErrors } from './errors.ts';
 import type { Approval, ApprovalFilter, ApprovalStatus } from './schema.ts';
@@ -49,15 +50,16 @@ export async function findApprovals(
 
 /** A page, newest first, and the cursor of the next one. It ends early if it is many megabytes large. */
 export async function findApprovalPage(
-  db: Db,
+  { beforeLongPage, database }: Pick<Platform, 'beforeLongPage' | 'database'>,
   visibility: Visibility,
   filter: ApprovalFilter,
   page: PageOf,
   now: number,
 ): Promise<{ rows: ApprovalRow[]; next: string | undefined }> {
-  const query = await matching(db, visibility, filter, page, now);
+  const query = await matching(database.read, visibility, filter, page, now);
   const sizes = query.select(['id', sql<number>`octet_length(arguments)`.as('bytes')]).limit(page.limit + 1);
-  const { rows: shown, next } = cutSizedPage(await sizes.execute(), page.limit);
+  const { rows: shown, next, bytes } = cutSizedPage(await sizes.execute(), page.limit);
+  await beforeLongPage(bytes);
   const rows: ApprovalRow[] = [];
   for (const ids of chunk(shown.map(({ id }) => id)))
     rows.push(...(await query.selectAll().where('id', 'in', ids).execute()));

@@ -32,7 +32,7 @@ export interface DelegationsApi {
 }
 
 export function delegationsApi(
-  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,
+  platform: Pick<Platform, 'beforeLongPage' | 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>,
   actor: Actor,
 ): DelegationsApi {
   const all = { kind: 'all' } as const;
@@ -46,7 +46,7 @@ export function delegationsApi(
       let after: Id<'delegation'> | undefined;
       do {
         const page = { after, limit: PAGE };
-        const { rows, next } = await findDelegations(platform.database.read, all, parsed, page, now);
+        const { rows, next } = await findDelegations(platform, all, parsed, page, now);
         found.push(...rows.map(toDelegation));
         after = next === undefined ? undefined : rows.at(-1)?.id;
       } while (after !== undefined);

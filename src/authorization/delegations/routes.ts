@@ -50,7 +50,7 @@ export const delegationRoutes = [
       const { limit, cursor, ...filter } = call.query;
       const page = { after: afterCursor('delegation', cursor), limit };
       const now = platform.clock.now();
-      const { rows, next } = await findDelegations(platform.database.read, call.visibility, filter, page, now);
+      const { rows, next } = await findDelegations(platform, call.visibility, filter, page, now);
       return { status: 200, body: rows.map(toDelegation), ...nextPage(call.url, next) };
     },
   }),

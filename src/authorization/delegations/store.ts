@@ -5,6 +5,7 @@ import { cutSizedPage } from '../../http/page.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
+import type { Platform } from '../../platform.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
 import { agentsOfStatus } from '../agents/index.ts';
 import { isLiveDelegation, liveDelegations, type Permission } from '../permissions/index.ts';
@@ -121,12 +122,13 @@ export interface DelegationPage {
  * megabytes large.
  */
 export async function findDelegations(
-  db: Db,
+  { beforeLongPage, database }: Pick<Platform, 'beforeLongPage' | 'database'>,
   visibility: Visibility,
   filter: DelegationFilter,
   page: { after: Id<'delegation'> | undefined; limit: number },
   now: number,
 ): Promise<DelegationPage> {
+  const db = database.read;
   let query = whereVisible(selectLive(db, now), await restrictTo(db, visibility, filter)).clearSelect();
   if (filter.fromAgent !== undefined) query = query.where('from_agent', 'in', filter.fromAgent);
   if (filter.toAgent !== undefined) query = query.where('to_agent', 'in', filter.toAgent);
@@ -143,7 +145,8 @@ export async function findDelegations(
     if (rows.length < limit || found.length >= limit) break;
     after = rows.at(-1)?.id;
   }
-  const { rows: shown, next } = cutSizedPage(found.slice(0, limit), page.limit);
+  const { rows: shown, next, bytes } = cutSizedPage(found.slice(0, limit), page.limit);
+  await beforeLongPage(bytes);
   const rows: DelegationRow[] = [];
   for (const some of chunk(shown.map(({ id }) => id)))
     rows.push(...(await db.selectFrom('delegations').selectAll().where('id', 'in', some).orderBy('id').execute()));

@@ -6,7 +6,6 @@ import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db } from '../../storage/index.ts';
 import { getAgentRow } from '../agents/store.ts';
 import { DelegationErrors } from '../delegations/errors.ts';
 import type { PolicyVersion } from './schema.ts';
@@ -23,14 +22,14 @@ export interface PageOf {
 
 /** Versions of an agent, newest first. Throws 404 AGENT_NOT_FOUND and 400 for a cursor of another list. */
 export async function listAgentVersions(
-  { database }: Pick<Platform, 'database'>,
+  platform: Pick<Platform, 'beforeLongPage' | 'database'>,
   visibility: Visibility,
   id: Id<'agent'>,
   page: PageOf,
 ): Promise<VersionPage> {
-  const db = database.read;
+  const db = platform.database.read;
   await getAgentRow(db, visibility, id);
-  return listVersions(db, id, page, visibility.kind !== 'agent');
+  return listVersions(platform, id, page, visibility.kind !== 'agent');
 }
 
 /**
@@ -38,12 +37,12 @@ export async function listAgentVersions(
  * Throws 404 DELEGATION_NOT_FOUND and 400 for a cursor of another list.
  */
 export async function listDelegationVersions(
-  { database }: Pick<Platform, 'database'>,
+  platform: Pick<Platform, 'beforeLongPage' | 'database'>,
   visibility: Visibility,
   id: Id<'delegation'>,
   page: PageOf,
 ): Promise<VersionPage> {
-  const db = database.read;
+  const db = platform.database.read;
   const row = isId('delegation', id)
     ? await db.selectFrom('delegations').selectAll().where('id', '=', id).executeTakeFirst()
     : undefined;
@@ -56,17 +55,17 @@ export async function listDelegationVersions(
   if (!isParty) throw DelegationErrors.DELEGATION_NOT_FOUND();
   const seesAddresses =
     visibility.kind === 'all' || (visibility.kind === 'owner' && visibility.userId === row.from_owner);
-  return listVersions(db, id, page, seesAddresses);
+  return listVersions(platform, id, page, seesAddresses);
 }
 
 /** A page ends early if it is many megabytes large. */
 async function listVersions(
-  db: Db,
+  { beforeLongPage, database }: Pick<Platform, 'beforeLongPage' | 'database'>,
   subject: string,
   { limit, cursor }: PageOf,
   seesAddresses: boolean,
 ): Promise<VersionPage> {
-  let query = db.selectFrom('versions').where('subject', '=', subject).orderBy('seq', 'desc');
+  let query = database.read.selectFrom('versions').where('subject', '=', subject).orderBy('seq', 'desc');
   if (cursor !== undefined) query = query.where('seq', '<', seqOfCursor(cursor, subject));
   const sizes = await query
     .select(sql<number>`octet_length(state)`.as('bytes'))
@@ -74,7 +73,8 @@ async function listVersions(
     .execute();
   // Each version shows fields of its own state and of the one before.
   const bytes = sizes.slice(0, limit).map((size, i) => Number(size.bytes) + Number(sizes[i + 1]?.bytes ?? 0));
-  const fitting = rowsThatFit(bytes);
+  const { rows: fitting, bytes: length } = rowsThatFit(bytes);
+  await beforeLongPage(length);
   const rows = await query
     .selectAll()
     .limit(fitting + 1)
