@@ -71,7 +71,7 @@ export async function attempt(
   const set = {
     status: good ? ('delivered' as const) : dropped ? ('dropped' as const) : ('pending' as const),
     attempts,
-    next_at: good || dropped ? delivery.next_at : now + Math.max(jittered(wait ?? 0), result.retryAfterMs ?? 0),
+    next_at: good || dropped ? now : now + Math.max(jittered(wait ?? 0), result.retryAfterMs ?? 0),
     lease_until: 0,
     last_status: result.status,
     last_error: good ? null : result.error,
@@ -112,11 +112,12 @@ export async function attempt(
 
 /** Drops a delivery without an attempt: since it was queued, its webhook has lost the right to see the event. */
 async function dropHidden(
-  { ledger }: Pick<Platform, 'ledger'>,
+  { clock, ledger }: Pick<Platform, 'clock' | 'ledger'>,
   delivery: WebhookDeliveryRow,
   leases: readonly number[],
 ): Promise<WebhookDeliveryRow> {
-  const set = { status: 'dropped', lease_until: 0, last_status: null, last_error: 'not_visible' } as const;
+  const ended = { status: 'dropped', next_at: clock.now(), lease_until: 0 } as const;
+  const set = { ...ended, last_status: null, last_error: 'not_visible' };
   await ledger.maintain((db) =>
     db
       .updateTable('webhook_deliveries')

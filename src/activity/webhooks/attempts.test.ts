@@ -2,7 +2,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
 import { dispatcherOf } from './dispatcher.ts';
+import { webhooks } from './index.ts';
 
 let answer: { status: number; body: string | Buffer } = { status: 200, body: 'ok' };
 const received: string[] = [];
@@ -148,5 +150,27 @@ describe('POST /webhooks/:id/recover', () => {
       ['webhook.test', 'dropped'],
     ]);
     expect(received).toEqual([after[0].eventId]);
+  });
+});
+
+describe('a message that waited for months while its webhook was disabled', () => {
+  it.each([
+    [200, 'delivered'],
+    [410, 'dropped'],
+  ])('is kept after its last attempt, which the receiver answered with %i', async (status, ended) => {
+    const t = await shared();
+    const owner = await t.user();
+    const id = await endpoint(t, owner);
+    const enable = (enabled: boolean) => t.call('PATCH', `/webhooks/${id}`, { as: owner, body: { enabled } });
+    answer = { status: 500, body: '' };
+    await t.agent(owner);
+    await deliverAll(t);
+    expect((await enable(false)).status).toBe(200);
+    t.clock.advance(40 * DAY_MS);
+    answer = { status, body: '' };
+    expect((await enable(true)).status).toBe(200);
+    await deliverAll(t);
+    await webhooks.upkeep?.(t.legate.platform);
+    expect(await deliveries(t, owner, id)).toMatchObject([{ status: ended, attempts: 2 }]);
   });
 });

@@ -70,6 +70,7 @@ describe('GET /webhooks/:id/deliveries', () => {
     ] as const) {
       await db.updateTable('webhooks').set({ failures, paused_until: later }).where('id', '=', webhook.id).execute();
       await keep(webhook, [
+        ['pending', 31],
         ['pending', 61 / 1440],
         ['pending', 59 / 1440],
       ]);
@@ -78,8 +79,8 @@ describe('GET /webhooks/:id/deliveries', () => {
     const seen = async (webhook: Json): Promise<string[]> =>
       (await deliveries(webhook)).body.map((d: Json) => `${d.status} ${d.lastError}`);
     expect([await seen(failing), await seen(sound)]).toEqual([
-      ['pending null', 'dropped overdue'],
-      ['pending null', 'pending null'],
+      ['pending null', 'dropped overdue', 'dropped overdue'],
+      ['pending null', 'pending null', 'pending null'],
     ]);
     const [dropped] = (await deliveries(failing, '?status=dropped')).body;
     expect((await t.call('POST', `/webhooks/deliveries/${dropped.id}/redeliver`, { as: owner })).body).toMatchObject({
@@ -87,7 +88,7 @@ describe('GET /webhooks/:id/deliveries', () => {
       attempts: 0,
     });
     await webhooks.upkeep?.(t.legate.platform);
-    expect(await seen(failing)).toEqual(['pending null', 'pending overdue']);
+    expect(await seen(failing)).toEqual(['pending null', 'pending overdue', 'dropped overdue']);
   });
 
   it('keeps delivered messages for a week, dropped ones for thirty days, and waiting ones until they end', async () => {

@@ -31,7 +31,7 @@ async function upkeep(platform: Pick<Platform, 'clock' | 'ledger' | 'stateOf'>):
   await platform.ledger.maintain(async (db) => {
     await db
       .updateTable('webhook_deliveries')
-      .set({ status: 'dropped', last_error: 'overdue' })
+      .set({ status: 'dropped', next_at: now, last_error: 'overdue' })
       .where('id', 'in', (eb) =>
         eb
           .selectFrom('webhook_deliveries as d')
@@ -49,7 +49,7 @@ async function upkeep(platform: Pick<Platform, 'clock' | 'ledger' | 'stateOf'>):
       .deleteFrom('webhook_attempts')
       .where('at', '<', now - DROPPED_DAYS * DAY_MS)
       .execute();
-    // Age counts from the last attempt, so that a recent redelivery is not deleted.
+    // Age counts from the end of a delivery, however long it waited before.
     for (const [status, days] of [
       ['delivered', DELIVERED_DAYS],
       ['dropped', DROPPED_DAYS],
