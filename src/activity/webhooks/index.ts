@@ -36,12 +36,14 @@ async function upkeep(platform: Pick<Platform, 'clock' | 'ledger' | 'stateOf'>):
         eb
           .selectFrom('webhook_deliveries as d')
           .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
+          .innerJoin('users as u', 'u.id', 'w.user_id')
           .select('d.id')
           .where('d.status', '=', 'pending')
           .where('d.next_at', '<', now - OVERDUE_MS)
           .where('d.lease_until', '<=', now)
           .where('w.enabled', '=', 1)
           .where('w.failures', '>=', BREAKER_FAILURES)
+          .where('u.suspended_at', 'is', null)
           .limit(SLICE),
       )
       .execute();

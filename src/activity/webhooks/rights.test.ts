@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Json, TestAgent, TestService, TestUser } from '../../../test/support/service.ts';
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
 import { dispatcherOf } from './dispatcher.ts';
+import { webhooks } from './index.ts';
 
 const receiving = webhookReceiver();
 const { answers, newPath, make, deliverAll, at, pathOf } = receiving;
@@ -43,6 +45,25 @@ describe('a webhook whose owner is suspended', () => {
     await deliverAll();
     // The repeated message and the next one are sent at the same time.
     expect(agentsAt(path).toSorted()).toEqual([before.id, before.id, after.id].toSorted());
+  });
+
+  it('keeps its messages for longer than an hour, also if its receiver failed many times in a row', async () => {
+    const admin = await t.admin();
+    const person = await t.user();
+    const webhook = await make({ as: person, types });
+    const path = pathOf(webhook);
+    refuse(path);
+    const agent = await t.agent(person);
+    await deliverAll();
+    const db = t.legate.platform.database.write;
+    await db.updateTable('webhooks').set({ failures: 20 }).where('id', '=', webhook.id).execute();
+    await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { status: 'suspended' } });
+    t.clock.advance(2 * HOUR_MS);
+    await webhooks.upkeep?.(t.legate.platform);
+    answers.delete(path);
+    await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { status: 'active' } });
+    await deliverAll();
+    expect(agentsAt(path)).toEqual([agent.id, agent.id]);
   });
 });
 
