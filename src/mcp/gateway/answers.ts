@@ -1,4 +1,4 @@
-import { errorAnswer, isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
+import { isObject, type Message, RefusedBody, type RpcError } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
 import type { EventStream } from './event-stream.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY, NO_SESSION } from './messages.ts';
@@ -24,10 +24,14 @@ export const rpcError = (
   headers?: Record<string, string>,
 ): ClientAnswer => ({ status, body: JSON.stringify({ jsonrpc: '2.0', id, error }), ...(headers && { headers }) });
 
-export const sessionNotFound = (body: unknown): ClientAnswer => ({
-  status: 404,
-  body: errorAnswer(body, { code: NO_SESSION, message: 'Session not found' }),
-});
+export const SESSION_NOT_FOUND: RpcError = { code: NO_SESSION, message: 'Session not found' };
+
+/** A message is refused because its session has ended. */
+export class SessionNotFound extends RefusedBody {
+  constructor(body: unknown) {
+    super(404, SESSION_NOT_FOUND, { body });
+  }
+}
 
 export const eventStream = (stream: EventStream): Response =>
   new Response(stream.body, {

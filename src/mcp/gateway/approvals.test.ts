@@ -139,6 +139,23 @@ describe('a call through the gateway that needs approval', () => {
     expect([await open(await t.user()), await open(owner), await open(await t.admin())]).toEqual([404, 200, 200]);
   });
 
+  it('a call in a session that has ended is not decided, and does not use up an approval', async () => {
+    const as = await newAgent();
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: PAY };
+    const send = (headers: Record<string, string> = {}) =>
+      t.call('POST', '/gateway/bank/mcp', { as, body, headers: { accept: 'application/json', ...headers } });
+    await approve((await send()).body.result._meta.approvalId);
+    const ended = await send({ 'mcp-session-id': 'ended' });
+    expect([ended.status, ended.body]).toEqual([404, { jsonrpc: '2.0', id: 1, error: expect.anything() }]);
+    expect((await send()).body.result).toMatchObject({ content: [{ type: 'text' }] });
+    const { body: decided } = await t.call('GET', `/audit?agentId=${as.id}`, { as: owner });
+    expect(decided.map(({ action, result }: Json) => `${action} ${result}`)).toEqual([
+      'execute allowed',
+      'approve allowed',
+      'execute denied',
+    ]);
+  });
+
   it('never waits over 20 s: only the repetition of 2026-07-28 waits; other forms are answered at once', async () => {
     // The clock is stopped, so that a response that depended on it would never arrive.
     vi.useFakeTimers({ toFake: ['performance'] });

@@ -6,7 +6,7 @@ import { BodyTooLarge, Guard, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
 import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf, UnreadableBody } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
-import { type ClientAnswer, eventStream, rpcError, sessionNotFound, statusOf } from './answers.ts';
+import { type ClientAnswer, eventStream, rpcError, SESSION_NOT_FOUND, SessionNotFound, statusOf } from './answers.ts';
 import { agentOf, callerOf } from './caller-of.ts';
 import { Ending } from './ending.ts';
 import { EventStream } from './event-stream.ts';
@@ -135,7 +135,7 @@ export class Relay {
     const auth = passed.auth as McpAuth;
     const sessionId = header('mcp-session-id');
     const session = sessionId === null ? undefined : this.#sessions.find(auth, sessionId);
-    if (sessionId !== null && !session) return sessionNotFound(body);
+    if (sessionId !== null && !session) return rpcError(404, SESSION_NOT_FOUND);
     if (method === 'POST') return await this.#post(request, body, passed, auth, session);
     if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
     return method === 'GET' ? this.#listen(passed, auth, session) : this.#endSession(session);
@@ -206,9 +206,12 @@ export class Relay {
 
   /** Before a tool call is decided, the gateway must know whether the server has the tool. */
   #prepare(auth: McpAuth, body: unknown, sessionId: string | null): Promise<void> | undefined {
+    const session = sessionId === null ? undefined : this.#sessions.find(auth, sessionId);
+    // A call in a session that has ended is not carried out, so it is not decided.
+    if (sessionId !== null && !session && body !== null) throw new SessionNotFound(body);
     if (!messagesOf(body).some(({ method }) => method === 'tools/call')) return undefined;
-    const key = sessionId === null ? this.#keyOf(auth, null) : this.#sessions.find(auth, sessionId)?.key;
-    return key === undefined || this.upstreams.isReady(key) ? undefined : this.#open(auth, key);
+    const key = session?.key ?? this.#keyOf(auth, null);
+    return this.upstreams.isReady(key) ? undefined : this.#open(auth, key);
   }
 
   async #open(auth: McpAuth, key: string): Promise<void> {
