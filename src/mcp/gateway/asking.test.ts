@@ -15,6 +15,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { until } from '../../../test/support/until.ts';
 
 /**
  * A server over stdio. Its tool `ask` sends the request in its arguments, and returns the answer and the requests that
@@ -160,6 +161,30 @@ describe('a server that sends requests during a call', () => {
     expect([isError, _meta.reason]).toEqual([true, 'NO_PERMISSION']);
     const { body } = await t.call('GET', `/audit/${_meta.auditId}`, { as: owner });
     expect([body.agentId, body.result, body.parameters]).toEqual([agent.id, 'denied', ELICIT]);
+  });
+
+  it.each<[string, (agent: TestAgent, repeat: () => Promise<Json>) => Promise<unknown>]>([
+    ['its agent is revoked', (agent) => t.call('DELETE', `/agents/${agent.id}`, { as: owner })],
+    [
+      'its repetition is refused',
+      async (agent, repeat) => {
+        await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions: [] } });
+        await repeat();
+      },
+    ],
+  ])('a call that waits for input is cancelled at the server when %s', async (_case, end) => {
+    const [agent, other] = [await newAgent(), await newAgent()];
+    const asked = modern('tools/call', call('ask', ELICIT), { elicitation: {} });
+    const { requestState } = (await send(agent, asked)).result;
+    const cancelled = async (): Promise<number> =>
+      textOf((await send(other, modern('tools/call', call('state')))).result).cancelled;
+    const before = await cancelled();
+    const more = { requestState, inputResponses: { 'input-1': ACCEPTED } };
+    await end(agent, () => send(agent, modern('tools/call', { ...call('ask', ELICIT), ...more }, { elicitation: {} })));
+    await until(async () => (await cancelled()) > before);
+    await t.legate.platform.background.idle();
+    const { body } = await t.call('GET', `/events?types=gateway.call&agentId=${agent.id}`, { as: owner });
+    expect(body.map(({ data }: Json) => [data.tool, data.outcome])).toEqual([['ask', 'cancelled']]);
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isObject, type Message } from '../guard/json-rpc.ts';
 import { ANSWER_MS, CANNOT_ANSWER, canAnswer, NOT_ANSWERED } from './client-requests.ts';
 import { Ending } from './ending.ts';
+import type { InputNeeded } from './forward.ts';
 import { paramsPassedOn } from './messages.ts';
 import type { Answer, Party, ServerRequest } from './peer.ts';
 
@@ -94,36 +95,56 @@ export class CallInTurns<Reply> implements Party {
   }
 }
 
-/** Calls that wait for the next turn. A call that waits too long is cancelled. */
-export class ParkedCalls<Reply> {
-  readonly #parked = new Map<
-    string,
-    { readonly call: CallInTurns<Reply>; readonly caller: string; readonly timer: NodeJS.Timeout }
-  >();
+/** The continuation of a call whose server asked a client of 2026-07-28 for input. */
+export interface Continued {
+  readonly auditId: string | undefined;
+  readonly parked: string;
+}
 
-  /** Returns undefined if too many calls wait. */
-  park(call: CallInTurns<Reply>, caller: string): string | undefined {
+/**
+ * A call that is still running, or one that is sent again with the input. The latter is kept too: its state alone would
+ * be valid again on another instance or after a restart.
+ */
+export type Parked<Reply> =
+  | CallInTurns<Reply>
+  | { readonly repeat: InputNeeded['repeat']; readonly cancel: () => void };
+
+interface Waiting<Call> {
+  readonly call: Call;
+  readonly caller: string;
+  readonly timer: NodeJS.Timeout;
+  /** Ends the check that the token is still valid. */
+  readonly unwatch: () => void;
+}
+
+/** Calls that wait for the next turn. A call that waits too long, or whose token has ended, is cancelled. */
+export class ParkedCalls<Call extends { cancel(): void }> {
+  readonly #parked = new Map<string, Waiting<Call>>();
+
+  /** `watch` calls its argument when the token has ended. Returns undefined if too many calls wait. */
+  park(call: Call, caller: string, watch: (end: () => void) => () => void): string | undefined {
     const own = [...this.#parked.values()].filter((one) => one.caller === caller);
     if (this.#parked.size >= MAX_PARKED || own.length >= MAX_PARKED_OF_A_CALLER) {
       call.cancel();
       return undefined;
     }
     const id = randomUUID();
-    const timer = setTimeout(() => this.take(id, caller)?.cancel(), ANSWER_MS).unref();
-    this.#parked.set(id, { call, caller, timer });
+    const cancel = (): void => this.take(id)?.cancel();
+    this.#parked.set(id, { call, caller, timer: setTimeout(cancel, ANSWER_MS).unref(), unwatch: watch(cancel) });
     return id;
   }
 
   /** Returns undefined if the call has ended, or runs on another instance. */
-  take(id: string, caller: string): CallInTurns<Reply> | undefined {
-    const parked = this.#parked.get(id);
-    if (parked?.caller !== caller) return undefined;
+  take(id: string | undefined): Call | undefined {
+    const parked = id === undefined ? undefined : this.#parked.get(id);
+    if (id === undefined || !parked) return undefined;
     this.#parked.delete(id);
     clearTimeout(parked.timer);
+    parked.unwatch();
     return parked.call;
   }
 
   clear(): void {
-    for (const [id, { caller }] of this.#parked) this.take(id, caller)?.cancel();
+    for (const id of this.#parked.keys()) this.take(id)?.cancel();
   }
 }

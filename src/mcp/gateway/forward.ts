@@ -14,7 +14,7 @@ import {
 } from './messages.ts';
 import { type Answer, OutcomeUnknown, type Party, RequestCancelled } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
-import type { RecordCall } from './record-call.ts';
+import type { FinishedCall, RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { capabilitiesFor, type GatewayTasks, type Task, type TaskForm, taskIn, tasksBetween } from './tasks.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -57,6 +57,8 @@ export interface InputNeeded {
   readonly requests: Message;
   /** Parameters that the repeated request adds, with the input. undefined: the server accepts no input. */
   readonly repeat: { readonly requestState?: unknown } | undefined;
+  /** The call of a tool whose outcome is recorded if the client does not supply the input. */
+  readonly call: Omit<FinishedCall, 'answer' | 'outcome'> | undefined;
 }
 
 export type Reply = { readonly result: Message } | { readonly error: RpcError };
@@ -102,7 +104,7 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
     const input = inputOf(answer, forwarding.knowsUrlErrors);
     if (input) {
       assertAnswerable(input, capabilities);
-      return { input };
+      return { input: { ...input, call: isCall ? { definition, ...call } : undefined } };
     }
     const made = form && 'result' in answer ? taskIn(answer.result, form) : undefined;
     if (form && made) {
@@ -122,19 +124,21 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
 }
 
 /** Ends a call whose client did not supply the input. */
-export function unanswered({ server, record }: Parts, forwarding: Forwarding): Forwarded {
-  const { auth, method, params, decided, cancelling } = forwarding;
-  const auditId = decided?.decision.auditId;
-  const call = { auth, auditId, server: server.name, tool: String(params['name']), begun: performance.now() };
+export function unanswered(
+  { record }: Pick<Parts, 'record'>,
+  forwarding: Forwarding,
+  { call }: InputNeeded,
+): Forwarded {
+  const { method, decided, cancelling } = forwarding;
   const error = cancelling.isEnded
     ? new RequestCancelled()
     : new InputRequired('The server asked for input, and the client did not supply it.');
-  if (method === 'tools/call') record({ definition: undefined, outcome: OUTCOMES[failureOf(error)], ...call });
-  return { failure: failureAnswer(method, error, auditId) };
+  if (call) record({ ...call, outcome: OUTCOMES[failureOf(error)] });
+  return { failure: failureAnswer(method, error, decided?.decision.auditId) };
 }
 
 /** Handles an answer that asks for input first. Throws {@link InputRequired}. */
-function inputOf(answer: Answer, knowsUrlErrors: boolean): InputNeeded | undefined {
+function inputOf(answer: Answer, knowsUrlErrors: boolean): Omit<InputNeeded, 'call'> | undefined {
   if (!('error' in answer)) {
     const { resultType, inputRequests, requestState } = answer.result;
     if (resultType !== 'input_required') return undefined;
@@ -155,7 +159,7 @@ function inputOf(answer: Answer, knowsUrlErrors: boolean): InputNeeded | undefin
 }
 
 /** Throws {@link InputRequired} if the client has not declared that it can supply the input. */
-function assertAnswerable({ requests }: InputNeeded, capabilities: Message): void {
+function assertAnswerable({ requests }: Pick<InputNeeded, 'requests'>, capabilities: Message): void {
   const asked = Object.values(requests).map((request) => (isObject(request) ? request : {}));
   const paramsOf = (request: Message): Message => (isObject(request['params']) ? request['params'] : {});
   if (asked.every((request) => canAnswer(capabilities, request['method'], paramsOf(request)))) return;

@@ -96,7 +96,7 @@ export class Relay {
       ...parts,
       ...{ tools: this.tools, tasks: this.tasks },
       upstreams: this.upstreams,
-      sessions: this.#sessions,
+      ...{ sessions: this.#sessions, inForce: this.#inForce },
       keyOf: (auth, sessionId) => this.#keyOf(auth, sessionId),
     });
   }
@@ -127,7 +127,10 @@ export class Relay {
       continues: (auth, ask) => this.#requests.continues(auth, ask),
       prepare: (auth) => this.#prepare(auth, body, header('mcp-session-id')),
     });
-    if ('answer' in verdict) return verdict.answer;
+    if ('answer' in verdict) {
+      this.#requests.refused(body);
+      return verdict.answer;
+    }
     // This revision has no sessions to listen to or to end.
     if (method !== 'POST' && header('mcp-protocol-version') === MODERN_REVISION)
       return rpcError(405, METHOD_NOT_ALLOWED, null, { allow: 'POST' });

@@ -9,22 +9,26 @@ import {
   isMessageId,
   isObject,
   type Message,
+  messagesOf,
   paramsOf,
 } from '../guard/json-rpc.ts';
 import { RequestStates, stateKeys } from '../guard/request-state.ts';
 import { mayMakeTask } from '../guard/tasks.ts';
 import { NO_URI, NOT_HEARD, notFound, tokenRevoked } from './answers.ts';
 import { callerOf } from './caller-of.ts';
-import { CallInTurns, ParkedCalls } from './calls-in-turns.ts';
+import { CallInTurns, type Continued, type Parked, ParkedCalls } from './calls-in-turns.ts';
 import { CANNOT_ANSWER, capabilitiesForServer, inputOf } from './client-requests.ts';
 import { Ending } from './ending.ts';
-import { type Forwarded, forward, type InputNeeded, type Reply, unanswered } from './forward.ts';
+import { type Forwarded, forward, type Reply, unanswered } from './forward.ts';
+import type { InForce } from './in-force.ts';
 import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
 import { capabilitiesForClient } from './listening.ts';
 import {
   failureAnswer,
   INITIALIZE_REVISIONS,
+  InputRequired,
   MODERN_REVISION,
+  OUTCOMES,
   progressMessage,
   progressTokenOf,
   resultForClient,
@@ -43,6 +47,7 @@ const SLOW_MS = 1000;
 /** Maximum number of requests of a server during one call. Further ones get no answer. */
 const MAX_ROUNDS = 10;
 const MAX_SUBSCRIPTIONS = 1000;
+const TOO_MANY_WAIT = 'The server asked for input, but too many calls wait for input already.';
 const URL_ERRORS_SINCE = '2025-11-25';
 /** Methods whose answer may ask the client for input (MCP 2026-07-28). */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
@@ -56,6 +61,7 @@ interface Parts {
   readonly sessions: ClientSessions;
   readonly record: RecordCall;
   readonly tasks: GatewayTasks;
+  readonly inForce: InForce;
   readonly keyOf: (auth: McpAuth, sessionId: string | null) => string;
 }
 
@@ -86,15 +92,6 @@ interface Asked {
   readonly cancelling: Ending;
 }
 
-/** The continuation of a call whose server asked a client of 2026-07-28 for input. */
-interface Continued {
-  readonly auditId: string | undefined;
-  /** The call, which is still running. */
-  readonly parked?: string;
-  /** The request is sent again, with the input and these parameters, or unchanged if there are none. */
-  readonly repeat?: InputNeeded['repeat'];
-}
-
 /** Two messages of a batch may have the same id, so it does not identify a decision. */
 const decidedOf = ({ decided }: Passed, message: Message): Decided | undefined =>
   decided.find(({ ask }) => ask.message === message);
@@ -104,7 +101,7 @@ export class Requests {
   readonly #parts: Parts;
   readonly #states: RequestStates<Continued>;
   readonly #continued = new WeakMap<Message, Continued>();
-  readonly #parked = new ParkedCalls<Forwarded>();
+  readonly #parked = new ParkedCalls<Parked<Forwarded>>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -124,6 +121,11 @@ export class Requests {
     if (!continued) return 'invalid';
     this.#continued.set(message, continued);
     return { allowed: true, ...(continued.auditId !== undefined && { auditId: continued.auditId }) };
+  }
+
+  /** Cancels the calls that the messages of a refused body were to continue. */
+  refused(body: unknown): void {
+    for (const message of messagesOf(body)) this.#parked.take(this.#continued.get(message)?.parked)?.cancel();
   }
 
   /** Returns the answer to one message, or none. */
@@ -284,8 +286,9 @@ export class Requests {
     if ('result' in forwarded || 'error' in forwarded) return forwarded;
     if ('failure' in forwarded) return forwarded.failure;
     if ('input' in forwarded) {
-      const { requests, repeat } = forwarded.input;
-      return this.#inputRequired(context, asked, requests, repeat && { repeat });
+      const { requests, repeat, call } = forwarded.input;
+      const cancel = (): void => call && this.#parts.record({ ...call, outcome: OUTCOMES.INPUT_REQUIRED });
+      return this.#inputRequired(context, asked, requests, { repeat, cancel });
     }
     const { answer } = forwarded;
     if ('error' in answer) return { error: context.session?.errorFor(answer.error) ?? answer.error };
@@ -302,7 +305,7 @@ export class Requests {
     for (let round = 0; 'input' in forwarded; round++) {
       const { requests, repeat } = forwarded.input;
       const inputResponses = round < MAX_ROUNDS ? await inputOf(requests, party.ask, cancelling) : undefined;
-      if (!inputResponses) return unanswered(this.#parts, request);
+      if (!inputResponses) return unanswered(this.#parts, request, forwarded.input);
       forwarded = await forward(this.#parts, { ...request, repetition: repeat && { ...repeat, inputResponses } });
     }
     return forwarded;
@@ -310,24 +313,23 @@ export class Requests {
 
   /** The answer asks the client for input, and the client repeats its request with it. */
   async #relayInTurns(context: Context, asked: Asked): Promise<Forwarded | Reply> {
-    const { auth, closed } = context;
     const { method, message } = asked;
     const continued = this.#continued.get(message);
+    const parked = continued && this.#parked.take(continued.parked);
+    if (continued && !parked) return failureAnswer(method, new OutcomeUnknown('it has ended'), continued.auditId);
     let call: CallInTurns<Forwarded>;
-    if (continued?.parked !== undefined) {
-      const parked = this.#parked.take(continued.parked, callerOf(auth));
-      if (!parked) return failureAnswer(method, new OutcomeUnknown('the call has ended'), continued.auditId);
+    if (parked instanceof CallInTurns) {
       call = parked;
       call.progress = this.#progressTo(context, message) ?? (() => {});
       call.answer(paramsOf(message)['inputResponses']);
     } else {
       const forwarding = this.#forwarding(context, asked);
-      const { repeat } = continued ?? {};
+      const { repeat } = parked ?? {};
       const repetition = repeat && { ...repeat, inputResponses: paramsOf(message)['inputResponses'] };
       const started = new CallInTurns<Forwarded>(MAY_ASK.has(method) ? forwarding.capabilities : {});
-      call = started;
       const progress = this.#progressTo(context, message);
-      if (progress) call.progress = progress;
+      if (progress) started.progress = progress;
+      call = started;
       call.start(
         forward(this.#parts, {
           repetition,
@@ -338,12 +340,8 @@ export class Requests {
         }),
       );
     }
-    const turn = await call.turn(closed);
-    if ('reply' in turn) return turn.reply;
-    const parked = this.#parked.park(call, callerOf(auth));
-    if (parked === undefined)
-      return failureAnswer(method, new OutcomeUnknown('too many calls wait for input'), undefined);
-    return this.#inputRequired(context, asked, turn.inputRequests, { parked });
+    const turn = await call.turn(context.closed);
+    return 'reply' in turn ? turn.reply : this.#inputRequired(context, asked, turn.inputRequests, call);
   }
 
   #forwarding({ auth, key, passed, session, isModern }: Context, { method, message }: Asked) {
@@ -368,14 +366,17 @@ export class Requests {
     return (made) => void context.send(progressMessage(token, made));
   }
 
-  async #inputRequired(
-    context: Context,
-    { message }: Asked,
+  #inputRequired(
+    { auth, passed }: Context,
+    { method, message }: Asked,
     inputRequests: Message,
-    how: Omit<Continued, 'auditId'> = {},
-  ): Promise<Reply> {
-    const auditId = decidedOf(context.passed, message)?.decision.auditId;
-    const requestState = this.#states.make(context.auth, message, { auditId, ...how });
+    call: Parked<Forwarded>,
+  ): Reply {
+    const auditId = decidedOf(passed, message)?.decision.auditId;
+    const watch = (end: () => void) => this.#parts.inForce.add('request', passed, end);
+    const parked = this.#parked.park(call, callerOf(auth), watch);
+    if (parked === undefined) return failureAnswer(method, new InputRequired(TOO_MANY_WAIT), auditId);
+    const requestState = this.#states.make(auth, message, { auditId, parked });
     const asked = Object.keys(inputRequests).length > 0 && { inputRequests };
     return { result: { resultType: 'input_required', ...asked, requestState } };
   }
