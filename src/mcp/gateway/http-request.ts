@@ -182,11 +182,14 @@ export class OpenRequests {
   #last = 0;
   #ended = false;
 
-  async during<T>(work: (own: Ending) => Promise<T>): Promise<T> {
+  /** With a limit, the request ends after this time. */
+  async during<T>(work: (own: Ending) => Promise<T>, limitMs?: number): Promise<T> {
     const own = this.begin();
+    const tooLate = limitMs === undefined ? undefined : setTimeout(() => own.end(), limitMs).unref();
     try {
       return await work(own);
     } finally {
+      clearTimeout(tooLate);
       this.done(own);
     }
   }

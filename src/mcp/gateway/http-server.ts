@@ -28,13 +28,15 @@ export const openHttp =
   (events) => {
     const open = new OpenRequests();
     const maxChars = server.legate.limits.resultBytes;
+    const limitMs = server.legate.limits.callSeconds * 1000;
     const sender = senderTo(server, url, access);
     const path = pathOf(url);
     let session: string | undefined;
     let version: string | undefined;
     /** Servers drop notifications until this stream is open, so the first requests wait for it. */
     let opening: Promise<void> | undefined;
-    let older: Channel | undefined = server.type === 'sse' ? openSse(url, maxChars, sender, events) : undefined;
+    let older: Channel | undefined =
+      server.type === 'sse' ? openSse(url, { maxChars, limitMs }, sender, events) : undefined;
     /** Whether the server has 2026-07-28, where a request is cancelled by closing its connection. */
     let isModern = false;
     /** Requests in progress, by the gateway's ids. */
@@ -95,7 +97,7 @@ export const openHttp =
         if (session === undefined && answer.status < 500 && (await receiveError(answer, message))) return;
         if (method !== 'initialize' || !PERHAPS_SSE.has(answer.status)) return failWith(answer);
         answer.discard();
-        older = openSse(url, maxChars, sender, events);
+        older = openSse(url, { maxChars, limitMs }, sender, events);
         return older.send(message);
       }
       session ??= answer.header('mcp-session-id');
@@ -139,7 +141,7 @@ export const openHttp =
             const answer = await send('POST', end, message);
             if (!answer.ok) return failWith(answer);
             return answer.discard();
-          });
+          }, limitMs);
           if (method === 'notifications/initialized') opening = openStream(notified);
           try {
             await notified;

@@ -7,7 +7,12 @@ import { messagesIn, readEvents } from './read-events.ts';
  * Connects to a server over HTTP with SSE (MCP 2024-11-05): answers come on a stream, whose first event names the
  * address for messages. It has to be of the same origin, because messages carry the headers for this server.
  */
-export function openSse(url: string, maxChars: number, { send }: Pick<Sender, 'send'>, events: ChannelEvents): Channel {
+export function openSse(
+  url: string,
+  { maxChars, limitMs }: { readonly maxChars: number; readonly limitMs: number },
+  { send }: Pick<Sender, 'send'>,
+  events: ChannelEvents,
+): Channel {
   const open = new OpenRequests();
   const connect = new Promise<string>((resolve, reject) => {
     const take = ({ name, data }: { name: string | undefined; data: string }): boolean => {
@@ -39,11 +44,15 @@ export function openSse(url: string, maxChars: number, { send }: Pick<Sender, 's
     send: async (message) => {
       const headers = { accept: 'application/json, text/event-stream' };
       const path = await connect;
-      await open.during(async (end) => {
-        const answer = await send({ method: 'POST', path, headers, message, end });
-        if (!answer.ok) return failWith(answer);
-        return answer.discard();
-      });
+      const isRequest = message['id'] !== undefined && message['method'] !== undefined;
+      await open.during(
+        async (end) => {
+          const answer = await send({ method: 'POST', path, headers, message, end });
+          if (!answer.ok) return failWith(answer);
+          return answer.discard();
+        },
+        isRequest ? undefined : limitMs,
+      );
     },
     close: async () => open.end(),
   };
