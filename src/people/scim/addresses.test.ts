@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
+import { isSignedIn, PASSWORD, signedUp, signIn, verified, withMailbox } from '../../../test/support/people.ts';
 import { scimClient } from '../../../test/support/scim.ts';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 
 const client = scimClient();
+const mailed = withMailbox();
 
 /** Sets a new address for a user, and returns the status and the address afterwards. */
 async function readdress(t: TestService, id: string, as: string): Promise<[number, boolean]> {
@@ -42,4 +44,37 @@ it('a token with the scope scim cannot take over administrators and auditors thr
 it('it may change their address if a group gives the role, because it controls administrators anyway', async () => {
   const t = client.service();
   expect(await readdress(t, (await t.user({ role: 'admin' })).id, client.token())).toEqual([200, true]);
+});
+
+it('a directory that verifies an address by a change ends what its owner did not create', async () => {
+  const stranger = await signedUp(await mailed());
+  const { t, id } = stranger;
+  const { body } = await t.call('POST', '/api-tokens', { as: stranger.session, body: { name: 'ci' } });
+  const works = async () => [
+    await isSignedIn(stranger),
+    (await t.call('GET', '/auth/session', { as: body.token })).status === 200,
+  ];
+  const admin = await t.admin();
+  expect(await works()).toEqual([true, true]);
+  expect(await readdress(t, id, await t.apiToken(admin.id, ['scim']))).toEqual([200, true]);
+  const user = await t.legate.users.get(id);
+  expect([user.emailVerified, user.name]).toEqual([true, 'Renamed']);
+  expect(await works()).toEqual([false, false]);
+  expect((await signIn({ ...stranger, email: user.email ?? '' }, PASSWORD)).status).toBe(401);
+  const { body: changes } = await t.call('GET', `/changes?subject=${id}&type=user.updated`, { as: admin });
+  expect(changes).toMatchObject([
+    { data: { changed: ['name', 'email', 'scim'] }, before: { email: stranger.email }, after: { email: user.email } },
+    {
+      data: { changed: ['emailVerified', 'credentials'], reason: 'address-proved' },
+      before: { emailVerified: false, password: 'set' },
+      after: { emailVerified: true, password: null },
+    },
+  ]);
+});
+
+it('a verified person whose address a directory changes stays signed in', async () => {
+  const person = await verified(await signedUp(await mailed()));
+  const token = await person.t.apiToken((await person.t.admin()).id, ['scim']);
+  expect(await readdress(person.t, person.id, token)).toEqual([200, true]);
+  expect(await isSignedIn(person)).toBe(true);
 });

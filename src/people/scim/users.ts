@@ -8,6 +8,7 @@ import type { Db, UserRow } from '../../storage/index.ts';
 import { deleteUser } from '../users/delete-user.ts';
 import { Email, emailKey } from '../users/email.ts';
 import { UserErrors } from '../users/errors.ts';
+import { markEmailVerified } from '../users/mark-email-verified.ts';
 import { isUserId } from '../users/schema.ts';
 import { findUserByEmail, insertUser, searchColumns } from '../users/store.ts';
 import { updateUserIn } from '../users/update-user.ts';
@@ -282,10 +283,13 @@ function changeUser(
     assertMayChange(scope, row);
     const input = toInput(row);
     await assertUserNameFree(db, input.userName, id);
-    const before = await getUserColumns(db, id);
-    const after = await changeEmail(change, before, emailOf(input), scope, () =>
-      assertMayReaddress(platform, call.principal, before),
-    );
+    const held = await getUserColumns(db, id);
+    const email = emailOf(input);
+    const isNew = email !== null && emailKey(email) !== held.email_key;
+    if (isNew) assertMayReaddress(platform, call.principal, held);
+    const { before, after } = isNew
+      ? await changeEmail(platform, call, change, scope, held, email)
+      : { before: held, after: held };
     await writeAttributes(change, id, input);
     const [shown, stored] = [withDefaults(row), withDefaults(await getRow(db, scope, id))];
     const changed = [
@@ -301,7 +305,7 @@ function changeUser(
         name: displayNameOf(input),
         ...(input.active == null ? {} : { status: input.active ? 'active' : 'suspended' }),
       },
-      { ...after, changed },
+      { email: after.email, email_verified: after.email_verified, changed },
     );
     return toResource(platform, db, scope, await getRow(db, scope, id));
   });
@@ -311,21 +315,24 @@ const getUserColumns = (db: Db, id: Id<'user'>): Promise<UserRow> =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
 /**
- * Changes the address if its comparison form differs. A new address counts as verified only if the token is not
- * restricted to a tenant. An account keeps its address if the directory sends none.
+ * Changes the address. The new one counts as verified only if the token is not restricted to a tenant. If no address of
+ * the account was verified before, anybody may have created it, so this ends their credentials like every first proof.
+ * Returns the user before and after the change of the address.
  */
 async function changeEmail(
-  { db }: Change,
-  before: UserRow,
-  email: string | null,
+  platform: Pick<Platform, 'config'>,
+  { principal, reauthorize, ip }: ScimCall,
+  change: Change,
   { tenantId }: ScimScope,
-  assertMayChangeIt: () => void,
-): Promise<Pick<UserRow, 'email' | 'email_verified'>> {
-  if (email === null || before.email_key === emailKey(email))
-    return { email: before.email, email_verified: before.email_verified };
-  assertMayChangeIt();
+  held: UserRow,
+  email: string,
+): Promise<{ readonly before: UserRow; readonly after: UserRow }> {
+  const { db } = change;
   if (await findUserByEmail(db, email))
     throw ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });
+  const session = principal.kind === 'user' ? { userId: principal.userId, reauthorize } : undefined;
+  const before =
+    tenantId === null && held.email !== null ? await markEmailVerified(platform, change, held, { ip, session }) : held;
   const email_verified = tenantId === null ? 1 : 0;
   await db
     .updateTable('users')
@@ -334,7 +341,7 @@ async function changeEmail(
     .execute();
   for (const table of ['one_time_tokens', 'email_codes'] as const)
     await db.deleteFrom(table).where('user_id', '=', before.id).execute();
-  return { email, email_verified };
+  return { before, after: { ...before, email, email_verified } };
 }
 
 /** Deletes the account (contract 23.7). Throws 403, 404, 409 LAST_ADMIN. */
