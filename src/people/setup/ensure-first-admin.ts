@@ -5,7 +5,7 @@ import type { Db } from '../../storage/index.ts';
 import { hashPassword } from '../passwords/password.ts';
 import { assertNotGuessable } from '../passwords/password-policy.ts';
 import { insertUser } from '../users/store.ts';
-import { createSetupLink } from './setup-link.ts';
+import { createSetupLink, hasAdmin } from './setup-link.ts';
 
 export type FirstAdmin =
   /** Users exist, not necessarily an administrator. */
@@ -22,8 +22,7 @@ const hasUsers = async (db: Db): Promise<boolean> =>
 
 async function existing(db: Db): Promise<FirstAdmin | undefined> {
   if (!(await hasUsers(db))) return undefined;
-  const admin = await db.selectFrom('users').select('id').where('role', '=', 'admin').limit(1).executeTakeFirst();
-  return { kind: 'exists', admin: admin !== undefined };
+  return { kind: 'exists', admin: await hasAdmin(db) };
 }
 
 /**

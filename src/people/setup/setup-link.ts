@@ -26,20 +26,25 @@ export async function createSetupLink({ baseUrl, ledger }: Pick<Platform, 'baseU
   return `${baseUrl}/setup?token=${token}`;
 }
 
-/** Throws 410 SETUP_LINK_INVALID unless the link is valid. Does not consume it. */
+/**
+ * Throws 410 SETUP_LINK_INVALID unless the link is valid. It is not if there is an administrator, who may have been
+ * created in another way after the link. Does not consume it.
+ */
 export async function assertSetupLink(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,
   token: string,
-  db: Db = database.read,
-  now: number = clock.now(),
 ): Promise<void> {
-  const row = await db
+  const row = await database.read
     .selectFrom('setup_links')
     .select('expires_at')
     .where('token_hash', '=', secretHash(token))
     .executeTakeFirst();
-  if (!row || row.expires_at <= now) throw UserErrors.SETUP_LINK_INVALID({ reason: 'link-unknown' });
+  if (!row || row.expires_at <= clock.now() || (await hasAdmin(database.read)))
+    throw UserErrors.SETUP_LINK_INVALID({ reason: 'link-unknown' });
 }
+
+export const hasAdmin = async (db: Db): Promise<boolean> =>
+  (await db.selectFrom('users').select('id').where('role', '=', 'admin').limit(1).executeTakeFirst()) !== undefined;
 
 /**
  * Consumes a set-up link, creates the administrator and signs them in. Of concurrent requests exactly one succeeds;
@@ -65,7 +70,7 @@ export async function completeSetup(
       .where('token_hash', '=', secretHash(input.token))
       .where('expires_at', '>', now)
       .executeTakeFirstOrThrow();
-    if (numDeletedRows !== 1n) throw UserErrors.SETUP_LINK_INVALID({ reason: 'link-unknown' });
+    if (numDeletedRows !== 1n || (await hasAdmin(db))) throw UserErrors.SETUP_LINK_INVALID({ reason: 'link-unknown' });
     await db.deleteFrom('setup_links').execute();
     const row = await insertUser(change, {
       email: input.email,

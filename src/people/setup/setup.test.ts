@@ -190,6 +190,16 @@ describe('POST /setup', () => {
     ).toBe(415);
   });
 
+  it('410 as soon as there is an administrator who was created in another way', async () => {
+    const { t, token } = await withLink();
+    await t.call('POST', '/sign-up', { body: { ...root, email: 'first@example.com' } });
+    expect((await t.call('GET', `/setup?token=${token}`)).status).toBe(200);
+    await t.legate.users.create({ ...root, role: 'admin', emailVerified: true });
+    expect((await t.call('GET', `/setup?token=${token}`)).status).toBe(410);
+    const r = await t.call('POST', '/setup', { body: { token, ...root, email: 'second@example.com' } });
+    expect([r.status, r.body.error.code]).toEqual([410, 'SETUP_LINK_INVALID']);
+  });
+
   it('422 for an address in use; the link remains valid', async () => {
     const { t, token } = await withLink();
     await t.call('POST', '/sign-up', { body: root });
