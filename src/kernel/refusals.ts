@@ -99,6 +99,8 @@ export const REFUSALS = {
   'email-unverified': 'The email address of the account is not verified.',
   'password-wrong': 'The password is wrong, or the account has none.',
   'password-changed-meanwhile': 'The password or email address changed while the password was checked.',
+  'identity-unconfirmed': 'The identity provider refused the sign-in or its answer is invalid, as `problem` states.',
+  'provider-session-ended': 'The identity provider ended the session while the sign-in was in progress.',
   'link-unknown': 'The link was used, has expired, or was never sent.',
   'email-code-wrong': 'The code is wrong, or no code is pending for this account.',
   'second-step-unknown': 'No sign-in is waiting for this second step.',

@@ -54,7 +54,7 @@ export async function completeProviderSignIn(
     const issuer = await getConfirmingIssuer(platform, change.db, asked);
     const found = await findAccount(platform, change, issuer, identity);
     if (!found || found.suspended_at !== null) {
-      const error = IssuerErrors.SIGN_IN_REFUSED(found ? { reason: 'owner-suspended' } : {});
+      const error = IssuerErrors.SIGN_IN_REFUSED({ reason: found ? 'owner-suspended' : 'person-unknown' });
       return recordFailure(platform, change, { ...attempt, userId: found?.id }, error);
     }
     await assertNotEnded(change, issuer, identity, began.cameBackAt);

@@ -13,6 +13,8 @@ import { confirmWithGitHub } from './github.ts';
 import type { Identity, Provider } from './identity.ts';
 import { getProvider, MAX_TOKEN_CHARS, providers } from './provider.ts';
 
+const MAX_PROBLEM_CHARS = 200;
+
 /**
  * Exchanges the code of a callback and verifies the ID token: signature with a key and an accepted algorithm of the
  * issuer, `iss`, `aud`, `azp`, `nonce`, times, and `state` and `iss` of the callback (OpenID Connect Core 1.0, sections
@@ -41,8 +43,19 @@ export async function confirmIdentity(
     return { subject: claims['sub'] as string, claims: joinClaims(claims, more) };
   } catch (error) {
     if (isUnavailable(error)) throw IssuerErrors.PROVIDER_UNAVAILABLE({ cause: error });
-    throw IssuerErrors.SIGN_IN_NOT_CONFIRMED({ cause: error });
+    const context = { issuer: issuer.name, problem: problemOf(error) };
+    throw IssuerErrors.SIGN_IN_NOT_CONFIRMED({ cause: error, reason: 'identity-unconfirmed', context });
   }
+}
+
+/** Returns what is wrong, for the log: the message, the error code of the provider, and the claim that is wrong. */
+function problemOf(error: unknown): string {
+  const { message, error: code } = error as { readonly message?: unknown; readonly error?: unknown };
+  let cause = error;
+  while (cause instanceof Error) cause = cause.cause;
+  const claim = (cause as { readonly claim?: unknown } | undefined)?.claim;
+  const parts = [message, code, claim].filter((part) => typeof part === 'string');
+  return parts.join(': ').slice(0, MAX_PROBLEM_CHARS);
 }
 
 async function verifyIdToken(

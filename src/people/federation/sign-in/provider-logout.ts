@@ -79,7 +79,7 @@ export async function assertNotEnded(
   const isEnded = hash !== null && (await isKeyUsed(db, endedKey(issuer, hash)));
   const leftUntil = await expiryOfKey(db, leftKey(issuer, subject));
   const hasLeft = leftUntil !== undefined && leftUntil - UNDER_WAY_MS > cameBackAt;
-  if (isEnded || hasLeft) throw IssuerErrors.SIGN_IN_NOT_CONFIRMED();
+  if (isEnded || hasLeft) throw IssuerErrors.SIGN_IN_NOT_CONFIRMED({ reason: 'provider-session-ended' });
 }
 
 async function verifyLogoutToken(
