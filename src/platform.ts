@@ -121,8 +121,8 @@ export interface Platform {
   /** The agents in memory. */
   readonly policy: KnownAgents;
   /**
-   * Called before a page of a list is read, with the number of its characters, or as soon as many of them are read. A
-   * request for a long page waits for its turn.
+   * Called before a page of a list is read, with the number of its characters, or with an estimate after its first rows
+   * were read. A request for a long page waits for its turn.
    */
   readonly beforeLongPage: (chars: number) => Promise<void>;
   /** Returns whether an agent's own permissions let it act on its owner's resources (contract 4). */

@@ -26,7 +26,7 @@ export class PageTurns {
     this.#max = MAX_RUNNING[dialect];
   }
 
-  /** Resolves when it is the turn of a request of this person. */
+  /** Resolves when it is the turn of a request of this person. `end` has to be called, also after an error. */
   async take(owner: string): Promise<Turn> {
     const waited = this.#running >= this.#max;
     if (waited) await this.#wait(owner);

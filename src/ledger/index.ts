@@ -26,6 +26,7 @@ export { placeKeptDecisions } from './kept-decisions.ts';
 export { Lease } from './lease.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
 export {
+  advancePosition,
   lastSeqOf,
   movePosition,
   PRUNING,

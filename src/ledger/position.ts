@@ -26,6 +26,22 @@ export async function setPosition(db: Db, name: string, upto: number): Promise<v
     .execute();
 }
 
+/** Stores a position unless a later one is stored. Returns whether it did. */
+export async function advancePosition(db: Db, name: string, upto: number): Promise<boolean> {
+  await db
+    .insertInto('projections')
+    .values({ name, upto: 0 })
+    .onConflict((oc) => oc.column('name').doNothing())
+    .execute();
+  const { numUpdatedRows } = await db
+    .updateTable('projections')
+    .set({ upto })
+    .where('name', '=', name)
+    .where('upto', '<', upto)
+    .executeTakeFirst();
+  return Number(numUpdatedRows) > 0;
+}
+
 /** The follower that deletes rows after `audit.retentionDays`. */
 export const PRUNING = 'audit/retention';
 

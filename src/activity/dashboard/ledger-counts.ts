@@ -2,7 +2,7 @@ import type { AgentActivity } from '../../access/agent-activity.ts';
 import { APPROVAL_STEP_REASONS, isApprovalStep } from '../../authorization/permissions/index.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
-import { type Commit, LedgerFollower, readPosition, Superseded } from '../../ledger/index.ts';
+import { advancePosition, type Commit, LedgerFollower, readPosition, Superseded } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
 import { AgentActivities } from './agent-activities.ts';
@@ -110,7 +110,7 @@ export class LedgerCounts {
         await this.#follower.catchUp();
         await this.#write();
       }
-      await ledger.maintain((db) => advance(db, DELETABLE, seq));
+      await ledger.maintain((db) => advancePosition(db, DELETABLE, seq));
     });
   }
 
@@ -185,7 +185,7 @@ export class LedgerCounts {
     const slots = this.#slots.changed();
     try {
       await ledger.maintain(async (db) => {
-        if (!(await advance(db, PROJECTION, upto))) return;
+        if (!(await advancePosition(db, PROJECTION, upto))) return;
         await AgentActivities.write(db, agents);
         await DecisionSlots.write(db, slots, clock.now());
       });
@@ -197,22 +197,6 @@ export class LedgerCounts {
     this.#upto = upto;
     this.#slots.forget();
   }
-}
-
-/** Stores a position unless a later one is stored. Returns whether it did. */
-async function advance(db: Db, name: string, upto: number): Promise<boolean> {
-  await db
-    .insertInto('projections')
-    .values({ name, upto: 0 })
-    .onConflict((c) => c.column('name').doNothing())
-    .execute();
-  const { numUpdatedRows } = await db
-    .updateTable('projections')
-    .set({ upto })
-    .where('name', '=', name)
-    .where('upto', '<', upto)
-    .executeTakeFirst();
-  return Number(numUpdatedRows) > 0;
 }
 
 export const ledgerCounts = defineState((platform) => new LedgerCounts(platform));
