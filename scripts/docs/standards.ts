@@ -28,6 +28,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   'RFC 9207': 'Authorization Server Issuer Identification',
   'RFC 9700': 'Best Current Practice for OAuth 2.0 Security',
   'RFC 9728': 'Protected Resource Metadata',
+  'RFC 9864': 'Fully-Specified Algorithms for JOSE and COSE',
   'OAuth 2.1': 'draft-ietf-oauth-v2-1-16',
   CIMD: 'Client ID Metadata Document, draft-ietf-oauth-client-id-metadata-document-02',
   'OIDC Core': 'OpenID Connect Core 1.0',

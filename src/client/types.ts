@@ -760,7 +760,7 @@ export interface CreateIssuerRequest {
   /** Address of its public keys, https like `issuer`. Default: the address in its document `/.well-known/openid-configuration`. */
   readonly jwksUri?: string | undefined;
   /** Default: RS256, ES256. */
-  readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
+  readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA" | "Ed25519")[] | undefined;
   /** This service as a client of the issuer. Needed for signIn. */
   readonly clientId?: string | undefined;
   /** Stored encrypted and never shown. Without it, the client is a public client. */
@@ -1099,7 +1099,7 @@ export interface Issuer {
   readonly uses: readonly (Open<"signIn" | "workload" | "enterprise">)[];
   readonly audience?: string | undefined;
   readonly jwksUri?: string | undefined;
-  readonly algorithms: readonly (Open<"RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA">)[];
+  readonly algorithms: readonly (Open<"RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA" | "Ed25519">)[];
   readonly clientId?: string | undefined;
   readonly domains?: readonly string[] | undefined;
   readonly enterprise?: {
@@ -1797,7 +1797,7 @@ export interface UpdateIssuerRequest {
   readonly audience?: string | null | undefined;
   readonly jwksUri?: string | null | undefined;
   /** Default: RS256, ES256. */
-  readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA")[] | undefined;
+  readonly algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA" | "Ed25519")[] | undefined;
   readonly clientId?: string | null | undefined;
   readonly clientSecret?: string | null | undefined;
   readonly domains?: readonly string[] | null | undefined;

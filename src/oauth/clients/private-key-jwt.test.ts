@@ -124,6 +124,18 @@ describe('a client with a key', () => {
     expect((await t.legate.mcp.validateToken(refreshed.access_token)).valid).toBe(false);
   });
 
+  it('[RFC 9864 2.2] an independent client authenticates with an Ed25519 key, named by its curve', async () => {
+    const key = await generateKeyPair('Ed25519', { extractable: true });
+    const client = await keyClient({ jwks: { keys: [await exportJWK(key.publicKey)] } });
+    const { issuer } = t.legate.platform;
+    const as = { issuer, introspection_endpoint: `${issuer}/oauth/introspect` };
+    const response = await oauth.introspectionRequest(as, client, oauth.PrivateKeyJwt(key.privateKey), 'x', {
+      [oauth.allowInsecureRequests]: true,
+      [oauth.customFetch]: (url: string, init: object) => t.legate.fetch(new Request(url, init as RequestInit)),
+    });
+    expect(await oauth.processIntrospectionResponse(as, client, response)).toEqual({ active: false });
+  });
+
   it.each([
     ['revoke', { token: 'x' }, 200],
     ['introspect', { token: 'x' }, 200],

@@ -10,8 +10,8 @@ const MAX_DOMAINS = 100;
 const MAX_MAPPINGS = 200;
 
 /**
- * Asymmetric algorithms of RFC 7518, section 3.1, and RFC 8037. With a shared secret, every other holder could sign
- * too.
+ * Asymmetric algorithms of RFC 7518, section 3.1, RFC 8037, and RFC 9864, which names EdDSA by its curve. With a shared
+ * secret, every other holder could sign too.
  */
 export const ISSUER_ALGORITHMS = [
   'RS256',
@@ -24,6 +24,7 @@ export const ISSUER_ALGORITHMS = [
   'ES384',
   'ES512',
   'EdDSA',
+  'Ed25519',
 ] as const;
 export const DEFAULT_ALGORITHMS: readonly (typeof ISSUER_ALGORITHMS)[number][] = ['RS256', 'ES256'];
 

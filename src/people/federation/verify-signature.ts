@@ -15,8 +15,9 @@ const pss = (hash: string): Scheme => ({
   options: { padding: rsa.RSA_PKCS1_PSS_PADDING, saltLength: rsa.RSA_PSS_SALTLEN_DIGEST },
 });
 const ecdsa = (hash: string): Scheme => ({ hash, options: { dsaEncoding: 'ieee-p1363' } });
+const eddsa: Scheme = { hash: null, options: {} };
 
-/** RFC 7518, section 3.1; RFC 8037, section 3.1. */
+/** RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864, section 2.2, whose Ed25519 is EdDSA with that curve. */
 const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
   ['RS256', pkcs1('sha256')],
   ['RS384', pkcs1('sha384')],
@@ -27,7 +28,8 @@ const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
   ['ES256', ecdsa('sha256')],
   ['ES384', ecdsa('sha384')],
   ['ES512', ecdsa('sha512')],
-  ['EdDSA', { hash: null, options: {} }],
+  ['EdDSA', eddsa],
+  ['Ed25519', eddsa],
 ]);
 
 const MIN_RSA_BITS = 2048;
