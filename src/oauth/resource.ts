@@ -9,11 +9,18 @@ export interface Target {
   readonly server?: string;
 }
 
+/** Lower-cases scheme and host and drops the default port. */
+function normalizeOrigin(written: string): string {
+  const origin = written.toLowerCase();
+  return origin.replace(origin.startsWith('https:') ? /:(?:443)?$/ : /:(?:80)?$/, '');
+}
+
 /**
- * Lower-cases scheme and host and drops one trailing slash, because clients send these variants (RFC 8707, section 2).
+ * Normalizes the origin and drops one trailing slash. Clients send these variants (RFC 8707, section 2; RFC 3986,
+ * section 6.2.3), because URL parsers make them.
  */
 const normalizeResource = (resource: string): string =>
-  resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (origin) => origin.toLowerCase()).replace(/\/$/, '');
+  resource.replace(/^https?:\/\/[^/?#]*/i, normalizeOrigin).replace(/\/$/, '');
 
 /**
  * Returns the target of a request's `resource` (RFC 8707), or this service if there is none. Throws
@@ -28,14 +35,21 @@ export async function getTarget(
   return target;
 }
 
-/** Returns undefined if the resource is neither this service nor a registered MCP server. */
+/**
+ * Returns undefined if the resource is neither this service nor a registered MCP server. One that is spelled exactly
+ * like the resource has precedence.
+ */
 export async function findTarget(
   { audience, database }: Pick<Platform, 'audience' | 'database'>,
   resource: string,
 ): Promise<Target | undefined> {
+  if (resource === audience) return { resource };
+  const servers = await findServers(database.read);
+  const exact = servers.find(({ endpoint }) => endpoint === resource);
+  if (exact) return { resource, server: exact.name };
   const normalized = normalizeResource(resource);
   if (normalized === normalizeResource(audience)) return { resource: audience };
-  const server = (await findServers(database.read)).find((s) => normalizeResource(s.endpoint) === normalized);
+  const server = servers.find(({ endpoint }) => normalizeResource(endpoint) === normalized);
   return server && { resource: server.endpoint, server: server.name };
 }
 
