@@ -5,6 +5,7 @@ import type { RefusalReason } from '../../kernel/refusals.ts';
 import { createGuardedFetch } from '../../operations/outbound/index.ts';
 import {
   createKeyCache,
+  type KeyCache,
   keysOf,
   LEEWAY_SECONDS,
   readUnverified,
@@ -23,16 +24,19 @@ export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-typ
 const MAX_LIFETIME_SECONDS = 3600;
 
 /**
- * Keys of clients. Their cache is separate, so that clients registered by strangers cannot displace the keys of
- * issuers.
+ * Keys of clients and agents. Those at addresses that strangers chose have a cache and a limit of fetches of their own,
+ * so that strangers can neither displace the keys of others nor keep them from being fetched.
  */
 export const clientKeys = defineState(({ config, clock }) => {
   const fetch = createGuardedFetch({ allowPrivateNetworks: config.mcp.allowPrivateNetworks });
-  const mayFetch = createHostLimit();
-  return createKeyCache(async (url, request) => {
-    if (!mayFetch(new URL(url), clock.now())) throw new Error('keys of this host were requested too often');
-    return fetch(url, request);
-  });
+  const createLimited = (): KeyCache => {
+    const mayFetch = createHostLimit();
+    return createKeyCache(async (url, request) => {
+      if (!mayFetch(new URL(url), clock.now())) throw new Error('keys of this host were requested too often');
+      return fetch(url, request);
+    });
+  };
+  return { ofStrangers: createLimited(), ofOthers: createLimited() };
 });
 
 /** A JWT whose `typ` names another purpose does not authenticate a client (RFC 8725, section 3.11). */
@@ -55,13 +59,14 @@ export async function checkClientAssertion(
   const unverified = readUnverified(assertion);
   if (!unverified || !TYPES.includes(unverified.typ)) return 'assertion-malformed';
   const now = platform.clock.now();
+  const { ofStrangers, ofOthers } = platform.stateOf(clientKeys);
   const claims = await verifyAssertion(unverified, {
     issuer: id,
     algorithms: keys.algorithm === undefined ? CLIENT_ALGORITHMS : [keys.algorithm],
     keys:
       keys.jwksUri === undefined
         ? createLocalJWKSet(keys.jwks as JSONWebKeySet)
-        : keysOf(platform, { jwksUri: keys.jwksUri }, platform.stateOf(clientKeys)),
+        : keysOf(platform, { jwksUri: keys.jwksUri }, keys.byStranger ? ofStrangers : ofOthers),
     now,
   });
   if (typeof claims === 'string') return claims;

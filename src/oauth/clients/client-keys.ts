@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { text } from '../../kernel/json.ts';
 import { ISSUER_ALGORITHMS } from '../../people/federation/index.ts';
+import type { OAuthClientRow } from '../../storage/index.ts';
 
 /** Asymmetric algorithms only: an assertion signed with the client secret would prove no more than the secret. */
 export const CLIENT_ALGORITHMS = ISSUER_ALGORITHMS;
@@ -33,6 +34,8 @@ export interface ClientKeys {
   readonly jwksUri?: string | undefined;
   /** The only algorithm that is accepted; undefined: any of CLIENT_ALGORITHMS. */
   readonly algorithm?: string | undefined;
+  /** Whether anybody, without an account here, could have chosen the address. */
+  readonly byStranger?: boolean | undefined;
 }
 
 /** Members of RFC 7591, section 2, and OpenID Connect Dynamic Client Registration 1.0, section 2. */
@@ -44,11 +47,12 @@ export interface KeyMembers {
 }
 
 /** Returns the keys in client metadata, or null if the client does not authenticate with a key. */
-export const clientKeysOf = (metadata: KeyMembers): ClientKeys | null =>
+export const clientKeysOf = (metadata: KeyMembers, origin: OAuthClientRow['origin']): ClientKeys | null =>
   metadata.token_endpoint_auth_method === 'private_key_jwt'
     ? {
         jwks: metadata.jwks,
         jwksUri: metadata.jwks_uri,
         algorithm: metadata.token_endpoint_auth_signing_alg,
+        byStranger: origin !== 'admin',
       }
     : null;

@@ -46,7 +46,10 @@ export interface Client {
 export const toClient = (row: OAuthClientRow): Client => ({
   keys:
     row.auth_method === PRIVATE_KEY_JWT
-      ? clientKeysOf({ ...(JSON.parse(row.metadata) as KeyMembers), token_endpoint_auth_method: row.auth_method })
+      ? clientKeysOf(
+          { ...(JSON.parse(row.metadata) as KeyMembers), token_endpoint_auth_method: row.auth_method },
+          row.origin,
+        )
       : null,
   id: row.id,
   name: row.name,

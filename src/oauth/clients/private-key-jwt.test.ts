@@ -246,6 +246,27 @@ describe('a client with a key', () => {
   });
 });
 
+it('clients that registered themselves cannot keep keys of agents and other clients from being fetched', async () => {
+  const keys = await openIssuer();
+  const address = (name: string) => {
+    keys.documents[`/${name}`] = { keys: [jwk] };
+    return `${keys.address}/${name}`;
+  };
+  const metadata = (name: string) => ({
+    redirect_uris: ['https://app.example/'],
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks_uri: address(name),
+  });
+  const revoke = async (id: string) => (await form(t, '/oauth/revoke', { token: 'x', ...(await proof(id)) })).status;
+  const statuses = [];
+  for (let i = 0; i < 31; i++) statuses.push(await revoke((await register(t, metadata(`stranger-${i}`))).client_id));
+  expect(statuses.filter((status) => status === 401)).toHaveLength(1);
+  const agent = await keyAgent({ jwksUri: address('agent') });
+  const byAdmin = { as: await t.admin(), body: metadata('admin') };
+  const { client_id } = (await t.call('POST', '/oauth/clients', byAdmin)).body;
+  expect([await revoke(agent.id), await revoke(client_id)]).toEqual([200, 200]);
+});
+
 describe('an agent with a key', () => {
   it('[RFC 7523 2.2] an agent with a key gets an access token for itself without its agent token', async () => {
     const agent = await keyAgent();

@@ -24,7 +24,7 @@ import { deleteExpiredAssertions } from './used-assertions.ts';
 export { type Connection, disconnect, listConnections } from './connections.ts';
 export { IssuerErrors } from './errors.ts';
 export { findUserOfAssertion, isEnterpriseManaged, isTrustedFor } from './identities.ts';
-export { createKeyCache, keysOf } from './issuer-keys.ts';
+export { createKeyCache, type KeyCache, keysOf } from './issuer-keys.ts';
 export { issuerOf, lostUses } from './lost-uses.ts';
 export { ISSUER_ALGORITHMS, type Issuer } from './schema.ts';
 export { beginSignIn } from './sign-in/begin-sign-in.ts';
