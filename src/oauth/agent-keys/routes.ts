@@ -9,6 +9,9 @@ const mayWrite = { scope: 'agents:write', resource: 'legate:agents', action: 'wr
 const { AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS } = AgentErrors;
 const { AGENT_KEYS_NOT_FOUND } = AgentKeysErrors;
 
+/** In bytes. Small, because the keys are read at each request that the agent authenticates with them. */
+const BODY_LIMIT = 65_536;
+
 /** Contract 23.4. */
 export const agentKeysRoutes = [
   defineRoute({
@@ -24,6 +27,7 @@ export const agentKeysRoutes = [
     versioned: true,
     params: idParams('agent'),
     body: SetAgentKeys,
+    bodyLimit: BODY_LIMIT,
     responses: { 200: AgentKeys },
     errors: [AGENT_NOT_FOUND, AGENT_REVOKED, INSUFFICIENT_PERMISSIONS],
     handle: async (call, platform) => ({

@@ -339,6 +339,15 @@ describe('an agent with a key', () => {
     }
   });
 
+  it('has keys of at most 64 KB together, which each of its requests reads', async () => {
+    const agent = await keyAgent();
+    const put = (bytes: number) => {
+      const body = { jwks: { keys: [{ ...jwk, x5c: ['A'.repeat(bytes)] }] } };
+      return t.call('PUT', `/agents/${agent.id}/keys`, { as: owner, body });
+    };
+    expect([(await put(60_000)).status, (await put(66_000)).status]).toEqual([200, 413]);
+  });
+
   it('loses the tokens that it got when its keys change, and cannot act once it is revoked', async () => {
     const agent = await keyAgent();
     const path = `/agents/${agent.id}/keys`;
