@@ -74,8 +74,8 @@ export function Bars({ bars, open }: { bars: readonly Bar[]; open: (span: { from
           <table>
             <thead>
               <tr>
-                {[t.time, t.status.allowed, t.status.denied, t.status.rate_limited].map((label) => (
-                  <th key={label} scope="col">
+                {[t.time, t.status.allowed, t.status.denied, t.status.rate_limited].map((label, i) => (
+                  <th key={label} scope="col" className={i > 0 ? 'num' : undefined}>
                     {label}
                   </th>
                 ))}
@@ -89,9 +89,9 @@ export function Bars({ bars, open }: { bars: readonly Bar[]; open: (span: { from
                       {formatTime(b.from)}
                     </button>
                   </td>
-                  <td>{b.allowed}</td>
-                  <td>{b.denied}</td>
-                  <td>{b.limited}</td>
+                  <td className="num">{formatNumber(b.allowed)}</td>
+                  <td className="num">{formatNumber(b.denied)}</td>
+                  <td className="num">{formatNumber(b.limited)}</td>
                 </tr>
               ))}
             </tbody>

@@ -1,0 +1,90 @@
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/kernel/ids.ts';
+import { chromiumPath } from '../support/chromium.ts';
+import { settled, WIDE } from '../support/console-scene.ts';
+import { pagesService } from '../support/pages-service.ts';
+
+const LAPTOP = { width: 1024, height: 768 } as const;
+const _DOCUMENT = 'https://app.example/client.json';
+
+describe.skipIf(chromiumPath === undefined)('what the console says about decisions, signals and costs', () => {
+  const service = pagesService({ users: { requireSecondFactor: 'none' } });
+  let token = '';
+  let owner = '';
+  let agent = { id: '', token: '' };
+  let reader = { id: '', token: '' };
+  let _delegation = '';
+
+  // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
+  const send = async (path: string, body: object, as = token): Promise<any> => {
+    const response = await fetch(service.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${as}` },
+      body: JSON.stringify(body),
+    });
+    const answer = await response.json();
+    expect(response.status, `${path} ${JSON.stringify(answer)}`).toBeLessThan(300);
+    return answer;
+  };
+
+  beforeAll(async () => {
+    const account = { email: 'admin@example.com', password: 'correct horse battery' };
+    const { users } = service.legate;
+    await users.create({ ...account, name: 'Ada Admin', role: 'admin' });
+    ({ id: owner } = await users.create({ ...account, email: 'o@example.com', name: 'Olaf Owner', role: 'user' }));
+    ({ token } = await send('/sign-in', account));
+    const permissions = [{ resource: 'db:*', actions: ['read'] }];
+    agent = await send('/agents', { ownerId: owner, name: 'counter', type: 'service', permissions });
+    reader = await send('/agents', { ownerId: owner, name: 'reader', type: 'service' });
+    ({ id: _delegation } = await send('/delegations', { fromAgent: agent.id, toAgent: reader.id, permissions }));
+  });
+
+  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const { page, context } = await service.open({ javaScriptEnabled: true, viewport: WIDE, ...options });
+    await context.addCookies([{ name: 'legate_session', value: token, domain: 'localhost', path: '/' }]);
+    await page.goto(`${service.url}/console${path}`);
+    await settled(page);
+    return page;
+  }
+  const _anomaly = async (kind: string, observed: number | string, expected: number | string): Promise<string> => {
+    const id = newId('anomaly', Date.now());
+    const found = { kind, severity: 'low', observed: JSON.stringify(observed), expected: JSON.stringify(expected) };
+    await service.legate.platform.database.write
+      .insertInto('anomalies')
+      .values({ id, agent_id: agent.id, user_id: owner, ...found, evidence: '[]', detected_at: Date.now() } as never)
+      .execute();
+    return id;
+  };
+
+  it('breaks no number in a table, and shows all columns of the agents on a laptop', async () => {
+    for (let n = 0; n < 12; n++) await send('/authorize', { action: 'write', resource: 'db:orders' }, agent.token);
+    const page = await open('/agents', { viewport: LAPTOP, locale: 'de' });
+    await page.getByRole('columnheader', { name: 'Läuft ab' }).waitFor();
+    const row = page.locator('tbody tr').filter({ hasText: 'counter' });
+    await expect.poll(() => row.locator('.trend').innerText()).toMatch(/^\d\d$/);
+    expect((await row.locator('.trend').boundingBox())?.height).toBeLessThan(25);
+    const { shown, whole } = await page
+      .locator('.scroll')
+      .first()
+      .evaluate((box) => ({ shown: box.clientWidth, whole: box.scrollWidth }));
+    expect(whole).toBe(shown);
+  });
+
+  it('puts the texts of a row on one line', async () => {
+    const page = await open('/agents');
+    const row = page.locator('tbody tr').filter({ hasText: 'counter' });
+    const baselines = await row.locator('td > div').evaluateAll((cells) =>
+      cells
+        .filter((cell) => cell.textContent)
+        .map((cell) => {
+          // An empty box without height stands on the baseline of the last text of the cell.
+          const mark = document.createElement('span');
+          mark.style.display = 'inline-block';
+          (cell.querySelector('.trend') ?? cell).append(mark);
+          return Math.round(mark.getBoundingClientRect().bottom);
+        }),
+    );
+    expect(new Set(baselines).size, String(baselines)).toBe(1);
+  });
+});
