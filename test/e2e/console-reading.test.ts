@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     await settled(page);
     return page;
   }
-  const _anomaly = async (kind: string, observed: number | string, expected: number | string): Promise<string> => {
+  const anomaly = async (kind: string, observed: number | string, expected: number | string): Promise<string> => {
     const id = newId('anomaly', Date.now());
     const found = { kind, severity: 'low', observed: JSON.stringify(observed), expected: JSON.stringify(expected) };
     await service.legate.platform.database.write
@@ -56,6 +56,28 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
       .execute();
     return id;
   };
+
+  it('shows the number from which a burst is reported, and does not call it usual', async () => {
+    const burst = await anomaly('denial_burst', 20, 15);
+    await anomaly('rate_spike', 60, 2.5);
+    const page = await open('/signals/anomalies');
+    const rows = page.locator('tbody tr');
+    await expect.poll(() => rows.filter({ hasText: 'Many refusals' }).innerText()).toContain('20; reported from 15');
+    expect(await rows.filter({ hasText: 'Unusually many calls' }).innerText()).toContain('60; usually 2.5');
+    await page.goto(`${service.url}/console/signals/anomalies/${burst}`);
+    await settled(page);
+    expect(await page.locator('dl.facts').innerText()).toMatch(/Reported from\s+15/);
+  });
+
+  it('names the zone of the hours of an anomaly', async () => {
+    const hour = await anomaly('unusual_hour', '03:00', '09:00, 11:00');
+    const page = await open('/signals/anomalies', { timezoneId: 'Asia/Tokyo' });
+    const row = page.locator('tbody tr').filter({ hasText: 'Unusual hour' });
+    await expect.poll(() => row.innerText()).toContain('03:00 UTC; usually 09:00, 11:00 UTC');
+    await page.goto(`${service.url}/console/signals/anomalies/${hour}`);
+    await settled(page);
+    expect(await page.locator('dl.facts').innerText()).toMatch(/Usual\s+09:00, 11:00 UTC/);
+  });
 
   it('breaks no number in a table, and shows all columns of the agents on a laptop', async () => {
     for (let n = 0; n < 12; n++) await send('/authorize', { action: 'write', resource: 'db:orders' }, agent.token);

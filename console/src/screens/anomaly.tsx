@@ -5,8 +5,9 @@ import { EntryTable } from '../parts/entries.tsx';
 import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { RevokeAgent } from '../parts/revoke.tsx';
 import { Result, Screen, Section } from '../parts/screen.tsx';
-import { formatValue, Id, Status, Time, Untrusted } from '../parts/text.tsx';
+import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { observationOf } from './observed.ts';
 
 /** One anomaly: the observed value, the usual value, and the decisions that show it. */
 export function AnomalyScreen() {
@@ -69,11 +70,11 @@ export function AnomalyScreen() {
             </dd>
             <dt>{t.observed}</dt>
             <dd>
-              <Untrusted>{formatValue(a.observed)}</Untrusted>
+              <Untrusted>{observationOf(a).observed}</Untrusted>
             </dd>
-            <dt>{t.usual}</dt>
+            <dt>{observationOf(a).label}</dt>
             <dd>
-              <Untrusted>{formatValue(a.expected)}</Untrusted>
+              <Untrusted>{observationOf(a).expected}</Untrusted>
             </dd>
             <dt>{t.detected}</dt>
             <dd>

@@ -5,10 +5,11 @@ import { AgentLink, useAddress, useKept, useNames, useParam } from '../parts/hoo
 import { RevokeAgent } from '../parts/revoke.tsx';
 import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
-import { formatValue, Status, Time } from '../parts/text.tsx';
+import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { Costs } from './costs.tsx';
 import { type Episode, episodesOf } from './episodes.ts';
+import { observationOf } from './observed.ts';
 
 export function Signals() {
   const Body = { anomalies: Anomalies, costs: Costs }[useParam('tab')];
@@ -95,7 +96,7 @@ function EpisodeSection({ episode: { agentId, anomalies }, name }: { episode: Ep
           },
           { label: t.kind, cell: (a) => t.anomalyKinds[a.kind as 'rate_spike'] ?? a.kind },
           { label: t.severity, cell: (a) => <Status of={a.severity} /> },
-          { label: t.observed, cell: (a) => t.observedAgainst(formatValue(a.observed), formatValue(a.expected)) },
+          { label: t.observed, cell: (a) => <Untrusted sentence>{observationOf(a).sentence}</Untrusted> },
           {
             label: t.evidence,
             cell: (a) =>

@@ -55,6 +55,7 @@ export const actsDe: typeof actsEn = {
   andMore: 'Es gibt weitere.',
   mayCall: 'Wer ausführen darf',
   spend: 'Ausgaben',
+  observedFrom: (observed, from) => `${observed}; gemeldet ab ${from}`,
   costsByDay: 'Kosten pro Tag (UTC), letzte 30 Tage',
   forecast: 'Prognose',
   limitReached: 'Grenze erreicht',

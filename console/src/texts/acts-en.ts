@@ -55,6 +55,7 @@ export const actsEn = {
   andMore: 'There are more.',
   mayCall: 'Who may execute',
   spend: 'Spend',
+  observedFrom: (observed: string, from: string) => `${observed}; reported from ${from}`,
   costsByDay: 'Costs by day (UTC), last 30 days',
   forecast: 'Forecast',
   limitReached: 'Limit reached',

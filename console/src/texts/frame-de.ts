@@ -30,6 +30,7 @@ export const frameDe: FrameTexts = {
   anomaly: 'Auffälligkeit',
   evidenceOf: 'Entscheidungen, die sie zeigen',
   usual: 'Üblich',
+  reportedFrom: 'Gemeldet ab',
   detected: 'Erkannt',
   inAudit: 'Im Protokoll öffnen',
   user: 'Benutzer',

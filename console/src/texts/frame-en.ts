@@ -29,6 +29,7 @@ export const frameEn = {
   anomaly: 'Anomaly',
   evidenceOf: 'Decisions that show it',
   usual: 'Usual',
+  reportedFrom: 'Reported from',
   detected: 'Detected',
   inAudit: 'Open in Audit',
   user: 'User',
