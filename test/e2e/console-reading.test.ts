@@ -79,6 +79,18 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     expect(await page.locator('dl.facts').innerText()).toMatch(/Usual\s+09:00, 11:00 UTC/);
   });
 
+  it('shows costs by the day of UTC, west of it too, and each number with its unit', async () => {
+    await send('/costs', { agentId: agent.id, amount: 1.5, currency: 'EUR', tokens: 2000 });
+    await send('/budgets', { agentId: agent.id, metric: 'cost', currency: 'EUR', limit: 100, window: 'month' });
+    const page = await open('/signals/costs', { timezoneId: 'Pacific/Honolulu', locale: 'en-US' });
+    const today = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format();
+    expect(await page.locator('figure .axis').innerText()).toMatch(new RegExp(`Highest: 1.5\\s+${today}`));
+    await page.locator('figure + details summary').click();
+    expect(await page.locator('figure + details tbody td').first().innerText()).toBe(today);
+    await expect.poll(() => page.getByText(/^About [\d.]+ EUR by the end of the period$/).count()).toBe(1);
+    await page.getByRole('heading', { name: 'Costs by agent, from the beginning' }).waitFor();
+  });
+
   it('breaks no number in a table, and shows all columns of the agents on a laptop', async () => {
     for (let n = 0; n < 12; n++) await send('/authorize', { action: 'write', resource: 'db:orders' }, agent.token);
     const page = await open('/agents', { viewport: LAPTOP, locale: 'de' });

@@ -111,7 +111,10 @@ export const Id = ({ children }: { children: string }) => (
 );
 
 const time = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'medium' });
+const day = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeZone: 'UTC' });
 export const formatTime = (iso: string): string => time.format(new Date(iso));
+/** A day of UTC. */
+export const formatDay = (iso: string): string => day.format(new Date(iso));
 /** A time in the zone of the reader, with the exact one in its title. */
 export const Time = ({ at }: { at: string | null | undefined }) =>
   at ? (

@@ -4,9 +4,10 @@ import { Action } from '../parts/dialog.tsx';
 import { AgentLink, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
-import { formatNumber, formatTime, Time } from '../parts/text.tsx';
+import { formatDay, formatNumber, formatTime, Time } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { BUDGETS_STALE, BudgetForm } from './budget-form.tsx';
+import { unitOf } from './budget-unit.ts';
 import { forecast, profileOf, windowStart } from './forecast.ts';
 
 const DAY_MS = 86_400_000;
@@ -67,7 +68,7 @@ export function Costs() {
 
 const Used = ({ budget: b }: { budget: Budget }) => (
   <>
-    {t.usedOf(formatNumber(b.used), formatNumber(b.limit), b.currency ?? t.metrics[b.metric as 'calls'])}
+    {t.usedOf(formatNumber(b.used), formatNumber(b.limit), unitOf(b))}
     <span className="sharebox" aria-hidden="true">
       <span
         className={b.used > b.limit * 0.8 ? 'share over' : 'share'}
@@ -109,7 +110,10 @@ function Outlook({ budget: b }: { budget: Budget }) {
   if (reachedAt) return <span className="status limited">{t.reachedAt(formatTime(reachedAt.toISOString()))}</span>;
   return (
     <span className="quiet">
-      {t.aboutAtEnd(formatNumber(b.metric === 'cost' ? Math.round(atReset * 100) / 100 : Math.round(atReset)))}
+      {t.aboutAtEnd(
+        formatNumber(b.metric === 'cost' ? Math.round(atReset * 100) / 100 : Math.round(atReset)),
+        unitOf(b),
+      )}
     </span>
   );
 }
@@ -128,7 +132,7 @@ function ByDay() {
           const amount = (b: (typeof buckets)[number], currency: string): number =>
             b.totals.find((s) => s.currency === currency)?.amount ?? 0;
           const spent = buckets.filter((b) => b.count > 0).toReversed();
-          if (spent.length === 0) return <Empty>{t.noCosts}</Empty>;
+          if (spent.length === 0) return <Empty>{t.noCostsThen}</Empty>;
           return (
             <>
               {currencies.map((currency) => {
@@ -138,10 +142,15 @@ function ByDay() {
                     <figcaption>{currency}</figcaption>
                     <div className="bars small" aria-hidden="true">
                       {buckets.map((b) => (
-                        <div key={b.from} title={`${formatTime(b.from)}: ${formatNumber(amount(b, currency))}`}>
+                        <div key={b.from} title={`${formatDay(b.from)}: ${formatNumber(amount(b, currency))}`}>
                           <i className="b-allowed" style={{ height: `${(amount(b, currency) / top) * 100}%` }} />
                         </div>
                       ))}
+                    </div>
+                    <div className="axis" aria-hidden="true">
+                      <span>{formatDay(buckets[0]?.from ?? '')}</span>
+                      <span>{t.peak(formatNumber(top))}</span>
+                      <span>{formatDay(buckets.at(-1)?.from ?? '')}</span>
                     </div>
                   </figure>
                 );
@@ -153,13 +162,13 @@ function ByDay() {
                   rows={spent}
                   rowKey={(b) => b.from}
                   columns={[
-                    { label: t.time, cell: (b) => <Time at={b.from} /> },
+                    { label: t.day, cell: (b) => <time dateTime={b.from.slice(0, 10)}>{formatDay(b.from)}</time> },
                     ...currencies.map((currency) => ({
                       label: currency,
                       num: true,
                       cell: (b: (typeof buckets)[number]) => formatNumber(amount(b, currency)),
                     })),
-                    { label: t.metrics.tokens, num: true, cell: (b) => formatNumber(b.tokens) },
+                    { label: t.tokens, num: true, cell: (b) => formatNumber(b.tokens) },
                   ]}
                 />
               </details>
@@ -174,23 +183,24 @@ function ByDay() {
 function ByAgent() {
   const summary = useKept(['costs', 'summary'], () => legate.costs.summary());
   return (
-    <Section title={t.costs}>
+    <Section title={t.costsByAgent}>
       <Result of={summary}>
         {(s) =>
           s.count === 0 ? (
             <Empty>{t.noCosts}</Empty>
           ) : (
             <Table
-              caption={t.costs}
+              caption={t.costsByAgent}
               rows={s.agents}
               rowKey={(a) => a.agentId}
               columns={[
                 { label: t.agent, cell: (a) => <AgentLink id={a.agentId} name={a.name} /> },
                 {
                   label: t.costs,
+                  num: true,
                   cell: (a) => a.totals.map((sum) => `${formatNumber(sum.amount)} ${sum.currency}`).join(' · '),
                 },
-                { label: t.metrics.tokens, num: true, cell: (a) => formatNumber(a.tokens) },
+                { label: t.tokens, num: true, cell: (a) => formatNumber(a.tokens) },
               ]}
             />
           )
