@@ -91,6 +91,16 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     await page.getByRole('heading', { name: 'Costs by agent, from the beginning' }).waitFor();
   });
 
+  it('does not say that there are no decisions yet if there are none in the period', async () => {
+    const page = await open('');
+    await page.route('**/dashboard/stats*', async (route) => {
+      const answer = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...answer, topAgentsByCallCount: [] } });
+    });
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('7d');
+    await page.getByText('No decisions in this period.').waitFor();
+  });
+
   it('breaks no number in a table, and shows all columns of the agents on a laptop', async () => {
     for (let n = 0; n < 12; n++) await send('/authorize', { action: 'write', resource: 'db:orders' }, agent.token);
     const page = await open('/agents', { viewport: LAPTOP, locale: 'de' });

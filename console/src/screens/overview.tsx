@@ -109,9 +109,9 @@ export function Overview() {
         </Section>
         <Section title={t.topAgents}>
           <Result of={stats}>
-            {({ topAgentsByCallCount: top }) =>
+            {({ topAgentsByCallCount: top, totalAuditEntries: total }) =>
               top.length === 0 ? (
-                <Empty>{t.noDecisions}</Empty>
+                <Empty>{total === 0 ? t.noDecisions : t.noDecisionsThen}</Empty>
               ) : (
                 <Table
                   caption={t.topAgents}
@@ -151,7 +151,7 @@ export function Overview() {
         <Result of={spend} lines={1}>
           {({ totals, tokens, count }) =>
             count === 0 ? (
-              <Empty>{t.noCosts}</Empty>
+              <Empty>{t.noCostsThen}</Empty>
             ) : (
               <p>
                 <Link to="/signals/costs">
@@ -167,7 +167,7 @@ export function Overview() {
       </Section>
       <Section title={t.newestRefusals}>
         <Result of={refusals}>
-          {(rows) => (rows.length === 0 ? <Empty>{t.noRefusals}</Empty> : <EntryTable entries={rows} />)}
+          {(rows) => (rows.length === 0 ? <Empty>{t.noRefusalsYet}</Empty> : <EntryTable entries={rows} />)}
         </Result>
       </Section>
     </Screen>

@@ -55,6 +55,8 @@ export const actsDe: typeof actsEn = {
   andMore: 'Es gibt weitere.',
   mayCall: 'Wer ausführen darf',
   spend: 'Ausgaben',
+  noRefusalsYet: 'Noch nichts wurde abgelehnt.',
+  noDecisionsThen: 'Keine Entscheidungen in diesem Zeitraum.',
   observedFrom: (observed, from) => `${observed}; gemeldet ab ${from}`,
   costsByDay: 'Kosten pro Tag (UTC), letzte 30 Tage',
   costsByAgent: 'Kosten pro Agent, von Anfang an',

@@ -55,6 +55,8 @@ export const actsEn = {
   andMore: 'There are more.',
   mayCall: 'Who may execute',
   spend: 'Spend',
+  noRefusalsYet: 'Nothing has been refused.',
+  noDecisionsThen: 'No decisions in this period.',
   observedFrom: (observed: string, from: string) => `${observed}; reported from ${from}`,
   costsByDay: 'Costs by day (UTC), last 30 days',
   costsByAgent: 'Costs by agent, from the beginning',
