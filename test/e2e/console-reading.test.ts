@@ -4,6 +4,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { settled, WIDE } from '../support/console-scene.ts';
 import { pagesService } from '../support/pages-service.ts';
+import { untilPasses } from '../support/until.ts';
 
 const LAPTOP = { width: 1024, height: 768 } as const;
 const _DOCUMENT = 'https://app.example/client.json';
@@ -14,7 +15,7 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
   let owner = '';
   let agent = { id: '', token: '' };
   let reader = { id: '', token: '' };
-  let _delegation = '';
+  let delegation = '';
 
   // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
   const send = async (path: string, body: object, as = token): Promise<any> => {
@@ -37,7 +38,7 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     const permissions = [{ resource: 'db:*', actions: ['read'] }];
     agent = await send('/agents', { ownerId: owner, name: 'counter', type: 'service', permissions });
     reader = await send('/agents', { ownerId: owner, name: 'reader', type: 'service' });
-    ({ id: _delegation } = await send('/delegations', { fromAgent: agent.id, toAgent: reader.id, permissions }));
+    ({ id: delegation } = await send('/delegations', { fromAgent: agent.id, toAgent: reader.id, permissions }));
   });
 
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
@@ -89,6 +90,32 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     expect(await page.locator('figure + details tbody td').first().innerText()).toBe(today);
     await expect.poll(() => page.getByText(/^About [\d.]+ EUR by the end of the period$/).count()).toBe(1);
     await page.getByRole('heading', { name: 'Costs by agent, from the beginning' }).waitFor();
+  });
+
+  it('names the budget that refused a call', async () => {
+    await send('/budgets', { agentId: agent.id, metric: 'tokens', limit: 1000, window: 'day', onExceed: 'deny' });
+    await send('/costs', { agentId: agent.id, amount: 0, currency: 'EUR', tokens: 2000 });
+    let auditId = '';
+    await untilPasses(async () => {
+      const answer = await send('/authorize', { action: 'read', resource: 'db:orders' }, agent.token);
+      ({ auditId } = answer);
+      expect(answer.reason).toBe('BUDGET_EXCEEDED');
+    });
+    const page = await open(`/audit/${auditId}`);
+    await expect.poll(() => page.locator('.notice').innerText()).toMatch(/Refused by the limit\s+1,000 tokens per day/);
+  });
+
+  it('names who asked, the owner and the delegations of a decision, with links', async () => {
+    const { auditId } = await send('/authorize', { agentId: reader.id, action: 'read', resource: 'db:orders' });
+    const page = await open(`/audit/${auditId}`);
+    const path = page.locator('ol.path');
+    await expect.poll(() => path.innerText()).toContain('Asked by: User Ada Admin');
+    expect(await path.getByRole('link', { name: 'Olaf Owner' }).getAttribute('href')).toBe(
+      `/console/people/users/${owner}`,
+    );
+    await path.getByRole('link', { name: 'counter → reader' }).click();
+    await page.getByRole('heading', { name: 'What counter passes to reader' }).waitFor();
+    expect(page.url()).toContain(delegation);
   });
 
   it('does not say that there are no decisions yet if there are none in the period', async () => {

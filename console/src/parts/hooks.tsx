@@ -8,7 +8,7 @@ import {
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { AriaAttributes, ReactNode } from 'react';
 import { useCallback, useEffect, useId, useRef, useState } from 'react';
-import { legate } from '../api.ts';
+import { legate, rights } from '../api.ts';
 import { Go } from './go.tsx';
 import { Untrusted } from './text.tsx';
 
@@ -126,6 +126,16 @@ export function useNames(ids: readonly (string | null | undefined)[]): (id: stri
 export const AgentLink = ({ id, name }: { id: string; name: string | null | undefined }) => (
   <Go to={`/agents/${id}`}>{name ? <Untrusted>{name}</Untrusted> : <code>{id}</code>}</Go>
 );
+
+/** A person, with a link for readers who may see the accounts of others. */
+export const PersonLink = ({ id, name }: { id: string; name: string | null | undefined }) =>
+  name && rights.all ? (
+    <Go to={`/people/users/${id}`}>
+      <Untrusted>{name}</Untrusted>
+    </Go>
+  ) : (
+    <Untrusted>{name ?? id}</Untrusted>
+  );
 
 /** A field with its label, its hint and its error. `aria` describes the control by the latter two. */
 export function Field({

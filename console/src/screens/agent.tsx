@@ -5,11 +5,11 @@ import { DelegationTable } from '../parts/delegations.tsx';
 import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { NoDecisions } from '../parts/first-steps.tsx';
-import { useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { PersonLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { RevokeAgent } from '../parts/revoke.tsx';
 import { Empty, NotFound, Result, Screen, Section, Tabs } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
-import { Id, Status, Time, Untrusted } from '../parts/text.tsx';
+import { Id, Status, Time } from '../parts/text.tsx';
 import { Versions } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
 import { EditAgent } from './agent-forms.tsx';
@@ -96,7 +96,7 @@ function AgentFacts({ agent }: { agent: Agent }) {
       </dd>
       <dt>{t.owner}</dt>
       <dd>
-        <Untrusted>{nameOf(agent.ownerId) ?? agent.ownerId}</Untrusted>
+        <PersonLink id={agent.ownerId} name={nameOf(agent.ownerId)} />
       </dd>
       <dt>{t.type}</dt>
       <dd>{t.types[agent.type as 'service'] ?? agent.type}</dd>

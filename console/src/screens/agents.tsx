@@ -2,7 +2,7 @@ import type { AgentSummary } from 'legate/client';
 import { createContext, memo, useContext, useMemo, useState } from 'react';
 import { legate, rights, serverNow } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
-import { AgentLink, SearchField, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
+import { AgentLink, PersonLink, SearchField, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Screen } from '../parts/screen.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { formatNumber, Status, Time, Untrusted, visible } from '../parts/text.tsx';
@@ -110,7 +110,7 @@ const AgentTable = memo(function AgentTable({ agents }: { agents: readonly Agent
             ]
           : []),
         { label: t.name, cell: (a) => <AgentLink id={a.id} name={a.name} /> },
-        { label: t.owner, cell: (a) => <Untrusted>{nameOf(a.ownerId) ?? a.ownerId}</Untrusted> },
+        { label: t.owner, cell: (a) => <PersonLink id={a.ownerId} name={nameOf(a.ownerId)} /> },
         { label: t.state, cell: (a) => <Status of={a.status} /> },
         {
           label: t.permissions,

@@ -4,7 +4,17 @@ import { useEffect, useRef, useState } from 'react';
 import { legate, queries, rights, serverNow } from '../api.ts';
 import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { focusHeading } from '../parts/dialog.tsx';
-import { AgentLink, Field, Select, useAddress, useChange, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import {
+  AgentLink,
+  Field,
+  PersonLink,
+  Select,
+  useAddress,
+  useChange,
+  useKept,
+  useNames,
+  useParam,
+} from '../parts/hooks.tsx';
 import { pathsOf } from '../parts/paths.ts';
 import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
@@ -198,7 +208,7 @@ function OnBehalf({ approval }: { approval: Approval }) {
   if (!entry) return null;
   return (
     <p className="quiet small">
-      {t.owner}: <Untrusted>{nameOf(entry.userId) ?? entry.userId}</Untrusted>
+      {t.owner}: <PersonLink id={entry.userId} name={nameOf(entry.userId)} />
       {entry.delegationIds.length > 0 && ` · ${t.delegated(entry.delegationIds.length)}`}
     </p>
   );

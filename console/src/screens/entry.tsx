@@ -5,11 +5,12 @@ import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { download, fixtureOf } from '../parts/fixture.ts';
-import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { AgentLink, PersonLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Result, Screen, Section, Tabs } from '../parts/screen.tsx';
 import { formatNumber, Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { ActorName, actorIds } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
+import { unitOf } from './budget-unit.ts';
 import { EntryProof } from './entry-proof.tsx';
 import { writerOf } from './writer-of.ts';
 
@@ -145,7 +146,14 @@ function EraseEntry({ id }: { id: string }) {
 }
 
 function Explained({ data: { entry, trace, complete, asOf, policyChanged } }: { data: ExplainedAuditEntry }) {
-  const nameOf = useNames([entry.agentId, entry.userId, entry.askedBy?.userId, entry.askedBy?.clientId]);
+  const nameOf = useNames([
+    entry.agentId,
+    entry.userId,
+    entry.askedBy?.id,
+    entry.askedBy?.userId,
+    entry.askedBy?.clientId,
+    ...entry.delegationIds,
+  ]);
   return (
     <div className="screen">
       <p className="verdict">
@@ -203,7 +211,7 @@ function Authority({ entry, nameOf }: { entry: AuditEntry; nameOf: (id: string) 
   return (
     <ol className="path">
       <li>
-        {t.owner}: <Untrusted>{nameOf(entry.userId) ?? entry.userId}</Untrusted>
+        {t.owner}: <PersonLink id={entry.userId} name={nameOf(entry.userId)} />
       </li>
       {askedBy && (
         <li>
@@ -222,7 +230,7 @@ function Authority({ entry, nameOf }: { entry: AuditEntry; nameOf: (id: string) 
       </li>
       {entry.delegationIds.map((id) => (
         <li key={id}>
-          {t.delegation}: <Id>{id}</Id>
+          {t.delegation}: <DelegationLink id={id} name={nameOf(id)} />
         </li>
       ))}
       {permission && (
@@ -275,16 +283,37 @@ function WrittenBy({
   );
 }
 
-const agentsOf = (entries: readonly TracedEntry[]): string[] =>
+const sourcesOf = (entries: readonly TracedEntry[]): string[] =>
   entries.flatMap(({ source }) =>
-    source.type === 'delegation' ? [source.fromAgent, ...agentsOf(source.entries ?? [])] : [],
+    source.type === 'delegation' ? [source.delegationId, source.fromAgent, ...sourcesOf(source.entries ?? [])] : [],
   );
+
+/** A delegation by the names of its agents, with a link to what it passes on. It may have ended. */
+const DelegationLink = ({ id, name }: { id: string; name: string | undefined }) => (
+  <Link to="/agents/graph" search={{ link: id, ended: 'true' } as never}>
+    {name ? <Untrusted>{name}</Untrusted> : <code>{id}</code>}
+  </Link>
+);
+
+/** The budget that refused a call, or the MCP server whose limit did. A deleted one has only its id. */
+function Limit({ id }: { id: string }) {
+  const ofServer = id.startsWith('mcp_');
+  const server = useNames([ofServer ? id : null])(id);
+  const budget = useKept(['budgets', 'one', id], () => legate.budgets.get(id), !ofServer).data;
+  return (
+    <Link to={ofServer ? `/connections/servers/${id}` : '/signals/costs'}>
+      {budget ? t.limitOf(formatNumber(budget.limit), unitOf(budget), budget.window as 'day') : null}
+      {server && <Untrusted>{server}</Untrusted>}
+      {!budget && !server && <code>{id}</code>}
+    </Link>
+  );
+}
 
 const permissionText = ({ resource, actions }: { resource: string; actions: readonly string[] }): string =>
   `${resource} · ${actions.join(', ')}`;
 
 export function Trace({ trace }: { trace: DecisionTrace }) {
-  const nameOf = useNames(agentsOf(trace.entries));
+  const nameOf = useNames(sourcesOf(trace.entries));
   return (
     <>
       {trace.nearest && (
@@ -295,10 +324,7 @@ export function Trace({ trace }: { trace: DecisionTrace }) {
       )}
       {trace.refusedBy && (
         <p className="notice">
-          {t.refusedBy}{' '}
-          <Link to={trace.refusedBy.startsWith('mcp_') ? `/connections/servers/${trace.refusedBy}` : '/signals/costs'}>
-            <Untrusted mono>{trace.refusedBy}</Untrusted>
-          </Link>
+          {t.refusedBy} <Limit id={trace.refusedBy} />
         </p>
       )}
       {trace.entries.length === 0 ? (
@@ -323,8 +349,8 @@ function Traced({ entries, nameOf }: { entries: readonly TracedEntry[]; nameOf: 
           </span>
           {e.source.type === 'delegation' && (
             <div>
-              {t.delegation} <code>{e.source.delegationId}</code> {t.from.toLowerCase()}{' '}
-              <AgentLink id={e.source.fromAgent} name={nameOf(e.source.fromAgent)} />
+              {t.delegation} <DelegationLink id={e.source.delegationId} name={nameOf(e.source.delegationId)} />{' '}
+              {t.from.toLowerCase()} <AgentLink id={e.source.fromAgent} name={nameOf(e.source.fromAgent)} />
               {e.source.entries && <Traced entries={e.source.entries} nameOf={nameOf} />}
             </div>
           )}

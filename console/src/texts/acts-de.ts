@@ -57,6 +57,7 @@ export const actsDe: typeof actsEn = {
   spend: 'Ausgaben',
   noRefusalsYet: 'Noch nichts wurde abgelehnt.',
   noDecisionsThen: 'Keine Entscheidungen in diesem Zeitraum.',
+  limitOf: (limit, unit, window) => `${limit} ${unit} pro ${{ hour: 'Stunde', day: 'Tag', month: 'Monat' }[window]}`,
   observedFrom: (observed, from) => `${observed}; gemeldet ab ${from}`,
   costsByDay: 'Kosten pro Tag (UTC), letzte 30 Tage',
   costsByAgent: 'Kosten pro Agent, von Anfang an',

@@ -57,6 +57,7 @@ export const actsEn = {
   spend: 'Spend',
   noRefusalsYet: 'Nothing has been refused.',
   noDecisionsThen: 'No decisions in this period.',
+  limitOf: (limit: string, unit: string, window: 'hour' | 'day' | 'month') => `${limit} ${unit} per ${window}`,
   observedFrom: (observed: string, from: string) => `${observed}; reported from ${from}`,
   costsByDay: 'Costs by day (UTC), last 30 days',
   costsByAgent: 'Costs by agent, from the beginning',
