@@ -128,6 +128,13 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     await page.getByText('No decisions in this period.').waitFor();
   });
 
+  it('calls a reason by the same words in the table and among the most frequent values', async () => {
+    await send('/authorize', { action: 'write', resource: 'db:orders' }, agent.token);
+    const page = await open('/audit');
+    await page.getByRole('button', { name: 'Only No permission' }).click();
+    expect(new URL(page.url()).searchParams.get('q')).toContain('reason:NO_PERMISSION');
+  });
+
   it('breaks no number in a table, and shows all columns of the agents on a laptop', async () => {
     for (let n = 0; n < 12; n++) await send('/authorize', { action: 'write', resource: 'db:orders' }, agent.token);
     const page = await open('/agents', { viewport: LAPTOP, locale: 'de' });

@@ -226,13 +226,15 @@ const Facets = memo(function Facets({
 }) {
   const nameOf = useNames(by === 'agentId' ? data.values.map((v) => v.value) : []);
   const key = by === 'agentId' ? 'agent' : by;
+  const reasons: Record<string, string> = by === 'reason' ? t.reasons : {};
+  const labelOf = (value: string): string => reasons[value] ?? nameOf(value) ?? value;
   if (data.values.length === 0) return <Empty>{t.noValues}</Empty>;
   return (
     <ul className="form">
       {data.values.map(({ value, count }) => (
         <li key={value} className="grid2">
           <span>
-            <Untrusted mono>{nameOf(value) ?? value}</Untrusted>
+            <Untrusted mono={by !== 'reason'}>{labelOf(value)}</Untrusted>
             <span className="sharebox" aria-hidden="true">
               <span className="share" style={{ width: `${(count / Math.max(1, data.total)) * 100}%` }} />
             </span>
@@ -242,7 +244,7 @@ const Facets = memo(function Facets({
             <button
               type="button"
               className="button plain"
-              aria-label={t.onlyThis(visible(value))}
+              aria-label={t.onlyThis(visible(labelOf(value)))}
               onClick={() => add(key, value, false)}
             >
               {t.only}
@@ -250,7 +252,7 @@ const Facets = memo(function Facets({
             <button
               type="button"
               className="button plain"
-              aria-label={t.withoutThis(visible(value))}
+              aria-label={t.withoutThis(visible(labelOf(value)))}
               onClick={() => add(key, value, true)}
             >
               {t.without}
