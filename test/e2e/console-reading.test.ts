@@ -7,7 +7,7 @@ import { pagesService } from '../support/pages-service.ts';
 import { untilPasses } from '../support/until.ts';
 
 const LAPTOP = { width: 1024, height: 768 } as const;
-const _DOCUMENT = 'https://app.example/client.json';
+const DOCUMENT = 'https://app.example/client.json';
 
 describe.skipIf(chromiumPath === undefined)('what the console says about decisions, signals and costs', () => {
   const service = pagesService({ users: { requireSecondFactor: 'none' } });
@@ -133,6 +133,28 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     const page = await open('/audit');
     await page.getByRole('button', { name: 'Only No permission' }).click();
     expect(new URL(page.url()).searchParams.get('q')).toContain('reason:NO_PERMISSION');
+  });
+
+  it('links the client of a grant only if it is registered', async () => {
+    const now = Date.now();
+    const grant = { user_id: owner, agent_id: agent.id, kind: 'authorization_code', scope: 'mcp:read' };
+    const times = { created_at: now, last_used_at: now, expires_at: now + 1e9 };
+    const id = newId('grant', now);
+    await service.legate.platform.database.write
+      .insertInto('oauth_grants')
+      .values({ id, client_id: DOCUMENT, resource: service.url, ...grant, ...times } as never)
+      .execute();
+    const page = await open(`/connections/grants/${id}`);
+    const facts = page.locator('dl.facts');
+    expect(await facts.innerText()).toContain(DOCUMENT);
+    expect(await facts.getByRole('link').allInnerTexts()).toEqual(['counter']);
+  });
+
+  it('shows how a client came to be known and when it was last used', async () => {
+    const client = await send('/oauth/clients', { client_name: 'Desk', redirect_uris: ['http://127.0.0.1:8123/cb'] });
+    const page = await open(`/connections/clients/${client.client_id}`);
+    expect(await page.locator('dl.facts').innerText()).toMatch(/Registered by\s+an administrator/);
+    expect(await page.locator('dl.facts').innerText()).toContain('Last use');
   });
 
   it('breaks no number in a table, and shows all columns of the agents on a laptop', async () => {

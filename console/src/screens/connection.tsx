@@ -182,9 +182,15 @@ export function ClientScreen() {
                   </div>
                 ))}
               </dd>
+              <dt>{t.origin}</dt>
+              <dd>{t.origins[c['origin'] as 'self'] ?? '–'}</dd>
               <dt>{t.created}</dt>
               <dd>
                 <Time at={new Date(c.client_id_issued_at * 1000).toISOString()} />
+              </dd>
+              <dt>{t.lastUsed}</dt>
+              <dd>
+                <Time at={c['last_used_at'] as string | null} />
               </dd>
             </dl>
             <Section title={t.registered}>
@@ -219,6 +225,9 @@ export function GrantAgents({
   );
 }
 
+/** Whether the id of a client is the address of its metadata. Such a client is not registered, so it has no screen. */
+const isDocument = (clientId: string): boolean => clientId.startsWith('https://');
+
 /** One grant: its client, its agent, its servers and its expiry. */
 export function GrantScreen() {
   const id = useParam('id');
@@ -234,12 +243,17 @@ export function GrantScreen() {
           <dl className="facts">
             <dt>{t.client}</dt>
             <dd>
-              {rights.all ? (
+              {rights.all && !isDocument(g.clientId) ? (
                 <Link to={`/connections/clients/${encodeURIComponent(g.clientId)}`}>
                   <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
                 </Link>
               ) : (
                 <Untrusted>{g.clientName ?? g.clientId}</Untrusted>
+              )}
+              {isDocument(g.clientId) && (
+                <div className="quiet">
+                  <Untrusted mono>{g.clientId}</Untrusted>
+                </div>
               )}
             </dd>
             <dt>{t.agent}</dt>

@@ -156,7 +156,9 @@ const Clients = () => (
           </Untrusted>
         ),
       },
+      { label: t.origin, cell: (c) => t.origins[c['origin'] as 'self'] ?? '–' },
       { label: t.created, cell: (c) => <Time at={new Date(c.client_id_issued_at * 1000).toISOString()} /> },
+      { label: t.lastUsed, cell: (c) => <Time at={c['last_used_at'] as string | null} /> },
       ...(rights.admin
         ? [
             {

@@ -62,6 +62,8 @@ export const actsDe: typeof actsEn = {
   costsByDay: 'Kosten pro Tag (UTC), letzte 30 Tage',
   costsByAgent: 'Kosten pro Agent, von Anfang an',
   noCostsThen: 'Keine Kosten in diesem Zeitraum.',
+  origin: 'Registriert von',
+  origins: { admin: 'Administrator', self: 'Client selbst' },
   tokens: 'Token',
   day: 'Tag',
   forecast: 'Prognose',

@@ -62,6 +62,8 @@ export const actsEn = {
   costsByDay: 'Costs by day (UTC), last 30 days',
   costsByAgent: 'Costs by agent, from the beginning',
   noCostsThen: 'No costs in this period.',
+  origin: 'Registered by',
+  origins: { admin: 'an administrator', self: 'the client itself' },
   tokens: 'Tokens',
   day: 'Day',
   forecast: 'Forecast',
