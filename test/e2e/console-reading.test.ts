@@ -157,6 +157,17 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     expect(await page.locator('dl.facts').innerText()).toContain('Last use');
   });
 
+  it('names what changed, also if it is not an agent', async () => {
+    await send('/oauth/clients', { client_name: 'Planner', redirect_uris: ['http://127.0.0.1:8123/cb'] });
+    await send('/tenants', { name: 'North' });
+    await send('/invites', { email: 'new@example.com' });
+    const page = await open('/changes');
+    const line = (type: string) => page.locator('li > p').filter({ hasText: type }).first();
+    await expect.poll(() => line('client.created').innerText()).toContain('Planner');
+    expect(await line('tenant.created').innerText()).toContain('North');
+    expect(await line('invite.created').innerText()).toContain('new@example.com');
+  });
+
   it('breaks no number in a table, and shows all columns of the agents on a laptop', async () => {
     for (let n = 0; n < 12; n++) await send('/authorize', { action: 'write', resource: 'db:orders' }, agent.token);
     const page = await open('/agents', { viewport: LAPTOP, locale: 'de' });
