@@ -7,6 +7,7 @@ import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { endApiTokens } from '../api-tokens/end-api-tokens.ts';
 import { actAsPerson, type EndReason, endSessions } from '../sessions/index.ts';
+import { resetAllFailures } from '../sign-in/attempts/attempts.ts';
 import { searchColumns, toUser } from './store.ts';
 
 /** The session of a request. `reauthorize` checks it again inside a change. */
@@ -95,6 +96,7 @@ export async function markEmailVerified(
   }
   for (const table of ['totp_secrets', 'backup_codes', 'passkeys'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', row.id).execute();
+  await resetAllFailures(change, row.id, ['password', 'totp', 'backup-code']);
   await deleteCredentials(platform, change, row.id, {
     reason: 'address-proved',
     ip: proof.ip,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { codeIn } from '../../../../test/support/mailbox.ts';
 import {
   eventsAbout,
+  form,
   mailedCode,
   mailedToken,
   PASSWORD,
@@ -270,4 +271,69 @@ describe('wrong backup codes in a row', () => {
     expect((await verify(backupCodes[0])).status).toBe(429);
     expect((await verify(code())).status).toBe(200);
   });
+});
+
+describe('wrong codes of a second factor that was replaced', () => {
+  const enable = async (p: Person, as: string): Promise<{ secret: string; backupCodes: string[] }> => {
+    const { body } = await p.t.call('POST', '/totp/enable', { as, body: { password: PASSWORD } });
+    const code = generateSync({ secret: body.secret, epoch: p.t.clock.now() / 1000 });
+    expect((await p.t.call('POST', '/totp/verify', { as, body: { code } })).status).toBe(200);
+    p.t.clock.advance(30_000);
+    return body;
+  };
+  const verify = async (p: Person, code: string) =>
+    p.t.call('POST', '/totp/verify', {
+      body: { code, twoFactorToken: (await signIn(p)).body.twoFactorToken },
+      ip: ip(),
+    });
+
+  for (const replaced of ['by an administrator', 'by the person'])
+    it(`do not count against the new one: ${replaced}`, async () => {
+      const p = await person();
+      const old = await enable(p, p.session);
+      const wrong = ['000000', '111111', '222222'].find((code) => code !== current(p, old.secret)) as string;
+      expect(await guesses(10, () => verify(p, wrong))).toEqual(times(10, 401));
+      expect(await guesses(10, () => verify(p, 'aaaaa-aaaaa'))).toEqual(times(10, 401));
+      expect((await verify(p, current(p, old.secret))).status).toBe(429);
+      if (replaced === 'by an administrator') {
+        const admin = await p.t.user({ role: 'admin' });
+        expect((await p.t.call('DELETE', `/users/${p.id}/second-factor`, { as: admin })).status).toBe(204);
+      } else {
+        const body = { password: PASSWORD, code: current(p, old.secret) };
+        expect((await p.t.call('POST', '/totp/disable', { as: p.session, body })).status).toBe(200);
+      }
+      const { secret, backupCodes } = await enable(p, (await signIn(p)).body.token);
+      expect((await verify(p, current(p, secret))).status).toBe(200);
+      expect((await verify(p, backupCodes[0] as string)).status).toBe(200);
+    });
+
+  it('do not count against renewed backup codes', async () => {
+    const p = await person();
+    const { secret } = await enable(p, p.session);
+    expect(await guesses(10, () => verify(p, 'aaaaa-aaaaa'))).toEqual(times(10, 401));
+    const renewed = await p.t.call('POST', '/account/two-factor', {
+      as: p.session,
+      ...form({ action: 'backup-codes', code: current(p, secret) }),
+    });
+    const code = /<code>([a-z0-9-]{11})<\/code>/.exec(renewed.text)?.[1] as string;
+    expect((await verify(p, code)).status).toBe(200);
+  });
+
+  it('do not count against what the owner of the address sets up after proving it', async () => {
+    const p = await person();
+    await enable(p, p.session);
+    expect(await guesses(10, () => verify(p, '000000'))).toEqual(times(10, 401));
+    expect(await guesses(10, () => guess(p))).toEqual(times(10, 401));
+    const token = await mailedToken(p, '/magic-link');
+    const { body } = await p.t.call('POST', '/magic-link/verify', { body: { token } });
+    expect(body.user).toMatchObject({ emailVerified: true, twoFactorEnabled: false });
+    const rows = await p.t.legate.platform.database.read
+      .selectFrom('attempts')
+      .select('guessed')
+      .where('account', '=', p.id)
+      .execute();
+    expect(rows).toEqual([]);
+  });
+
+  const current = (p: Person, secret: string): string => generateSync({ secret, epoch: p.t.clock.now() / 1000 });
 });

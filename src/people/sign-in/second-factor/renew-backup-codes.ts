@@ -1,6 +1,6 @@
 import type { Platform } from '../../../platform.ts';
 import { findUser, type PersonCalling, recordFailure, withSignInAudit } from '../../users/index.ts';
-import { deviceOfCall } from '../attempts/attempts.ts';
+import { deviceOfCall, resetAllFailures } from '../attempts/attempts.ts';
 import { replaceBackupCodes } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import { useCode } from './use-code.ts';
@@ -27,6 +27,7 @@ export async function renewBackupCodes(
         return recordFailure(platform, change, attempt, used.error);
       }
       const codes = await replaceBackupCodes(platform, change, userId);
+      await resetAllFailures(change, userId, ['backup-code']);
       change.emit({
         type: 'user.updated',
         userId,

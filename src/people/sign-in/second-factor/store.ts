@@ -1,6 +1,7 @@
 import type { Id } from '../../../kernel/ids.ts';
 import type { Change, NewEvent } from '../../../ledger/index.ts';
 import { deleteOneTimeTokens, endTrustedDevices } from '../../users/index.ts';
+import { resetAllFailures } from '../attempts/attempts.ts';
 
 /** Encryption purpose of the secret. */
 export const TOTP_PURPOSE = 'totp secret';
@@ -14,7 +15,10 @@ export const secondFactorChanged = (userId: Id<'user'>, on: boolean): NewEvent =
   after: { twoFactorEnabled: on },
 });
 
-/** Deletes everything that belongs to a user's second factor, including sign-ins that wait for it. */
+/**
+ * Deletes everything that belongs to a user's second factor, including sign-ins that wait for it and the counts of
+ * wrong codes.
+ */
 export async function endSecondFactor(change: Change, userId: Id<'user'>): Promise<void> {
   const { db, now } = change;
   change.invalidate();
@@ -22,6 +26,7 @@ export async function endSecondFactor(change: Change, userId: Id<'user'>): Promi
   await db.deleteFrom('backup_codes').where('user_id', '=', userId).execute();
   await endTrustedDevices(change, userId);
   await deleteOneTimeTokens(change, userId, ['two-factor']);
+  await resetAllFailures(change, userId, ['totp', 'backup-code']);
   const { numUpdatedRows } = await db
     .updateTable('users')
     .set({ two_factor_enabled: 0, updated_at: now })
