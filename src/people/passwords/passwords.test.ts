@@ -240,6 +240,23 @@ describe('POST /password/reset', () => {
     ]);
   });
 
+  it('mails what ended: more with the first proof of the address, unless the person is signed in', async () => {
+    const mailed = async (p: Person, as?: string): Promise<string> => {
+      const token = await askForReset(p);
+      const body = { token, newPassword: NEW };
+      expect((await p.t.call('POST', '/password/reset', { body, ...(as ? { as } : {}) })).status).toBe(200);
+      return (await p.box.next(p.email)).text;
+    };
+    const kept = /agents and their tokens are unchanged, and your passkeys still work/;
+    const p = await person();
+    const first = await mailed(p);
+    expect(first).toMatch(/passkeys, the second\s+factor, API tokens, the tokens and\s+keys of agents, webhooks/);
+    expect(first).not.toMatch(kept);
+    expect(await mailed(p)).toMatch(kept);
+    const here = await person();
+    expect(await mailed(here, here.session)).toMatch(kept);
+  });
+
   it('does not turn off the second factor', async () => {
     const p = await verified(await person());
     const { secret } = (await p.t.call('POST', '/totp/enable', { as: p.session, body: { password: PASSWORD } })).body;

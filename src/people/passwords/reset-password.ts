@@ -11,7 +11,7 @@ import { mailTexts } from '../sign-in/mail-texts.ts';
 import { consumeOneTimeToken, findOneTimeToken } from '../sign-in/one-time-token.ts';
 import { assertMail, createRequestedLink, sendPasswordReset } from '../sign-in/send-mail.ts';
 import { UserErrors } from '../users/errors.ts';
-import { type AddressProof, deleteCredentials, markEmailVerified } from '../users/mark-email-verified.ts';
+import { type AddressProof, deleteCredentials, proveAddress } from '../users/mark-email-verified.ts';
 import type { MailRequest } from '../users/schema.ts';
 import { findActiveUserByEmail, findUser } from '../users/store.ts';
 import { assertMayUsePassword, mayUsePassword } from './may-use-password.ts';
@@ -83,11 +83,11 @@ export async function resetPassword(
     email: known?.email ?? null,
   });
   const passwordHash = await hashPassword(input.newPassword);
-  const row = await platform.ledger.change(UNKNOWN, async (change) => {
+  const { user: row, endsCredentials } = await platform.ledger.change(UNKNOWN, async (change) => {
     const used = await consumeOneTimeToken(change, 'password-reset', input.token);
     const user = used && (await findUser(change.db, used.user_id));
     if (!user) throw UserErrors.INVALID_TOKEN({ reason: 'link-unknown' });
-    const { password_hash: replaced } = await markEmailVerified(platform, change, user, proof);
+    const proved = await proveAddress(platform, change, user, proof);
     await change.db
       .updateTable('users')
       .set({ password_hash: passwordHash, updated_at: change.now })
@@ -97,11 +97,11 @@ export async function resetPassword(
       reason: 'password-reset',
       ip: proof.ip,
       changed: ['password', 'credentials'],
-      ...newPasswordFields(replaced),
+      ...newPasswordFields(proved.row.password_hash),
     });
     await resetAllFailures(change, user.id, ['password']);
-    return user;
+    return { user, endsCredentials: proved.endsCredentials };
   });
-  sendPasswordReset(platform, row, language);
+  sendPasswordReset(platform, row, { isFirstProof: endsCredentials }, language);
   return advice;
 }

@@ -14,6 +14,7 @@ interface MailTexts {
   resetPassword(brand: string, link: string): MailText;
   passwordChanged(brand: string): MailText;
   passwordReset(brand: string): MailText;
+  firstPasswordReset(brand: string): MailText;
   passkeyAdded(brand: string, name: string): MailText;
   passkeyRemoved(brand: string, name: string): MailText;
   connectionAdded(brand: string, name: string): MailText;
@@ -78,6 +79,16 @@ const en: MailTexts = {
       `A new password was set for your account at ${brand}, using a link in a message to this address.`,
       'All devices were signed out, your API tokens no longer work, and connected applications lost their access. ' +
         'Your agents and their tokens are unchanged, and your passkeys still work.',
+      'If it was not you, set a new password immediately and tell your administrator.',
+    ),
+  firstPasswordReset: (brand) =>
+    mail(
+      `Your password for ${brand} was reset`,
+      `A new password was set for your account at ${brand}, using a link in a message to this address.`,
+      'The link also confirmed, for the first time, that this address is yours. Somebody else could have set up the ' +
+        'account before. So all devices were signed out, and passkeys, the second factor, API tokens, the tokens and ' +
+        'keys of agents, webhooks, and the access of connected applications were removed. The agents themselves ' +
+        'remain. Set up again what you need.',
       'If it was not you, set a new password immediately and tell your administrator.',
     ),
   passkeyAdded: (brand, name) =>
@@ -167,6 +178,16 @@ const de: MailTexts = {
       `Für Ihr Konto bei ${brand} wurde über einen Link in einer E-Mail an diese Adresse ein neues Passwort gesetzt.`,
       'Alle Geräte wurden abgemeldet, Ihre API-Token gelten nicht mehr, und verbundene Anwendungen haben keinen ' +
         'Zugriff mehr. Ihre Agenten und deren Token sind unverändert, und Ihre Passkeys gelten weiter.',
+      'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
+    ),
+  firstPasswordReset: (brand) =>
+    mail(
+      `Ihr Passwort für ${brand} wurde zurückgesetzt`,
+      `Für Ihr Konto bei ${brand} wurde über einen Link in einer E-Mail an diese Adresse ein neues Passwort gesetzt.`,
+      'Der Link hat auch zum ersten Mal bestätigt, dass diese Adresse Ihnen gehört. Vorher hätte jemand anderes das ' +
+        'Konto einrichten können. Deshalb wurden alle Geräte abgemeldet, und Passkeys, der zweite Faktor, API-Token, ' +
+        'die Token und Schlüssel der Agenten, Webhooks und der Zugriff verbundener Anwendungen wurden entfernt. Die ' +
+        'Agenten selbst bleiben bestehen. Richten Sie wieder ein, was Sie brauchen.',
       'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
     ),
   passkeyAdded: (brand, name) =>

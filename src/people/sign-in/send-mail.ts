@@ -115,13 +115,19 @@ const onlySignUpOf = (
 ): SignedUpAs | undefined =>
   config.users.requireEmailVerification && passwordHash !== null ? { name, passwordHash } : undefined;
 
-/** Tells a user that their password was reset, and what ended with it. */
+/**
+ * Tells a user that their password was reset, and what ended with it: more if the link was also the first proof of the
+ * address.
+ */
 export function sendPasswordReset(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
   { email }: UserRow,
+  { isFirstProof }: { readonly isFirstProof: boolean },
   language: Language,
 ): void {
-  if (email) platform.mailer.send({ to: email, ...mailTexts(language).passwordReset(brandOf(platform)) });
+  if (!email) return;
+  const { passwordReset, firstPasswordReset } = mailTexts(language);
+  platform.mailer.send({ to: email, ...(isFirstProof ? firstPasswordReset : passwordReset)(brandOf(platform)) });
 }
 
 /** Tells a user that their password was changed, in case it was not them. */

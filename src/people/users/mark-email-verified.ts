@@ -55,14 +55,22 @@ export async function sessionOf(
  *
  * Returns the updated row. Later proofs change nothing.
  */
-export async function markEmailVerified(
+export const markEmailVerified = async (
   platform: Pick<Platform, 'config'>,
   change: Change,
   row: UserRow,
   proof: AddressProof,
-): Promise<UserRow> {
+): Promise<UserRow> => (await proveAddress(platform, change, row, proof)).row;
+
+/** Does the same, and also returns whether the proof ended what was created before. */
+export async function proveAddress(
+  platform: Pick<Platform, 'config'>,
+  change: Change,
+  row: UserRow,
+  proof: AddressProof,
+): Promise<{ row: UserRow; endsCredentials: boolean }> {
   if (change.actor.id === null) actAsPerson(platform, change, row.id, proof.ip);
-  if (row.email_verified === 1) return row;
+  if (row.email_verified === 1) return { row, endsCredentials: false };
   const verified: UserRow = { ...row, email_verified: 1, updated_at: change.now };
   const stays = await isSignedIn(change, row.id, proof.session);
   const after: UserRow = stays
@@ -92,7 +100,7 @@ export async function markEmailVerified(
       data: { userId: row.id, changed: ['emailVerified'] },
       ...changedFields(toUser(row), toUser(after)),
     });
-    return after;
+    return { row: after, endsCredentials: false };
   }
   for (const table of ['totp_secrets', 'backup_codes', 'passkeys'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', row.id).execute();
@@ -106,7 +114,7 @@ export async function markEmailVerified(
       { ...toUser(after), password: passwordAfter(row, after) },
     ),
   });
-  return after;
+  return { row: after, endsCredentials: true };
 }
 
 interface Ended {
