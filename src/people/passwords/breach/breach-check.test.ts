@@ -176,6 +176,15 @@ describe('look-ups', () => {
     expect(server.asked).toHaveLength(2);
   });
 
+  it('ask again for a range that had invalid lines', async () => {
+    const { server, breach } = await withServer({ failClosed: true });
+    const { answer } = server;
+    server.answer = (res) => text(res, `${'A'.repeat(35)}:1\r\n<html>`);
+    await expect(breach.enforce('password')).rejects.toMatchObject({ code: 'PASSWORD_CHECK_UNAVAILABLE' });
+    server.answer = answer;
+    await expect(breach.enforce('password')).rejects.toMatchObject({ code: 'PASSWORD_BREACHED' });
+  });
+
   it('are cached up to a limit', async () => {
     let asked = 0;
     const big = Array.from({ length: 5000 }, (_, i) => `${i.toString(16).toUpperCase().padStart(35, '0')}:1`).join(

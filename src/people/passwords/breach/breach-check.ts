@@ -57,7 +57,7 @@ const REST_MS = 10 * SECOND_MS;
 /**
  * Looks up passwords in known data breaches. Only the first 5 of 40 hex digits of a password's SHA-1 leave the
  * process, as `GET /range/<prefix>` with padding, so that neither the service nor an eavesdropper learns the password.
- * Ranges are cached for a day in at most 8 MB; concurrent look-ups of one range share one request.
+ * Complete ranges are cached for a day in at most 8 MB; concurrent look-ups of one range share one request.
  */
 export function createBreachCheck(options: BreachCheckOptions = {}): BreachCheck {
   const { timeout, minBreachCount, failClosed, baseUrl } = checked(options);
@@ -79,7 +79,7 @@ export function createBreachCheck(options: BreachCheckOptions = {}): BreachCheck
       const text = await fetchRange({ baseUrl, apiKey, fetch, timeout }, prefix, signal);
       const range = parseRange(text);
       if (range.known === '' && !range.whole) throw new Error('the answer is not a list of hashes');
-      ranges.set(prefix, range);
+      if (range.whole) ranges.set(prefix, range);
       return range;
     });
 
