@@ -204,8 +204,22 @@ describe('the second step', () => {
     expect((await new FormClient(t).get('/account/second-factor')).text).toContain('href="/account/sign-in"');
     const browser = new FormClient(t);
     await browser.post('/account/sign-in', { email, password });
-    for (let i = 0; i < 6; i++)
-      expect((await browser.post('/account/second-factor', { code: '000000' })).status).toBe(401);
+    const at = '/account/second-factor?returnTo=%2Fdocs';
+    for (let i = 0; i < 4; i++) {
+      const r = await browser.post(at, { code: '000000' });
+      expect([r.status, problemsIn(r.text)]).toEqual([401, ['This code is wrong or has already been used.']]);
+    }
+    const other = new FormClient(t);
+    for (const [name, value] of browser.cookies) other.cookies.set(name, value);
+    const fifth = await browser.post(at, { code: '000000' });
+    expect(fifth.status).toBe(401);
+    for (const last of [fifth, await other.get(at)]) {
+      expect(last.text).toContain('or too many codes were wrong. Start again.');
+      expect(last.text).toContain('href="/account/sign-in?returnTo=%2Fdocs"');
+      expect(last.text).not.toContain('name="code"');
+    }
+    expect([...browser.cookies.keys()].join()).not.toContain('second_step');
+    expect((await browser.post(at, { code: '000000' })).text).toContain('Start again.');
     expect((await browser.get(DEVICES)).status).toBe(303);
   });
 });

@@ -18,24 +18,30 @@ import {
 import type { Platform } from '../../platform.ts';
 import { startCookie } from '../sessions/index.ts';
 import { completeSignIn } from '../sign-in/second-factor/index.ts';
-import { secondStepCookie, signInDevice, UserErrors } from '../users/index.ts';
+import { findOneTimeToken, secondStepCookie, signInDevice, UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, PATHS, withReturnTo } from './form.ts';
 
 export const SecondFactorForm = z
   .strictObject({ code: z.string().max(100), trustDevice: z.string().max(10).optional() })
   .meta({ id: 'SecondFactorForm' });
 
-/** GET: the form for a code. The token of the first step is in a cookie. Without it, the sign-in has to start again. */
-export function secondFactorPage(
-  platform: Pick<Platform, 'baseUrl' | 'config'>,
+/**
+ * GET: the form for a code. The token of the first step is in a cookie. Without it, or when the sign-in has ended, for
+ * example after five wrong codes, the person has to start again.
+ */
+export async function secondFactorPage(
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'database'>,
   call: AnyCall,
   error?: LegateError,
-): Response {
+): Promise<Response> {
   const t = textsFor(call.request);
-  if (!secondStepCookie.read(platform, call.request)) {
+  const token = secondStepCookie.read(platform, call.request);
+  const { clock, database } = platform;
+  if (!token || !(await findOneTimeToken(database.read, clock.now(), 'two-factor', token))) {
     return page(platform, call.request, {
       title: t.secondFactor.title,
-      status: 400,
+      status: error?.status ?? 400,
+      cookies: token ? [secondStepCookie.clear(platform)] : [],
       body: html`${notice('warning', t.secondFactor.gone)}${buttonLink(
         t.secondFactor.again,
         withReturnTo(platform, call, PATHS.signIn),
