@@ -21,7 +21,7 @@ import { SECOND_STEP_MS } from './second-step.ts';
 import { isTrustedDevice, readDeviceToken } from './trusted-device.ts';
 
 /** `auth_time` of a session whose user has not authenticated with all factors. */
-const NEVER = 0;
+export const NEVER = 0;
 
 /** The client of a sign-in, and what its browser can already prove. */
 export interface SignInDevice extends Device {

@@ -12,6 +12,7 @@ import {
   withSignInAudit,
 } from '../../users/index.ts';
 import { deviceOfCall } from '../attempts/attempts.ts';
+import { NEVER } from '../finish-sign-in.ts';
 import { replaceBackupCodes } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { VerifyTotp } from './schema.ts';
@@ -28,7 +29,8 @@ export interface Confirmed {
 
 /**
  * Checks a code of a signed-in user. The first correct one switches the second factor on; each one counts as a recent
- * authentication. 401 INVALID_CODE, 403 REAUTHENTICATION_REQUIRED, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
+ * authentication of this session. 401 INVALID_CODE, 403 REAUTHENTICATION_REQUIRED, 409 TOTP_NOT_SET_UP, 429
+ * TOO_MANY_TRIES.
  * @param withBackupCodes replace the backup codes when the second factor is switched on, and return the new ones
  */
 export async function confirmTotp(
@@ -61,6 +63,14 @@ export async function confirmTotp(
         used.error,
       );
     const deviceCookie = trusts ? await trustDevice(platform, change, userId, person.userAgent) : undefined;
+    // Other sessions have not proved the new factor, except those begun with a passkey, which counts as both.
+    if (known.enabled_at === null)
+      await db
+        .updateTable('sessions')
+        .set({ auth_time: NEVER })
+        .where('user_id', '=', userId)
+        .where('both_factors', '=', 0)
+        .execute();
     await db
       .updateTable('sessions')
       .set({ auth_time: now })

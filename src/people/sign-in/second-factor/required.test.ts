@@ -168,6 +168,20 @@ describe('a recent proof of the second factor', () => {
     expect((await make(r.body.token)).status).toBe(201);
   });
 
+  it('is not given by a session that began with the password alone, before the second factor', async () => {
+    const t = await serve();
+    const p = await person(t);
+    const stolen = (await t.call('POST', '/sign-in', { body: { email: p.email, password } })).body.token;
+    const { secret } = await enrol(p);
+    const make = (as: string) => t.call('POST', '/api-tokens', { as, body: { name: 'ci' } });
+    const addPasskey = (as: string) => t.call('POST', '/passkeys/register/options', { as, body: {} });
+    for (const r of [await make(stolen), await addPasskey(stolen)])
+      expect([r.status, r.body.error?.details]).toEqual([403, { method: 'POST', path: '/totp/verify' }]);
+    expect([(await make(p.session)).status, (await addPasskey(p.session)).status]).toEqual([201, 200]);
+    expect((await verify(p, codeNow(t, secret), stolen)).status).toBe(200);
+    expect([(await make(stolen)).status, (await addPasskey(stolen)).status]).toEqual([201, 200]);
+  });
+
   it('is not required of a person without a second factor, nor of an API token', async () => {
     const t = await serve();
     const [admin, other] = [await person(t, 'admin'), await person(t)];
