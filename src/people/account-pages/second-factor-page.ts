@@ -12,13 +12,14 @@ import {
   messageOf,
   notice,
   page,
+  redirectTargets,
   seeOther,
   textsFor,
 } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { startCookie } from '../sessions/index.ts';
-import { completeSignIn } from '../sign-in/second-factor/index.ts';
-import { findOneTimeToken, secondStepCookie, signInDevice, UserErrors } from '../users/index.ts';
+import { completeSignIn, findFirstStep } from '../sign-in/second-factor/index.ts';
+import { secondStepCookie, signInDevice, UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, PATHS, withReturnTo } from './form.ts';
 
 export const SecondFactorForm = z
@@ -36,8 +37,8 @@ export async function secondFactorPage(
 ): Promise<Response> {
   const t = textsFor(call.request);
   const token = secondStepCookie.read(platform, call.request);
-  const { clock, database } = platform;
-  if (!token || !(await findOneTimeToken(database.read, clock.now(), 'two-factor', token))) {
+  const firstStep = token ? await findFirstStep(platform, token) : undefined;
+  if (!firstStep) {
     return page(platform, call.request, {
       title: t.secondFactor.title,
       status: error?.status ?? 400,
@@ -54,7 +55,7 @@ export async function secondFactorPage(
     title: t.secondFactor.title,
     status: error?.status ?? 200,
     failed: error !== undefined,
-    formTargets: formTargets(platform, call),
+    formTargets: [...formTargets(platform, call), ...redirectTargets(platform, firstStep.callbackUrl)],
     ...(error?.headers ? { headers: error.headers } : {}),
     body: html`${errorSummary(t, problems)}<p>${t.secondFactor.intro}</p>${form(
       call.url,
@@ -89,12 +90,12 @@ export const secondFactorForm = (
       const twoFactorToken = secondStepCookie.read(platform, call.request);
       const code = call.body.code.replace(/\s/g, '');
       if (twoFactorToken === undefined || code === '') throw UserErrors.INVALID_CODE({ reason: 'second-step-unknown' });
-      const { token, rememberMe, deviceCookie, cookies } = await completeSignIn(
+      const { token, rememberMe, deviceCookie, cookies, callbackUrl } = await completeSignIn(
         platform,
         { code, twoFactorToken, trustDevice: call.body.trustDevice !== undefined },
         signInDevice(platform, call),
       );
-      return seeOther(destination(platform, call), startCookie(platform, token, rememberMe), [
+      return seeOther(callbackUrl ?? destination(platform, call), startCookie(platform, token, rememberMe), [
         secondStepCookie.clear(platform),
         ...cookies,
         ...(deviceCookie === undefined ? [] : [deviceCookie]),

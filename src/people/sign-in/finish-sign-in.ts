@@ -39,6 +39,8 @@ export interface FirstStep {
   /** false: the browser deletes the cookie when it closes. */
   readonly rememberMe: boolean;
   readonly provider?: ProviderSession;
+  /** A trusted address, to which the second step redirects the browser. */
+  readonly callbackUrl?: string | undefined;
 }
 
 export interface SignedInResult {

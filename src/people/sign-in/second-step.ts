@@ -9,7 +9,10 @@ export const SECOND_STEP_MS = 10 * MINUTE_MS;
 /** Keeps the token of the first step while pages lead to the second. */
 export const secondStepCookie = browserCookie('second_step', SECOND_STEP_MS);
 
-/** Redirects to the second-factor page, and from there to `callbackUrl` if it is a page of this origin. */
+/**
+ * Redirects to the second-factor page, with `callbackUrl` as its `returnTo` if it is a page of this origin. For other
+ * origins, the page takes it from the first step, since an address in a query is not trusted.
+ */
 export function redirectToSecondStep(
   platform: Pick<Platform, 'baseUrl' | 'config'>,
   twoFactorToken: string,

@@ -1,5 +1,6 @@
 import { generateSync } from 'otplib';
 import { describe, expect, it } from 'vitest';
+import { FormClient } from '../../../../test/support/browser-like.ts';
 import { type ReceivedMail, tokenIn } from '../../../../test/support/mailbox.ts';
 import {
   enableTotp,
@@ -241,6 +242,26 @@ describe('POST /magic-link/verify', () => {
     const fresh = await mailedToken(p, '/magic-link');
     p.t.clock.advance(5 * 60_000 - 1);
     expect((await useLink(p, fresh)).status).toBe(200);
+  });
+
+  it('redirects to callbackURL after the second step too, also on a trusted origin', async () => {
+    const p = await verified(await person());
+    const secret = await enableTotp(p);
+    for (const callbackURL of ['https://app.example.com/in?x=1', 'http://localhost:3000/docs']) {
+      const token = await mailedToken(p, '/magic-link', { callbackURL });
+      const browser = new FormClient(p.t);
+      const first = await browser.post('/magic-link/verify', { token });
+      const at = first.headers.get('location') as string;
+      expect(at).toMatch(/^\/account\/second-factor/);
+      const { origin } = new URL(callbackURL);
+      const policy = (await browser.get(at)).headers.get('content-security-policy');
+      expect(policy?.includes(origin)).toBe(origin.startsWith('https:'));
+      const code = generateSync({ secret, epoch: p.t.clock.now() / 1000 });
+      p.t.clock.advance(30_000);
+      const last = await browser.post(at, { code });
+      const target = new URL(last.headers.get('location') as string, 'http://localhost:3000').href;
+      expect([last.status, target]).toEqual([303, callbackURL]);
+    }
   });
 
   it('is only the first step of a sign-in with a second factor', async () => {

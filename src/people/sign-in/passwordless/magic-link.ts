@@ -82,13 +82,14 @@ export async function useMagicLink(
         { method: 'magic-link', ip: device.ip },
         UserErrors.INVALID_TOKEN({ reason: 'link-unknown' }),
       );
+    const callbackUrl = callbackOf(used.data);
     const result = await finishSignIn(
       platform,
       change,
       await markEmailVerified(platform, change, row, device),
-      { method: 'magic-link', rememberMe: true },
+      { method: 'magic-link', rememberMe: true, callbackUrl },
       device,
     );
-    return { result, callbackUrl: callbackOf(used.data) };
+    return { result, callbackUrl };
   });
 }

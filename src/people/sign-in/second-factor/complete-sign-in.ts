@@ -24,7 +24,20 @@ const MAX_FAILURES_OF_TOKEN = 5;
 /** A completed sign-in. `deviceCookie` is the Set-Cookie value of a newly trusted device. */
 export interface SecondStepResult extends SignedInResult {
   readonly deviceCookie: string | undefined;
+  /** Where the first step asked the browser to go. */
+  readonly callbackUrl: string | undefined;
 }
+
+/** Returns the first step of a sign-in that waits for the second; undefined if it has ended. */
+export async function findFirstStep(
+  { clock, database }: Pick<Platform, 'clock' | 'database'>,
+  twoFactorToken: string,
+): Promise<FirstStep | undefined> {
+  const pending = await findOneTimeToken(database.read, clock.now(), 'two-factor', twoFactorToken);
+  return pending && firstStepIn(pending.data);
+}
+
+const firstStepIn = (data: string): FirstStep => JSON.parse(data) as FirstStep;
 
 /**
  * The second step of a sign-in, with a code of the app or a backup code. Each code works once, also for concurrent
@@ -58,11 +71,12 @@ export async function completeSignIn(
       );
     }
     await consumeOneTimeToken(change, 'two-factor', input.twoFactorToken);
-    const { method, rememberMe, provider } = JSON.parse(pending.data) as FirstStep;
+    const { method, rememberMe, provider, callbackUrl } = firstStepIn(pending.data);
     const deviceCookie = input.trustDevice ? await trustDevice(platform, change, row.id, device.userAgent) : undefined;
     return {
       ...(await startSession(platform, change, row, `${method}+${used}`, rememberMe, device, { provider })),
       deviceCookie,
+      callbackUrl,
     };
   });
 }

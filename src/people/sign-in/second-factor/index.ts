@@ -8,7 +8,7 @@ import { secondFactorRoutes } from './routes.ts';
  * Guarantees: each code works once; secrets are encrypted and backup codes stored as HMAC; wrong codes are limited per
  * person.
  */
-export { completeSignIn } from './complete-sign-in.ts';
+export { completeSignIn, findFirstStep } from './complete-sign-in.ts';
 export { confirmTotp } from './confirm-totp.ts';
 export { disableTotp } from './disable-totp.ts';
 export { enableTotp } from './enable-totp.ts';
