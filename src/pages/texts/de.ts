@@ -390,6 +390,10 @@ export const de: Texts = {
     submit: 'Bestätigen',
     done: 'Ihre E-Mail-Adresse ist bestätigt',
     doneText: 'Vielen Dank.',
+    endsCredentials:
+      'In diesem Browser sind Sie bei diesem Konto nicht angemeldet. Wenn Sie hier fortfahren, werden das Passwort ' +
+      'und alles bisher Eingerichtete entfernt, weil jemand anderes das Konto angelegt haben könnte. Um es zu ' +
+      'behalten, öffnen Sie den Link in dem Browser, in dem Sie angemeldet sind.',
     noPassword:
       'Alles, was vorher in diesem Konto eingerichtet war, wurde entfernt, auch das Passwort. Legen Sie ein neues ' +
       'fest oder melden Sie sich mit einem Link per E-Mail an.',

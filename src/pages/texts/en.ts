@@ -368,6 +368,10 @@ export const en = {
     submit: 'Confirm',
     done: 'Your e-mail address is confirmed',
     doneText: 'Thank you.',
+    endsCredentials:
+      'You are not signed in to this account in this browser. If you continue here, its password and everything ' +
+      'that has been set up so far are removed, because somebody else could have created it. To keep them, open the ' +
+      'link in the browser in which you are signed in.',
     noPassword:
       'Everything that was set up on this account before has been removed, including the password. Set a new ' +
       'one, or sign in with a link by e-mail.',

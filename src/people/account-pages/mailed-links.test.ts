@@ -40,6 +40,27 @@ describe('pages that mail a link', () => {
     expect((await browser.get('/account/devices')).status).toBe(200);
   });
 
+  it('the page of a link warns if it would end what was set up, as for a browser that is not signed in', async () => {
+    const { body } = await signUp();
+    const warning = /everything that has been set up so far are removed/;
+    const warns = async (link: string, as?: string): Promise<boolean> =>
+      warning.test((await t.call('GET', link, as ? { as } : {})).text);
+    for (const path of ['/account/verify-email', '/account/magic-link']) {
+      mails.length = 0;
+      await new FormClient(t).post(path, { email });
+      const link = await linkTo();
+      expect([await warns(link), await warns(link, body.token)]).toEqual([true, false]);
+    }
+    mails.length = 0;
+    await new FormClient(t).post('/account/verify-email', { email });
+    const link = await linkTo();
+    const verified = await t.call('POST', '/verify-email', { as: body.token, body: { token: tokenOf(link) } });
+    expect(verified.status).toBe(200);
+    mails.length = 0;
+    await new FormClient(t).post('/account/magic-link', { email });
+    expect(await warns(await linkTo())).toBe(false);
+  });
+
   it('the page of such a link lets its form redirect to the redirect_uri of an authorization request', async () => {
     await signUp();
     const browser = new FormClient(t);

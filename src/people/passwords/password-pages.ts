@@ -56,19 +56,24 @@ export function passwordChangedPage(site: Site, request: Request, headers: Reado
   });
 }
 
-/** The page of a link in a mail: one button, so that a link scanner that opens the link changes nothing. */
+/**
+ * The page of a link in a mail: one button, so that a link scanner that opens the link changes nothing.
+ * @param endsCredentials whether the button ends what was set up on the account, which the page then states
+ */
 export function confirmPage(
   site: Site,
   request: Request,
   texts: { title: string; text: string; submit: string },
   token: string,
-  formTargets: readonly string[] = [],
+  o: { readonly formTargets: readonly string[]; readonly endsCredentials: boolean },
 ): Response {
   return page(site, request, {
     title: texts.title,
     secretAddress: true,
-    formTargets,
-    body: html`<p>${texts.text}</p>${form(new URL(request.url), actions(button({ label: texts.submit })), { token })}`,
+    formTargets: o.formTargets,
+    body: html`<p>${texts.text}</p>${
+      o.endsCredentials && notice('warning', textsFor(request).verifyEmail.endsCredentials)
+    }${form(new URL(request.url), actions(button({ label: texts.submit })), { token })}`,
   });
 }
 

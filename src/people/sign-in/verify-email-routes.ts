@@ -5,7 +5,7 @@ import { errorPage, languageOf, redirectTargets, type Site, seeOther, textsFor }
 import { defineRoute } from '../../platform.ts';
 import { confirmPage, donePage } from '../passwords/password-pages.ts';
 import { UserErrors } from '../users/errors.ts';
-import { sessionOf } from '../users/mark-email-verified.ts';
+import { sessionOf, wouldEndCredentials } from '../users/mark-email-verified.ts';
 import { Done, LinkQuery, MailRequest, UseLink } from '../users/schema.ts';
 import { findVerification, requestVerification, verifyEmail } from './verify-email.ts';
 
@@ -40,20 +40,19 @@ export const verifyEmailRoutes = [
     page: true,
     query: LinkQuery,
     responses: { 200: HTML, 401: HTML },
-    handle: async ({ query: { token }, request, requestId }, platform) => {
+    handle: async (call, platform) => {
+      const { request, requestId } = call;
+      const { token } = call.query;
       const found = await findVerification(platform, token);
       if (!found) {
         const error = INVALID_TOKEN({ reason: 'link-unknown' });
         logRefusal(platform, error, requestId);
         return linkErrorPage(platform, request, error);
       }
-      return confirmPage(
-        platform,
-        request,
-        textsFor(request).verifyEmail,
-        token,
-        redirectTargets(platform, found.callbackUrl),
-      );
+      return confirmPage(platform, request, textsFor(request).verifyEmail, token, {
+        formTargets: redirectTargets(platform, found.callbackUrl),
+        endsCredentials: await wouldEndCredentials(platform, found.userId, await sessionOf(call)),
+      });
     },
   }),
   defineRoute({

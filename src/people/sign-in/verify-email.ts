@@ -1,4 +1,5 @@
 import { UNKNOWN } from '../../access/actor.ts';
+import type { Id } from '../../kernel/ids.ts';
 import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { mayUsePassword } from '../passwords/may-use-password.ts';
@@ -37,9 +38,9 @@ const carriedBy = (data: string): Carried => JSON.parse(data) as Carried;
 export async function findVerification(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,
   token: string,
-): Promise<{ callbackUrl: string | undefined } | undefined> {
+): Promise<{ callbackUrl: string | undefined; userId: Id<'user'> } | undefined> {
   const found = await findOneTimeToken(database.read, clock.now(), 'verify-email', token);
-  return found && { callbackUrl: carriedBy(found.data).callbackUrl };
+  return found && { callbackUrl: carriedBy(found.data).callbackUrl, userId: found.user_id };
 }
 
 /**

@@ -66,7 +66,7 @@ export { requestVerification } from '../sign-in/verify-email.ts';
 export { type UsersApi, usersApi } from './api.ts';
 export { AnyEmail, Email, emailKey } from './email.ts';
 export { UserErrors } from './errors.ts';
-export { markEmailVerified, sessionOf } from './mark-email-verified.ts';
+export { markEmailVerified, sessionOf, wouldEndCredentials } from './mark-email-verified.ts';
 export { pagePerson } from './page-person.ts';
 export { Done, LinkQuery, MailRequest, SignedIn, SignIn, SignInAnswer, SignUp, UseLink, type User } from './schema.ts';
 export {

@@ -8,7 +8,7 @@ import type { Db, UserRow } from '../../storage/index.ts';
 import { endApiTokens } from '../api-tokens/end-api-tokens.ts';
 import { actAsPerson, type EndReason, endSessions } from '../sessions/index.ts';
 import { resetAllFailures } from '../sign-in/attempts/attempts.ts';
-import { searchColumns, toUser } from './store.ts';
+import { findUser, searchColumns, toUser } from './store.ts';
 
 /** The session of a request. `reauthorize` checks it again inside a change. */
 export interface RequestSession {
@@ -115,6 +115,20 @@ export async function proveAddress(
     ),
   });
   return { row: after, endsCredentials: true };
+}
+
+/**
+ * Returns whether a proof by this browser would end what a person has set up. Where addresses must be verified first,
+ * and for an account without a password, there is nothing that the person could miss.
+ */
+export async function wouldEndCredentials(
+  { config, database }: Pick<Platform, 'config' | 'database'>,
+  userId: Id<'user'>,
+  session: RequestSession | undefined,
+): Promise<boolean> {
+  if (config.users.requireEmailVerification || session?.userId === userId) return false;
+  const row = await findUser(database.read, userId);
+  return row?.email_verified === 0 && row.password_hash !== null;
 }
 
 interface Ended {

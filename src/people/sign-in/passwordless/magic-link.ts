@@ -1,5 +1,6 @@
 import { SYSTEM } from '../../../access/actor.ts';
 import { MINUTE_MS } from '../../../kernel/clock.ts';
+import type { Id } from '../../../kernel/ids.ts';
 import { brandOf, type Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
 import {
@@ -58,9 +59,9 @@ export async function sendMagicLink(
 export async function findMagicLink(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,
   token: string,
-): Promise<{ callbackUrl: string | undefined } | undefined> {
+): Promise<{ callbackUrl: string | undefined; userId: Id<'user'> } | undefined> {
   const found = await findOneTimeToken(database.read, clock.now(), 'magic-link', token);
-  return found && { callbackUrl: callbackOf(found.data) };
+  return found && { callbackUrl: callbackOf(found.data), userId: found.user_id };
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   signInDevice,
   UseLink,
   UserErrors,
+  wouldEndCredentials,
 } from '../../users/index.ts';
 import { emailCodeCookie, sendEmailCode, useEmailCode } from './email-code.ts';
 import { findMagicLink, sendMagicLink, useMagicLink } from './magic-link.ts';
@@ -68,20 +69,19 @@ export const passwordlessRoutes = [
     page: true,
     query: LinkQuery,
     responses: { 200: HTML, 401: HTML },
-    handle: async ({ query: { token }, request, requestId }, platform) => {
+    handle: async (call, platform) => {
+      const { request, requestId } = call;
+      const { token } = call.query;
       const found = await findMagicLink(platform, token);
       if (!found) {
         const error = INVALID_TOKEN({ reason: 'link-unknown' });
         logRefusal(platform, error, requestId);
         return linkErrorPage(platform, request, error);
       }
-      return confirmPage(
-        platform,
-        request,
-        textsFor(request).magicLink,
-        token,
-        redirectTargets(platform, found.callbackUrl),
-      );
+      return confirmPage(platform, request, textsFor(request).magicLink, token, {
+        formTargets: redirectTargets(platform, found.callbackUrl),
+        endsCredentials: await wouldEndCredentials(platform, found.userId, await sessionOf(call)),
+      });
     },
   }),
   defineRoute({
