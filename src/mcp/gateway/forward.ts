@@ -12,6 +12,7 @@ import {
   paramsPassedOn,
   URL_ELICITATION_REQUIRED,
 } from './messages.ts';
+import type { Hold } from './on-connection.ts';
 import { type Answer, OutcomeUnknown, type Party, RequestCancelled } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { FinishedCall, RecordCall } from './record-call.ts';
@@ -100,17 +101,20 @@ export async function forward(parts: Parts, forwarding: Forwarding): Promise<For
     const check = (): void => {
       if (isCall) definition = tools.assertStillApproved(call.tool, key);
     };
-    const answer = await upstreams.request(key, method, passedOn, options, check);
+    let created: Message | undefined;
+    const answered = (given: Answer, hold: () => Hold): void => {
+      const made = form && 'result' in given ? taskIn(given.result, form) : undefined;
+      if (!form || !made) return;
+      const of = { form, key, call: { ...call, definition }, notify: forwarding.notify };
+      created = { ...made, taskId: tasks.create(made, hold(), of).id };
+    };
+    const answer = await upstreams.request(key, method, passedOn, options, { check, ...(form && { answered }) });
+    if (created)
+      return { answer: { result: form === 'utility' ? { ...(answer as TaskAnswer).result, task: created } : created } };
     const input = inputOf(answer, forwarding.knowsUrlErrors);
     if (input) {
       assertAnswerable(input, capabilities);
       return { input: { ...input, call: isCall ? { definition, ...call } : undefined } };
-    }
-    const made = form && 'result' in answer ? taskIn(answer.result, form) : undefined;
-    if (form && made) {
-      const { id } = tasks.create(made, { form, key, call: { ...call, definition }, notify: forwarding.notify });
-      const named = { ...made, taskId: id };
-      return { answer: { result: form === 'utility' ? { ...(answer as TaskAnswer).result, task: named } : named } };
     }
     if (isCall && 'result' in answer && answer.result['resultType'] === 'task')
       throw new OutcomeUnknown('it created a task, but the client does not accept tasks');

@@ -1,10 +1,9 @@
-import { CommonErrors } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Call } from '../../platform.ts';
 import { isReservedName } from '../guard/asks.ts';
-import { BodyTooLarge, Guard, type Passed } from '../guard/guard.ts';
+import { Guard, type Passed } from '../guard/guard.ts';
 import type { GuardingLegate, McpAuth } from '../guard/guard-options.ts';
-import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf, UnreadableBody } from '../guard/json-rpc.ts';
+import { idOf, type Message, messagesOf, paramsOf, parseBody, revisionOf } from '../guard/json-rpc.ts';
 import { REFUSED } from '../guard/refusals.ts';
 import { type ClientAnswer, eventStream, rpcError, SESSION_NOT_FOUND, SessionNotFound, statusOf } from './answers.ts';
 import { agentOf, callerOf } from './caller-of.ts';
@@ -22,9 +21,11 @@ import {
   NOTIFICATIONS,
   STOPPING,
 } from './messages.ts';
+import { ServerUnavailable } from './peer.ts';
 import { ApprovedTools } from './pins/approved-tools.ts';
 import type { Pins } from './pins/pins.ts';
 import type { RecordCall } from './record-call.ts';
+import { bytesOf } from './request-body.ts';
 import { assertForm, assertJson } from './request-form.ts';
 import { type Context, Requests } from './requests.ts';
 import { answerText } from './result-text.ts';
@@ -121,7 +122,7 @@ export class Relay {
           assertForm(header, body);
           return { parsed: body };
         };
-        const bytes = this.#bytesOf(request);
+        const bytes = bytesOf(request, this.#guard.maxBodyBytes);
         return bytes instanceof Promise ? bytes.then(parse) : parse(bytes);
       },
       continues: (auth, ask) => this.#requests.continues(auth, ask),
@@ -150,20 +151,6 @@ export class Relay {
     this.#sessions.endStreams();
     this.upstreams.finish();
     setTimeout(() => void this.stop(), FINISH_MS).unref();
-  }
-
-  /** Throws {@link UnreadableBody} and {@link BodyTooLarge}. */
-  #bytesOf(request: ClientRequest): Uint8Array | Promise<Uint8Array> {
-    if (request.header('content-encoding') !== null) throw new UnreadableBody('encoded');
-    const fail = (error: unknown): never => {
-      throw (error as { code?: unknown }).code === CommonErrors.PAYLOAD_TOO_LARGE.code ? new BodyTooLarge() : error;
-    };
-    try {
-      const bytes = request.bytes(this.#guard.maxBodyBytes);
-      return bytes instanceof Promise ? bytes.catch(fail) : bytes;
-    } catch (error) {
-      return fail(error);
-    }
   }
 
   /** Ends streams and connections. */
@@ -336,13 +323,15 @@ export class Relay {
       const info = await this.upstreams.info(key);
       const filter = honoured(asked, info);
       const { resourceSubscriptions: uris = [] } = filter;
-      const refused = await this.#requests.subscribe(key, uris);
-      const heard = uris.filter((uri) => !refused.has(uri));
       await this.#parts.lists.opened(agentOf(auth));
-      const release = heard.length > 0 ? this.upstreams.hold(key) : () => {};
+      const { refused, hold } = await this.#requests.subscribe(key, uris);
+      // Nothing is awaited between this and the listener, which ends with the connection.
+      const heard = uris.filter((uri) => !refused.has(uri));
+      if (!hold.isOpen || heard.length === 0) hold.release();
+      if (!hold.isOpen) throw new ServerUnavailable('the connection ended');
       const stream = this.#stream(passed, () => {
         this.#sessions.listeners.delete(listener);
-        release();
+        if (heard.length > 0) hold.release();
         void this.#requests.unsubscribe(key, heard);
       });
       const { resourceSubscriptions: _, ...others } = filter;

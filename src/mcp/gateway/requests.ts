@@ -21,7 +21,8 @@ import { CANNOT_ANSWER, capabilitiesForServer, inputOf } from './client-requests
 import { Ending } from './ending.ts';
 import { type Forwarded, forward, type Reply, unanswered } from './forward.ts';
 import type { InForce } from './in-force.ts';
-import { INITIALIZE_REVISION, type ServerInfo } from './list-tools.ts';
+import { infoOrNotConnected } from './info-for-client.ts';
+import { INITIALIZE_REVISION } from './list-tools.ts';
 import { capabilitiesForClient } from './listening.ts';
 import {
   failureAnswer,
@@ -34,7 +35,7 @@ import {
   resultForClient,
 } from './messages.ts';
 import { isPassedOn, isPassedOnAnyway } from './methods.ts';
-import { NotConnected, OutcomeUnknown, type Party } from './peer.ts';
+import { OutcomeUnknown, type Party } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -210,7 +211,7 @@ export class Requests {
     const { protocolVersion } = params;
     const sessionId = newSessionId();
     const key = isModern ? context.key : this.#parts.keyOf(auth, sessionId);
-    const info = await this.#infoOrNotConnected(key);
+    const info = await infoOrNotConnected(this.#parts, key);
     const { serverInfo, instructions } = info;
     const revision = isModern
       ? MODERN_REVISION
@@ -235,15 +236,19 @@ export class Requests {
   async #subscribe({ key, session }: Context, uri: string, relay: () => Promise<Reply>): Promise<Reply> {
     if (session && session.subscriptions.size >= MAX_SUBSCRIPTIONS) return NOT_HEARD;
     const { revision } = await this.#parts.upstreams.info(key);
-    const hear = async (): Promise<Reply> =>
-      session && !(await this.subscribe(key, [uri])).has(uri) ? { result: {} } : NOT_HEARD;
+    const hear = async (): Promise<Reply> => {
+      if (!session) return NOT_HEARD;
+      const { refused, hold } = await this.subscribe(key, [uri]);
+      hold.release();
+      return refused.has(uri) ? NOT_HEARD : { result: {} };
+    };
     const reply = await (revision === MODERN_REVISION ? hear() : relay());
     if ('result' in reply) session?.subscriptions.add(uri);
     return reply;
   }
 
-  /** Listens to resources at the server, unless another client already does. Returns those that the server refuses. */
-  subscribe(key: string, uris: readonly string[]): Promise<ReadonlySet<string>> {
+  /** Listens to resources at the server, unless another client already does. */
+  subscribe(key: string, uris: readonly string[]): ReturnType<Upstreams['subscribe']> {
     const { upstreams, sessions } = this.#parts;
     return upstreams.subscribe(key, sessions.unheard(key, uris));
   }
@@ -379,18 +384,6 @@ export class Requests {
     const requestState = this.#states.make(auth, message, { auditId, parked });
     const asked = Object.keys(inputRequests).length > 0 && { inputRequests };
     return { result: { resultType: 'input_required', ...asked, requestState } };
-  }
-
-  /** A client may connect before the person has connected: the answers to its calls then explain what to do. */
-  async #infoOrNotConnected(key: string): Promise<ServerInfo> {
-    const { upstreams, server } = this.#parts;
-    try {
-      return await upstreams.info(key);
-    } catch (error) {
-      if (!(error instanceof NotConnected)) throw error;
-      const serverInfo = { name: server.name, version: '' };
-      return { revision: '', capabilities: { tools: { listChanged: true } }, serverInfo, instructions: error.message };
-    }
   }
 
   /** Returns the metadata about the server in results, for revisions that have it. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { mcpHeaders, modern } from '../../../test/support/guarded.ts';
 import { RawClient } from '../../../test/support/raw-client.ts';
 import {
@@ -26,6 +26,8 @@ let sessions: Session[] = [];
 /** Methods and parameters that the servers received. */
 let received: Json[] = [];
 const answers = new Map<number, (result: Json) => void>();
+/** Awaited before a task is created. */
+let creating: () => Promise<void> = async () => {};
 
 const stateOf = ({ taskId, status, ...more }: Json, form: 'old' | 'new'): Json => ({
   ...{ taskId, status, createdAt: CREATED, lastUpdatedAt: CREATED },
@@ -72,6 +74,7 @@ const serverOf =
       if (form === 'old' ? !params.task : !declared) return json({ result: { content: [], plain: true } });
       const task = { taskId: `task-${session.tasks.length + 1}`, status: 'working', ...params };
       session.tasks.push(task);
+      await creating();
       const state = stateOf({ taskId: task.taskId, status: task.status }, form);
       return json({ result: form === 'old' ? { task: state } : { resultType: 'task', ...state } });
     }
@@ -253,6 +256,22 @@ describe('tasks of 2025-11-25', () => {
     expect((await client.request('tasks/list')).result.tasks).toEqual([]);
     // The gateway did not send the call again.
     expect(received.filter(({ arguments: args }) => args?.of === 'restart')).toHaveLength(1);
+  });
+
+  it('whose answer arrives while the gateway stops have an unknown outcome, because they were created', async () => {
+    const { gateway: configured } = t.legate.platform.config;
+    const servers = { own: { url: configured.servers['own']?.url as string } };
+    const stopping = await createTestService({ sameDatabaseAs: t, lasting: true, config: { gateway: { servers } } });
+    const agent = await newAgent(await t.user());
+    const client = await new RawClient(stopping, agent, 'own').open();
+    creating = async () => gateway.endStreams?.(stopping.legate.platform);
+    onTestFinished(() => {
+      creating = async () => {};
+    });
+    const { result } = await (await client.call('slow', {}, { task: {} })).next();
+    expect(result).toMatchObject({ isError: true, _meta: { reason: 'OUTCOME_UNKNOWN' } });
+    await stopping.legate.close();
+    expect((await outcomes(agent)).map(({ outcome }) => outcome)).toEqual(['unknown']);
   });
 
   it('are inaccessible once the permission or the agent has ended', async () => {

@@ -4,6 +4,7 @@ import { isObject, type Message } from '../guard/json-rpc.ts';
 import { callerOf } from './caller-of.ts';
 import type { ServerInfo } from './list-tools.ts';
 import { MODERN_REVISION } from './messages.ts';
+import type { Hold } from './on-connection.ts';
 import type { Answer } from './peer.ts';
 import type { FinishedCall, RecordCall } from './record-call.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -85,7 +86,7 @@ export class GatewayTasks {
   }
 
   /** The connection stays open until the task has ended. */
-  create(made: Message, given: Pick<Task, 'form' | 'key' | 'call' | 'notify'>): Task {
+  create(made: Message, hold: Hold, given: Pick<Task, 'form' | 'key' | 'call' | 'notify'>): Task {
     const { ttl = null, ttlMs = ttl } = made;
     const task: Task = {
       ...given,
@@ -93,7 +94,7 @@ export class GatewayTasks {
       ofServer: String(made['taskId']),
       caller: callerOf(given.call.auth),
       forgetAt: performance.now() + Math.min(typeof ttlMs === 'number' ? ttlMs : LONGEST_MS, LONGEST_MS),
-      release: this.#upstreams.hold(given.key),
+      release: () => hold.release(),
     };
     this.#tasks.set(task.id, task);
     this.#seenState(task, made);

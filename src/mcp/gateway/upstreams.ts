@@ -1,14 +1,16 @@
-import { LRUCache } from 'lru-cache';
 import type { Message } from '../guard/json-rpc.ts';
+import { BackOff } from './back-off.ts';
 import { askableOf } from './client-requests.ts';
 import type { Tool } from './definitions.ts';
 import { ErrorAnswer, introduce, readTools, type ServerInfo } from './list-tools.ts';
 import { MODERN_REVISION } from './messages.ts';
+import type { Hold, OnConnection } from './on-connection.ts';
 import { paramHeaders } from './param-headers.ts';
 import {
   type Answer,
   NotConnected,
   type OpenChannel,
+  OutcomeUnknown,
   Peer,
   type RequestOptions,
   ServerUnavailable,
@@ -16,12 +18,6 @@ import {
 } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { UpstreamListening } from './upstream-listening.ts';
-
-const MAX_BACK_OFF_MS = 30_000;
-const FIRST_BACK_OFF_MS = 500;
-/** A connection that stayed open this long did not fail at the start. */
-const STABLE_MS = 60_000;
-const MAX_FAILURES = 1000;
 
 export interface UpstreamEvents {
   /** A notification; `client` made the request that it belongs to, if that is known. */
@@ -73,7 +69,7 @@ export class Upstreams {
   readonly #openFor: OpenFor;
   readonly #events: UpstreamEvents;
   readonly #entries = new Map<string, Entry>();
-  readonly #failures = new LRUCache<string, { readonly count: number; readonly until: number }>({ max: MAX_FAILURES });
+  readonly #backOff = new BackOff();
   /** Entries whose session has ended at the server, while requests on them are still in progress. */
   readonly #replaced = new Set<Entry>();
   readonly #closing = new Set<Promise<void>>();
@@ -116,34 +112,36 @@ export class Upstreams {
     return entry.connected.info;
   }
 
-  /**
-   * Sends a request, after `check`, which may throw if the definitions that the connection has listed do not permit it.
-   * Throws {@link ServerUnavailable}, OutcomeUnknown, CallTimedOut.
-   */
+  /** Sends a request. Throws {@link ServerUnavailable}, {@link OutcomeUnknown}, CallTimedOut. */
   request(
     key: string,
     method: string,
     params: Message,
     options: Omit<RequestOptions, 'headers' | 'timeoutMs'>,
-    check?: () => void,
+    { check, answered }: OnConnection = {},
   ): Promise<Answer> {
-    return this.#use(key, ({ peer, schemas }) => {
+    return this.#use(key, async ({ peer, schemas }, entry) => {
       check?.();
       const headers =
         method === 'tools/call' ? paramHeaders(schemas.get(String(params['name'])), params['arguments']) : undefined;
-      return peer.request(method, params, { headers, timeoutMs: this.#timeoutMs, ...options });
+      const answer = await peer.request(method, params, { headers, timeoutMs: this.#timeoutMs, ...options });
+      answered?.(answer, () => this.#hold(key, entry));
+      return answer;
     });
   }
 
-  /** Listens to resources at the server. Returns those that the server refuses. */
-  subscribe(key: string, uris: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#use(key, async ({ peer, listening }) => {
-      if (listening) return listening.add(uris);
+  /** Listens to resources at the server. Returns those that the server refuses, and a hold of the connection. */
+  subscribe(
+    key: string,
+    uris: readonly string[],
+  ): Promise<{ readonly refused: ReadonlySet<string>; readonly hold: Hold }> {
+    return this.#use(key, async ({ peer, listening }, entry) => {
+      if (listening) return { refused: await listening.add(uris), hold: this.#hold(key, entry) };
       const refused = new Set<string>();
       for (const uri of uris)
         if ('error' in (await peer.request('resources/subscribe', { uri }, { timeoutMs: this.#timeoutMs })))
           refused.add(uri);
-      return refused;
+      return { refused, hold: this.#hold(key, entry) };
     });
   }
 
@@ -156,11 +154,16 @@ export class Upstreams {
     }).catch(() => {});
   }
 
-  /** Keeps a connection open even if it is idle. Returns a function that releases it. */
-  hold(key: string): () => void {
-    const entry = this.#open(key);
+  #hold(key: string, entry: Entry): Hold {
+    const isOpen = (): boolean => this.#entries.get(key) === entry;
+    if (this.#stopped || !isOpen()) throw new OutcomeUnknown('the connection ended');
     entry.running++;
-    return () => this.#done(key, entry);
+    return {
+      get isOpen() {
+        return isOpen();
+      },
+      release: () => this.#done(key, entry),
+    };
   }
 
   /** Sends a notification, if there is a connection. */
@@ -180,7 +183,7 @@ export class Upstreams {
   async end(key?: string): Promise<void> {
     for (const one of key === undefined ? [...this.#entries.keys()] : [key]) void this.#end(one);
     if (key === undefined) for (const entry of this.#replaced) void this.#close(entry);
-    this.#failures.clear();
+    this.#backOff.forget();
     this.#problem = undefined;
     await Promise.all(this.#closing);
   }
@@ -194,7 +197,7 @@ export class Upstreams {
   async endPerson(person: string): Promise<void> {
     const own = (key: string): boolean => personOf(key) === person;
     const ending = [...this.#entries.keys()].filter(own).map((key) => this.#end(key, true));
-    for (const key of [...this.#failures.keys()]) if (own(key)) this.#failures.delete(key);
+    this.#backOff.forget(own);
     await Promise.all(ending);
   }
 
@@ -217,12 +220,12 @@ export class Upstreams {
   }
 
   /** Does the work on a connection; once more on a new one if the server has ended the session before the work. */
-  async #use<T>(key: string, work: (connected: Connected) => Promise<T>): Promise<T> {
+  async #use<T>(key: string, work: (connected: Connected, entry: Entry) => Promise<T>): Promise<T> {
     for (let isFirst = true; ; isFirst = false) {
       const entry = this.#open(key);
       entry.running++;
       try {
-        return await work(entry.connected ?? (await entry.ready));
+        return await work(entry.connected ?? (await entry.ready), entry);
       } catch (error) {
         if (!(error instanceof SessionEnded)) throw error;
         this.#replace(key, entry);
@@ -253,9 +256,7 @@ export class Upstreams {
     const open = this.#entries.get(key);
     if (open) return open;
     if (this.#stopped) throw new ServerUnavailable('the gateway is stopping');
-    const now = performance.now();
-    if ((this.#failures.get(key)?.until ?? 0) > now)
-      throw new ServerUnavailable('it failed recently and will be started again soon');
+    if (this.#backOff.isPausing(key)) throw new ServerUnavailable('it failed recently and will be started again soon');
     this.#makeRoom();
     const events = {
       notified: (...notification: Notification) => void this.#notified(key, peer, notification),
@@ -263,6 +264,7 @@ export class Upstreams {
     };
     const peer: Peer = new Peer(this.#openFor(key), events, askableOf(this.#server));
     const ready = this.#connect(key, peer);
+    const now = performance.now();
     const entry: Entry = { peer, ready, connected: undefined, openedAt: now, changes: 0, running: 0, usedAt: now };
     ready.then(
       (connected) => {
@@ -350,12 +352,7 @@ export class Upstreams {
     const problem = error instanceof ErrorAnswer ? error.summary : error.message;
     if (problem !== this.#problem) this.#events.failed(problem);
     this.#problem = problem;
-    const now = performance.now();
-    const count = now - entry.openedAt > STABLE_MS ? 0 : (this.#failures.get(key)?.count ?? 0);
-    this.#failures.set(key, {
-      count: count + 1,
-      until: now + Math.min(FIRST_BACK_OFF_MS * 2 ** count, MAX_BACK_OFF_MS),
-    });
+    this.#backOff.failed(key, entry.openedAt);
     void this.#end(key);
   }
 

@@ -1,0 +1,16 @@
+import type { Answer } from './peer.ts';
+
+/** Keeps a connection open, even if it is idle. */
+export interface Hold {
+  /** Whether the connection has not ended. */
+  readonly isOpen: boolean;
+  release(): void;
+}
+
+/** What is done on the connection of a request. */
+export interface OnConnection {
+  /** Throws if the definitions that the connection has listed do not permit the request. */
+  readonly check?: () => void;
+  /** Receives the answer before the connection may be ended. `hold` throws OutcomeUnknown if it has ended. */
+  readonly answered?: (answer: Answer, hold: () => Hold) => void;
+}

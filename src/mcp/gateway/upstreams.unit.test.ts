@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest';
+import { isObject, type Message } from '../guard/json-rpc.ts';
+import type { OnConnection } from './on-connection.ts';
+import { type ChannelEvents, OutcomeUnknown } from './peer.ts';
+import { parseServers } from './servers-file.ts';
+import { Upstreams } from './upstreams.ts';
+
+const RESULTS: Readonly<Record<string, Message>> = {
+  initialize: { protocolVersion: '2025-11-25', serverInfo: {}, capabilities: { tools: {}, resources: {} } },
+  'tools/list': { tools: [] },
+};
+
+/** Connections to a scripted server. A connection that ends needs the given time for that. */
+function scripted(processes: number, ending: () => Promise<void> = async () => {}) {
+  const [server] = parseServers({ mcpServers: { x: { command: 'x', legate: { limits: { processes } } } } }, {});
+  const channels: (ChannelEvents & { readonly key: string })[] = [];
+  /** What happens in the same moment in which an answer arrives. */
+  let meanwhile = (_method: string): void => {};
+  let alive = 0;
+  let most = 0;
+  const upstreams = new Upstreams(
+    server as never,
+    (key) => (events) => {
+      channels.push({ key, ...events });
+      most = Math.max(most, ++alive);
+      return {
+        send: async ({ id, method }) => {
+          if (id === undefined) return;
+          events.message({ jsonrpc: '2.0', id, result: RESULTS[String(method)] ?? { task: { taskId: 't' } } });
+          meanwhile(String(method));
+        },
+        close: async () => {
+          await ending();
+          alive--;
+        },
+      };
+    },
+    { listed: () => {}, notified: () => {}, ended: () => {}, failed: () => {} },
+  );
+  return {
+    ...{ upstreams, channels },
+    most: () => most,
+    during: (then: typeof meanwhile) => {
+      meanwhile = then;
+    },
+  };
+}
+
+const call = (upstreams: Upstreams, key: string, on: OnConnection = {}) =>
+  upstreams.request(key, 'tools/call', { name: 'x' }, {}, on);
+
+it('what an answer creates belongs to the connection of the answer, which is held until it is released', async () => {
+  const { upstreams, channels } = scripted(1);
+  let release = (): void => {};
+  await call(upstreams, 'a', {
+    answered: (answer, hold) => {
+      expect('result' in answer && isObject(answer.result['task'])).toBe(true);
+      const held = hold();
+      expect(held.isOpen).toBe(true);
+      release = () => held.release();
+    },
+  });
+  // The only connection is in use.
+  await expect(call(upstreams, 'b')).rejects.toThrow('too many connections');
+  release();
+  await call(upstreams, 'b');
+  expect(channels.map(({ key }) => key)).toEqual(['a', 'b']);
+});
+
+it.each([
+  ['its connection breaks', (_: Upstreams, channel: ChannelEvents) => channel.ended(new Error('it crashed'))],
+  ['the gateway stops', (upstreams: Upstreams) => upstreams.finish()],
+])('what an answer creates is unknown if at the same moment %s', async (_name, happens) => {
+  const { upstreams, channels, during } = scripted(1);
+  await upstreams.info('a');
+  during(() => happens(upstreams, channels[0] as ChannelEvents));
+  await expect(call(upstreams, 'a', { answered: (_answer, hold) => void hold() })).rejects.toThrow(OutcomeUnknown);
+  // No other connection was opened for it.
+  expect(channels).toHaveLength(1);
+});
+
+it('a hold states whether its connection is still open, and does not open another one', async () => {
+  const { upstreams, channels, during } = scripted(1);
+  await upstreams.info('a');
+  const { hold } = await upstreams.subscribe('a', ['file:///x']);
+  expect(hold.isOpen).toBe(true);
+  channels[0]?.ended(new Error('it crashed'));
+  expect(hold.isOpen).toBe(false);
+  hold.release();
+  await upstreams.end();
+  await upstreams.info('a');
+  during((method) => method === 'resources/subscribe' && channels[1]?.ended(new Error('it crashed')));
+  await expect(upstreams.subscribe('a', ['file:///x'])).rejects.toThrow(OutcomeUnknown);
+  expect(channels).toHaveLength(2);
+});
