@@ -11,12 +11,14 @@ import {
   NotConnected,
   type OpenChannel,
   OutcomeUnknown,
+  openLater,
   Peer,
   type RequestOptions,
   ServerUnavailable,
   SessionEnded,
 } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
+import { Slots } from './slots.ts';
 import { UpstreamListening } from './upstream-listening.ts';
 
 export interface UpstreamEvents {
@@ -73,6 +75,7 @@ export class Upstreams {
   /** Entries whose session has ended at the server, while requests on them are still in progress. */
   readonly #replaced = new Set<Entry>();
   readonly #closing = new Set<Promise<void>>();
+  readonly #slots: Slots;
   #stopped = false;
   #problem: string | undefined;
 
@@ -80,6 +83,7 @@ export class Upstreams {
     this.#server = server;
     this.#openFor = openFor;
     this.#events = events;
+    this.#slots = new Slots(server.legate.limits.processes);
   }
 
   has(key: string): boolean {
@@ -249,6 +253,7 @@ export class Upstreams {
     if (this.#entries.get(key) !== entry) return;
     this.#entries.delete(key);
     this.#replaced.add(entry);
+    this.#slots.free();
     this.#events.ended(key);
   }
 
@@ -262,7 +267,9 @@ export class Upstreams {
       notified: (...notification: Notification) => void this.#notified(key, peer, notification),
       ended: (error: Error) => this.#failed(key, peer, error),
     };
-    const peer: Peer = new Peer(this.#openFor(key), events, askableOf(this.#server));
+    const slot = this.#slots.take();
+    const opening = slot ? openLater(slot.then(() => this.#openFor(key))) : this.#openFor(key);
+    const peer: Peer = new Peer(opening, events, askableOf(this.#server));
     const ready = this.#connect(key, peer);
     const now = performance.now();
     const entry: Entry = { peer, ready, connected: undefined, openedAt: now, changes: 0, running: 0, usedAt: now };
@@ -365,8 +372,12 @@ export class Upstreams {
   }
 
   async #close(entry: Entry, atOnce = false): Promise<void> {
-    this.#replaced.delete(entry);
-    const closing = entry.peer.close(atOnce).finally(() => this.#closing.delete(closing));
+    // The session of a replaced connection had ended, so its slot is free already.
+    const hasSlot = !this.#replaced.delete(entry);
+    const closing = entry.peer.close(atOnce).finally(() => {
+      this.#closing.delete(closing);
+      if (hasSlot) this.#slots.free();
+    });
     this.#closing.add(closing);
     entry.ready.then(
       ({ listening }) => listening?.stop(),

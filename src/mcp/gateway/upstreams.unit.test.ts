@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { isObject, type Message } from '../guard/json-rpc.ts';
 import type { OnConnection } from './on-connection.ts';
 import { type ChannelEvents, OutcomeUnknown } from './peer.ts';
@@ -92,4 +93,22 @@ it('a hold states whether its connection is still open, and does not open anothe
   during((method) => method === 'resources/subscribe' && channels[1]?.ended(new Error('it crashed')));
   await expect(upstreams.subscribe('a', ['file:///x'])).rejects.toThrow(OutcomeUnknown);
   expect(channels).toHaveLength(2);
+});
+
+it('a connection that is ending counts against the limit until its process has ended', async () => {
+  const ends: (() => void)[] = [];
+  const { upstreams, channels, most } = scripted(2, () => new Promise((resolve) => ends.push(resolve)));
+  await Promise.all(['a', 'b'].map((key) => call(upstreams, key)));
+  // Both are idle, and end for others, which wait. One of these is no longer needed.
+  const waiting = ['c', 'd'].map((key) => call(upstreams, key).catch(({ message }) => message));
+  await until(() => ends.length === 2);
+  expect(channels).toHaveLength(2);
+  void upstreams.endPerson('c');
+  expect(await waiting[0]).toBe('it was closed');
+  const last = call(upstreams, 'e');
+  for (const end of ends.splice(0)) end();
+  await until(() => ends.length === 0 && channels.length === 4);
+  await Promise.all([waiting[1], last]);
+  expect(channels.map(({ key }) => key)).toEqual(['a', 'b', 'd', 'e']);
+  expect(most()).toBe(2);
 });
