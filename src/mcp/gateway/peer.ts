@@ -11,6 +11,8 @@ export class ServerUnavailable extends Error {}
 export class NotConnected extends ServerUnavailable {}
 /** The server has forgotten the session, so it did not carry out the request. */
 export class SessionEnded extends ServerUnavailable {}
+/** Too much input waits for the server, so the request was not sent. */
+export class InputNotRead extends ServerUnavailable {}
 /** The connection broke while the request was running. */
 export class OutcomeUnknown extends Error {}
 /** The client cancelled the request while it was running. */
@@ -158,6 +160,7 @@ export class Peer {
     const { timeoutMs, signal, progress, party, heard } = options;
     return new Promise<Answer>((resolve, reject) => {
       if (this.#ended) return reject(new ServerUnavailable(this.#ended.message));
+      if (signal?.isEnded) return reject(new RequestCancelled('it was cancelled'));
       const id = ++this.#lastId;
       const asked = new Set<Ending>();
       const settle = (answer: Answer | Error): void => {
@@ -185,7 +188,6 @@ export class Peer {
         };
       };
       this.#pending.set(id, { settle, progress, party, heard, asked, pause });
-      if (signal?.isEnded) return cancel();
       signal?.onEnd(cancel);
       const message = { jsonrpc: '2.0', id, method, params: this.#paramsOf(params, id, options) };
       this.#channel.send(message, options.headers).catch(settle);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type OpenChannel, ServerUnavailable } from './peer.ts';
+import { InputNotRead, type OpenChannel, ServerUnavailable } from './peer.ts';
 import { recordGroup } from './process-records.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { GROUP_VARIABLE, sweepGroup, watchGroup } from './watchdog.ts';
@@ -12,6 +12,8 @@ const AFTER_TERM_MS = 3_000;
 /** Time after the end of a process for reading its remaining output. */
 const AFTER_EXIT_MS = 1_000;
 const KEPT_ERROR_OUTPUT = 4_000;
+/** Bytes that may wait for a server that does not read its input. Further messages are not sent. */
+const MAX_WAITING_INPUT = 8 * 1024 * 1024;
 
 /** A process ended. `errorOutput` is the last part of its standard error, which may contain secrets. */
 export class ProcessEnded extends Error {
@@ -121,7 +123,12 @@ export const openProcess =
 
     return {
       send: async (message) => {
-        child.stdin.write(`${JSON.stringify(message)}\n`);
+        const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
+        if (child.stdin.writableLength + bytes.byteLength > MAX_WAITING_INPUT) {
+          const waiting = Math.round(child.stdin.writableLength / 1024);
+          throw new InputNotRead(`it does not read its input: ${waiting} KB of it are waiting`);
+        }
+        child.stdin.write(bytes);
       },
       close: async (atOnce) => {
         if (atOnce) killNow();

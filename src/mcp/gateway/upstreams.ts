@@ -8,6 +8,7 @@ import type { Hold, OnConnection } from './on-connection.ts';
 import { paramHeaders } from './param-headers.ts';
 import {
   type Answer,
+  InputNotRead,
   NotConnected,
   type OpenChannel,
   OutcomeUnknown,
@@ -231,6 +232,7 @@ export class Upstreams {
       try {
         return await work(entry.connected ?? (await entry.ready), entry);
       } catch (error) {
+        if (error instanceof InputNotRead) this.#tell(error.message);
         if (!(error instanceof SessionEnded)) throw error;
         this.#replace(key, entry);
         if (!isFirst) throw error;
@@ -356,11 +358,14 @@ export class Upstreams {
     const entry = this.#entries.get(key);
     // If `connect` fails, it does so in a later microtask, when the entry exists.
     if (entry?.peer !== peer) return;
-    const problem = error instanceof ErrorAnswer ? error.summary : error.message;
-    if (problem !== this.#problem) this.#events.failed(problem);
-    this.#problem = problem;
+    this.#tell(error instanceof ErrorAnswer ? error.summary : error.message);
     this.#backOff.failed(key, entry.openedAt);
     void this.#end(key);
+  }
+
+  #tell(problem: string): void {
+    if (problem !== this.#problem) this.#events.failed(problem);
+    this.#problem = problem;
   }
 
   async #end(key: string, atOnce = false): Promise<void> {
