@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Client, Dispatcher } from 'undici';
 import { InProgress } from '../../kernel/in-progress.ts';
 import { packageVersion } from '../../kernel/version.ts';
-import { Ending } from './ending.ts';
+import { OpenRequest } from './open-request.ts';
 import { OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import { ServerAnswer } from './server-answer.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -83,7 +83,7 @@ interface Sent {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly message?: unknown;
-  readonly end: Ending;
+  readonly end: OpenRequest;
 }
 
 /** Sends the requests of one channel to a server, over connections of its own. */
@@ -110,6 +110,9 @@ export function senderTo({ headers: configured }: GatewayServer, url: string, ac
   const ofMessages = { ...common, 'content-type': 'application/json' };
   const send = ({ method, path, headers, message, end }: Sent, token?: string): Promise<ServerAnswer> =>
     new Promise((resolve, reject) => {
+      // It may have waited for a token.
+      if (end.isEnded || end.isCancelled) return reject(new ServerUnavailable('the request was ended'));
+      end.isSent = true;
       const connection = connections.take();
       const finished = (): void => connections.give(connection);
       const answer = new ServerAnswer({ answered: resolve, failed: reject, finished });
@@ -166,24 +169,14 @@ async function withAccess(
   throw lacksScopes ? await insufficient(challenge) : refused();
 }
 
-/** The end of one HTTP request, with the number of the request in its connection. */
-class OpenRequest extends Ending {
-  readonly number: number;
-
-  constructor(number: number) {
-    super();
-    this.number = number;
-  }
-}
-
 /** The HTTP requests of one connection that are in progress. */
 export class OpenRequests {
-  readonly #open = new InProgress<Ending>();
+  readonly #open = new InProgress<OpenRequest>();
   #last = 0;
   #ended = false;
 
   /** With a limit, the request ends after this time. */
-  async during<T>(work: (own: Ending) => Promise<T>, limitMs?: number): Promise<T> {
+  async during<T>(work: (own: OpenRequest) => Promise<T>, limitMs?: number): Promise<T> {
     const own = this.begin();
     const tooLate = limitMs === undefined ? undefined : setTimeout(() => own.end(), limitMs).unref();
     try {

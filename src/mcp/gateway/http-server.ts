@@ -1,8 +1,8 @@
 import { InProgress } from '../../kernel/in-progress.ts';
 import { isObject, type Message, revisionOf } from '../guard/json-rpc.ts';
 import { mirroredHeaders } from '../guard/mirrored-headers.ts';
-import { Ending } from './ending.ts';
 import { type Access, failWith, OpenRequests, pathOf, senderTo } from './http-request.ts';
+import { cancelledBy, OpenRequest } from './open-request.ts';
 import { type Channel, type OpenChannel, OutcomeUnknown, SessionEnded } from './peer.ts';
 import { readMessages } from './read-events.ts';
 import { keepListening, type Read, readResuming } from './resume.ts';
@@ -40,9 +40,9 @@ export const openHttp =
     /** Whether the server has 2026-07-28, where a request is cancelled by closing its connection. */
     let isModern = false;
     /** Requests in progress, by the gateway's ids. */
-    const running = new InProgress<Ending>();
+    const running = new InProgress<OpenRequest>();
 
-    const send = (method: 'GET' | 'POST' | 'DELETE', end: Ending, message?: Message, more = {}) => {
+    const send = (method: 'GET' | 'POST' | 'DELETE', end: OpenRequest, message?: Message, more = {}) => {
       const headers = {
         accept: 'application/json, text/event-stream',
         ...(session !== undefined && { 'mcp-session-id': session }),
@@ -52,7 +52,7 @@ export const openHttp =
       return sender.send({ method, path, headers, message, end });
     };
     /** Receives notifications that do not belong to a request, if the server offers such a stream. */
-    const listen = (end: Ending, opened: () => void): Promise<void> => {
+    const listen = (end: OpenRequest, opened: () => void): Promise<void> => {
       // Answers arrive only in the response to their request.
       const receive = (received: Message): void => {
         if ('method' in received) events.message(received);
@@ -86,7 +86,7 @@ export const openHttp =
       };
       return readMessages(answer, maxChars, receive, ({ error }) => isObject(error)).catch(() => false);
     };
-    const request = async (message: Message, headers: Record<string, string>, end: Ending): Promise<void> => {
+    const request = async (message: Message, headers: Record<string, string>, end: OpenRequest): Promise<void> => {
       const { id, method } = message;
       const answer = await send('POST', end, message, headers);
       if (!answer.ok) {
@@ -119,7 +119,7 @@ export const openHttp =
     };
     /** The server ends the session itself if this fails. */
     const endSession = async (): Promise<void> => {
-      const own = new Ending();
+      const own = new OpenRequest();
       const tooLate = setTimeout(() => own.end(), 2000);
       await send('DELETE', own).then(
         (answer) => answer.discard(),
@@ -131,11 +131,11 @@ export const openHttp =
       send: async (message, headers = {}) => {
         if (older) return older.send(message);
         const { id, method } = message;
-        const cancelled =
-          method === 'notifications/cancelled' && isObject(message['params'])
-            ? running.get(Number(message['params']['requestId']))
-            : undefined;
-        if (cancelled && isModern) return cancelled.end();
+        const cancelled = cancelledBy(message, running);
+        if (cancelled) {
+          if (isModern || !cancelled.isSent) return cancelled.end();
+          cancelled.isCancelled = true;
+        }
         if (id === undefined || method === undefined) {
           const notified = open.during(async (end) => {
             const answer = await send('POST', end, message);
@@ -151,11 +151,11 @@ export const openHttp =
           }
           return;
         }
-        if (opening && method !== 'initialize') await opening;
         const own = open.begin();
         isModern = revisionOf(message) !== undefined;
         running.set(Number(id), own);
         try {
+          if (opening && method !== 'initialize') await opening;
           await request(message, isModern ? { ...mirroredHeaders(message), ...headers } : {}, own);
         } finally {
           running.delete(Number(id));

@@ -1,5 +1,6 @@
-import type { Ending } from './ending.ts';
+import { InProgress } from '../../kernel/in-progress.ts';
 import { failWith, OpenRequests, pathOf, type Sender } from './http-request.ts';
+import { cancelledBy, type OpenRequest } from './open-request.ts';
 import { type Channel, type ChannelEvents, OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import { messagesIn, readEvents } from './read-events.ts';
 
@@ -14,6 +15,8 @@ export function openSse(
   events: ChannelEvents,
 ): Channel {
   const open = new OpenRequests();
+  /** Requests that are being sent, by the gateway's ids. */
+  const sending = new InProgress<OpenRequest>();
   const connect = new Promise<string>((resolve, reject) => {
     const take = ({ name, data }: { name: string | undefined; data: string }): boolean => {
       if (name === 'endpoint') {
@@ -23,7 +26,7 @@ export function openSse(
       } else for (const message of messagesIn({ name, data })) events.message(message);
       return false;
     };
-    const listen = async (end: Ending): Promise<void> => {
+    const listen = async (end: OpenRequest): Promise<void> => {
       const headers = { accept: 'text/event-stream' };
       const answer = await send({ method: 'GET', path: pathOf(url), headers, end });
       if (!answer.ok) return failWith(answer);
@@ -45,11 +48,21 @@ export function openSse(
       const headers = { accept: 'application/json, text/event-stream' };
       const path = await connect;
       const isRequest = message['id'] !== undefined && message['method'] !== undefined;
+      const cancelled = cancelledBy(message, sending);
+      if (cancelled) {
+        if (!cancelled.isSent) return cancelled.end();
+        cancelled.isCancelled = true;
+      }
       await open.during(
         async (end) => {
-          const answer = await send({ method: 'POST', path, headers, message, end });
-          if (!answer.ok) return failWith(answer);
-          return answer.discard();
+          if (isRequest) sending.set(Number(message['id']), end);
+          try {
+            const answer = await send({ method: 'POST', path, headers, message, end });
+            if (!answer.ok) return failWith(answer);
+            return answer.discard();
+          } finally {
+            if (isRequest) sending.delete(Number(message['id']));
+          }
         },
         isRequest ? undefined : limitMs,
       );
