@@ -113,7 +113,7 @@ export const openHttp =
       };
       const read: Read = (from, position) => readMessages(from, maxChars, receive, isAnswer, position);
       const answered = isModern
-        ? await read(answer, {})
+        ? await read(answer, { emptyChars: 0 })
         : await readResuming(answer, (more) => send('GET', end, undefined, more), read, end);
       if (!answered) throw new OutcomeUnknown('its answer is not MCP');
     };

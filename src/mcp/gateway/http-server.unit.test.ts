@@ -47,10 +47,10 @@ it('requests over HTTP share a connection to the server, and requests in progres
 });
 
 describe('an answer over HTTP', () => {
-  const peerTo = async (listener: RequestListener): Promise<Peer> => {
+  const peerTo = async (listener: RequestListener, resultBytes = 1024): Promise<Peer> => {
     const http = createServer(listener);
     const url = await urlOf(http);
-    const [server] = parseServers({ mcpServers: { x: { url, legate: { limits: { resultBytes: 1024 } } } } }, {});
+    const [server] = parseServers({ mcpServers: { x: { url, legate: { limits: { resultBytes } } } } }, {});
     const peer = new Peer(channelOf(server as GatewayServer));
     onTestFinished(() => peer.close());
     return peer;
@@ -103,6 +103,27 @@ describe('an answer over HTTP', () => {
     const none = new Peer(channelOf(nowhere as GatewayServer));
     await expect(ask(none)).rejects.toThrow(ServerUnavailable);
     await none.close();
+  });
+
+  it.each([
+    ['empty lines', '\n\n\n\n'],
+    ['comments', ': still working\n\n'],
+    ['events without a message', 'event: ping\ndata: now\r\n\r\n'],
+  ])('that consists of %s leaves the outcome unknown after a megabyte', async (_what, nothing) => {
+    let isClosed = false;
+    const peer = await peerTo((req, res) => {
+      res.once('close', () => {
+        isClosed = true;
+      });
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      const more = (): void => {
+        while (res.write(nothing.repeat(1000)));
+      };
+      res.on('drain', more);
+      req.once('end', more).resume();
+    }, 10_000_000);
+    await expect(ask(peer)).rejects.toThrow(new OutcomeUnknown('it sent too much without a message'));
+    await until(() => isClosed);
   });
 
   it('that refuses the request without JSON-RPC means that it did not run', async () => {

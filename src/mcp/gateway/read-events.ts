@@ -9,12 +9,18 @@ interface ServerEvent {
   readonly data: string;
   readonly id?: string | undefined;
   readonly retry?: string | undefined;
+  readonly chars: number;
 }
+
+/** Characters without a message, such as comments and empty lines, that a server may send in a row during a request. */
+const MAX_EMPTY_CHARS = 1_000_000;
 
 /** Where a stream can be resumed, and after which pause. Updated with each event. */
 export interface Position {
   lastEventId?: string;
   retryMs?: number;
+  /** Characters without a message since the last one. Absent: a stream without an end, which is not limited. */
+  emptyChars?: number;
 }
 
 /** The connection of a stream broke before its end. */
@@ -57,7 +63,7 @@ export function readEvents(
         answer.close();
         return false;
       }
-      if (!isStream) return isEnd && take({ name: undefined, data: pieces.join('') });
+      if (!isStream) return isEnd && take({ name: undefined, data: pieces.join(''), chars: size });
       // All pieces are joined once per event, not for each piece: a server may send very small ones.
       const latest = tail + piece;
       tail = latest.slice(-2);
@@ -96,11 +102,12 @@ function eventOf(event: string): ServerEvent {
   const field = (name: string): string[] =>
     lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ''));
   const [id, retry] = [field('id').at(-1), field('retry').at(-1)];
-  return { name: field('event').at(-1), data: field('data').join('\n'), id, retry };
+  // The empty line after an event counts too.
+  return { name: field('event').at(-1), data: field('data').join('\n'), id, retry, chars: event.length + 2 };
 }
 
 /** Returns the messages of an event. Anything else that a server sends is ignored. */
-export function messagesIn({ data }: ServerEvent): Message[] {
+export function messagesIn({ data }: Pick<ServerEvent, 'data'>): Message[] {
   try {
     const value: unknown = JSON.parse(data);
     return (Array.isArray(value) ? value : [value]).filter(isObject);
@@ -109,21 +116,29 @@ export function messagesIn({ data }: ServerEvent): Message[] {
   }
 }
 
-/** Reads messages up to and including the answer. Returns whether it arrived. */
-export const readMessages = (
+/** Reads messages up to and including the answer. Returns whether it arrived. Throws {@link OutcomeUnknown}. */
+export async function readMessages(
   answer: ServerAnswer,
   maxChars: number,
   receive: (message: Message) => void,
   isLast: (message: Message) => boolean,
   position: Position = {},
-): Promise<boolean> =>
-  readEvents(answer, maxChars, (event) => {
+): Promise<boolean> {
+  let isEmpty = false;
+  const isTaken = await readEvents(answer, maxChars, (event) => {
     if (event.id !== undefined) position.lastEventId = event.id;
     if (event.retry !== undefined && /^\d{1,9}$/.test(event.retry)) position.retryMs = Number(event.retry);
-    for (const message of messagesIn(event)) {
+    const messages = messagesIn(event);
+    if (position.emptyChars !== undefined)
+      position.emptyChars = messages.length > 0 ? 0 : position.emptyChars + event.chars;
+    for (const message of messages) {
       const last = isLast(message);
       receive(message);
       if (last) return true;
     }
-    return false;
+    isEmpty = (position.emptyChars ?? 0) > MAX_EMPTY_CHARS;
+    return isEmpty;
   });
+  if (isEmpty) throw new OutcomeUnknown('it sent too much without a message');
+  return isTaken;
+}

@@ -41,7 +41,7 @@ async function pause(end: Ending, { retryMs = FIRST_PAUSE_MS }: Position, round:
  * Ends with the timeout of the request, which `end` signals. Throws {@link OutcomeUnknown}.
  */
 export async function readResuming(first: ServerAnswer, request: Request, read: Read, end: Ending): Promise<boolean> {
-  const position: Position = {};
+  const position: Position = { emptyChars: 0 };
   const isResumable = (): boolean => Object.keys(headersOf(position)).length > 0 && !end.isEnded;
   let failures = 0;
   for (let stream: ServerAnswer | undefined = first, round = 0; ; round++) {

@@ -23,7 +23,7 @@ export function openSse(
         const address = URL.canParse(data, url) ? new URL(data, url) : undefined;
         if (address?.origin === new URL(url).origin) resolve(pathOf(address.href));
         else reject(new ServerUnavailable('its address for messages is on another origin'));
-      } else for (const message of messagesIn({ name, data })) events.message(message);
+      } else for (const message of messagesIn({ data })) events.message(message);
       return false;
     };
     const listen = async (end: OpenRequest): Promise<void> => {
