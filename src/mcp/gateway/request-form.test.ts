@@ -210,12 +210,30 @@ describe('the gateway', () => {
     expect(await throughGateway(COMMON, JSON.stringify({ ...PING, id: {} }))).toMatchObject({ code: -32600, id: null });
   });
 
-  const REFUSED = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'missing' } };
+  it.each([
+    ['tools/call', { name: 'echo', arguments: {} }],
+    ['tools/call', { name: 'missing' }],
+    ['prompts/get', { name: 'x' }],
+    ['resources/read', { uri: 'file:///x' }],
+    ['resources/subscribe', { uri: 'file:///x' }],
+    ['completion/complete', { ref: { type: 'ref/prompt', name: 'x' } }],
+    ['tasks/get', { taskId: 'x' }],
+  ])(
+    '[MCP 2025-11-25 base protocol] %s without an id, about %j, is refused and not decided',
+    async (method, params) => {
+      const before = await decisions();
+      const message = { jsonrpc: '2.0', method, params };
+      for (const body of [message, [NOTE, message], [message, PING]])
+        expect(await throughGateway(COMMON, JSON.stringify(body))).toMatchObject({ status: 400, code: -32600 });
+      expect(await decisions()).toBe(before);
+    },
+  );
+
+  const CALL_WITHOUT_ID = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'missing' } };
   const NOTE = { jsonrpc: '2.0', method: 'notifications/x' };
   it.each<[string, Record<string, string>, unknown, number, number]>([
-    ['a refused call', {}, REFUSED, 403, 1403],
-    ['a batch with one', {}, [NOTE, REFUSED], 403, 1403],
-    ['a call with malformed arguments', {}, { ...REFUSED, params: { name: 'echo', arguments: 1 } }, 400, -32602],
+    ['a call', {}, CALL_WITHOUT_ID, 400, -32600],
+    ['a batch with one', {}, [NOTE, CALL_WITHOUT_ID], 400, -32600],
     ['of an unknown revision', { 'mcp-protocol-version': '1999-01-01' }, NOTE, 400, -32022],
     ['in a batch of an unknown revision', { 'mcp-protocol-version': '1999-01-01' }, [NOTE], 400, -32022],
     ['in an unknown session', { 'mcp-session-id': 'unknown' }, NOTE, 404, -32001],
@@ -230,7 +248,7 @@ describe('the gateway', () => {
           error: {
             code,
             message: expect.any(String),
-            ...(code === -32022 || code === 1403 ? { data: expect.anything() } : {}),
+            ...(code === -32022 ? { data: expect.anything() } : {}),
           },
         },
       ]);

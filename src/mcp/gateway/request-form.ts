@@ -1,21 +1,25 @@
 import { isJson } from '../../http/media-type.ts';
+import { asksOf } from '../guard/asks.ts';
 import {
   hasNoRequest,
   isObject,
   META_CAPABILITIES,
   META_VERSION,
   type Message,
+  messagesOf,
   metaOf,
   RefusedBody,
   type RpcError,
 } from '../guard/json-rpc.ts';
 import { HEADER_MISMATCH, missingHeader } from '../guard/mirrored-headers.ts';
+import { taskIdsOf } from '../guard/tasks.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, MODERN_REVISION, REVISIONS, UNSUPPORTED_REVISION } from './messages.ts';
 
 type Header = (name: string) => string | null;
 
 const NOT_JSON: RpcError = { code: INVALID_REQUEST, message: 'The content type must be application/json.' };
 const NO_MESSAGE: RpcError = { code: INVALID_REQUEST, message: 'The body is not a JSON-RPC message.' };
+const NO_ID: RpcError = { code: INVALID_REQUEST, message: 'A request must have an id.' };
 const NO_BATCHES: RpcError = {
   code: INVALID_REQUEST,
   message: `Messages of ${MODERN_REVISION} cannot be sent as a batch.`,
@@ -32,13 +36,20 @@ export function assertJson(header: Header): void {
 
 /**
  * Throws {@link RefusedBody} with 400 if a body is not a message of JSON-RPC, or a batch of messages, or is not a
- * request in the form of the revision that it or its headers name. The rules are those of the official SDK for servers.
+ * request in the form of the revision that it or its headers name. The rules are those of the official SDK for servers,
+ * which ignores a request without an id; here it must not be decided, because it would not be carried out.
  */
 export function assertForm(header: Header, body: unknown): void {
   const isBatch = Array.isArray(body);
-  const problem = isBatch ? batchProblem(header, body) : isMessage(body) ? revisionProblem(header, body) : NO_MESSAGE;
+  const problem =
+    (isBatch ? batchProblem(header, body) : isMessage(body) ? revisionProblem(header, body) : NO_MESSAGE) ??
+    (messagesOf(body).some(lacksId) ? NO_ID : undefined);
   if (problem) throw new RefusedBody(400, problem, isBatch && !hasNoRequest(body) ? {} : { body });
 }
+
+/** Whether a request that would be decided has no id (MCP: requests must have one). */
+const lacksId = (message: Message): boolean =>
+  message['id'] === undefined && (asksOf(message).length > 0 || taskIdsOf(message).length > 0);
 
 function batchProblem(header: Header, body: readonly unknown[]): RpcError | undefined {
   if (body.length === 0 || !body.every(isMessage)) return NO_MESSAGE;
