@@ -82,7 +82,8 @@ export class Calls {
     }
     let isChanged = false;
     const decided: Decided[] = [];
-    for (const ask of asks) {
+    const isBatch = Array.isArray(body) && asks.length > 1;
+    for (const ask of isBatch ? await refusedFirst(auth, asks, request.origin, decisions) : asks) {
       const earlier = request.continues?.(auth, ask);
       if (earlier === 'invalid') return { answer: errorAnswer(body, INVALID_STATE) };
       if (earlier) {
@@ -189,4 +190,24 @@ async function refusalNow(
   if (isPermitted) return undefined;
   const decision = await decisions.decide(auth, question, origin);
   return decision.allowed ? undefined : decision;
+}
+
+/**
+ * Returns the calls of a batch, first those that would be refused, then those that wait for an approval: a batch is
+ * refused as a whole, so what is decided before a refusal would be counted, or use up an approval, without being
+ * carried out.
+ */
+async function refusedFirst(
+  auth: McpAuth,
+  asks: readonly Ask[],
+  origin: Origin,
+  decisions: Decisions,
+): Promise<readonly Ask[]> {
+  const foreseen = await decisions.foresee(auth, asks, origin);
+  const rankOf = (decision: Decision | undefined): number => {
+    if (decision?.allowed) return 2;
+    return decision?.reason === 'APPROVAL_REQUIRED' ? 1 : 0;
+  };
+  const ranked = asks.map((ask, i) => ({ ask, rank: rankOf(foreseen[i]) }));
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ ask }) => ask);
 }

@@ -76,6 +76,37 @@ describe.each(['web', 'express'] as const)('a request to read, by %s', (face) =>
     expect((await t.call('GET', `/audit?agentId=${agents.mine.id}`, { as: owner })).body).toHaveLength(3);
   });
 
+  it('of a batch that is refused, no call is decided except the refused one', async () => {
+    const { t, owner, agents, reached, send } = await guarded(
+      face,
+      [
+        { resource: 'mcp:notes:search', actions: ['execute'], constraints: { maxCallsPerHour: 2 } },
+        { resource: 'mcp:notes:delete', actions: ['execute'], constraints: { requireApproval: true } },
+      ],
+      ok,
+    );
+    const call = (name: string, id: number) => rpc('tools/call', { name, arguments: {} }, id);
+    const entries = async (): Promise<Json[]> =>
+      (await t.call('GET', `/audit?agentId=${agents.mine.id}&order=asc`, { as: owner })).body.map(
+        ({ resource, result }: Json) => [resource, result],
+      );
+    await send([call('search', 1), call('delete', 2), call('missing', 3)]);
+    await send([call('search', 1), call('x'.repeat(20_000), 2)]);
+    expect(await entries()).toEqual([['mcp:notes:missing', 'denied']]);
+    const [, waiting] = (await (await send([call('search', 1), call('delete', 2)])).json()) as Json[];
+    expect(waiting.result._meta.reason).toBe('APPROVAL_REQUIRED');
+    // An approval is not used up by a batch that is refused for another call.
+    const { approvalId } = waiting.result._meta;
+    expect((await t.call('POST', `/approvals/${approvalId}/approve`, { as: owner })).status).toBe(200);
+    await send([call('delete', 1), call('missing', 2)]);
+    expect(reached).toEqual([]);
+    // Neither the limit nor the approval was touched.
+    await send([call('search', 1), call('delete', 2), call('search', 3)]);
+    expect(reached).toHaveLength(1);
+    const allowed = (await entries()).filter(([, result]) => result === 'allowed').map(([resource]) => resource);
+    expect(allowed.filter((resource) => resource.startsWith('mcp:'))).toHaveLength(3);
+  });
+
   it('is not forwarded when it cannot be recorded', async () => {
     const { t, reached, send } = await guarded(face, PERMISSIONS, ok);
     await t.legate.close();

@@ -11,6 +11,8 @@ export interface Origin {
 export interface Decisions {
   /** Makes a decision, which is recorded and counted. */
   decide(auth: McpAuth, question: Question, origin: Origin): Promise<Decision>;
+  /** Returns what would be decided now, by dry runs; undefined for a question that exceeds the limits of the service. */
+  foresee(auth: McpAuth, questions: readonly Question[], origin: Origin): Promise<(Decision | undefined)[]>;
   /** Returns the questions that could be allowed at all, by dry runs. */
   permitted(auth: McpAuth, questions: readonly Question[]): Promise<boolean[]>;
   /** Returns the status of an approval, or undefined if it cannot be read. */
@@ -28,6 +30,9 @@ const isPossible = ({ allowed, reason }: Decision, { arguments: args }: Question
   allowed ||
   (reason !== undefined && !NEVER.has(reason) && !(args !== undefined && reason === 'ARGUMENTS_NOT_ALLOWED'));
 
+const arePossible = (foreseen: readonly (Decision | undefined)[], questions: readonly Question[]): boolean[] =>
+  foreseen.map((decision, i) => decision !== undefined && isPossible(decision, questions[i] as Question));
+
 /** A question that is not decided, because its name or its arguments exceed the limits of the service. */
 export class Undecidable extends Error {}
 
@@ -37,8 +42,8 @@ const asUndecidable = (error: unknown): never => {
     throw new Undecidable('The question exceeds the limits of the service.', { cause: error });
   throw error;
 };
-const isUndecidable = (error: unknown): false => {
-  if (error instanceof Undecidable) return false;
+const unlessUndecidable = (error: unknown): undefined => {
+  if (error instanceof Undecidable) return undefined;
   throw error;
 };
 
@@ -66,19 +71,20 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
     const { legate, decisions = true } = options;
     if (!decisions) return undefined;
     const { baseUrl, config } = legate.platform;
+    const foresee = (auth: McpAuth, questions: readonly Question[], origin?: Origin) =>
+      Promise.all(
+        questions.map((question) =>
+          legate
+            .authorize({ ...asked(auth, question, origin), dryRun: true }, auth.token)
+            .catch(asUndecidable)
+            .catch(unlessUndecidable),
+        ),
+      );
     return {
       decide: (auth, question, origin) =>
         legate.authorize(asked(auth, question, origin), auth.token).catch(asUndecidable),
-      permitted: (auth, questions) =>
-        Promise.all(
-          questions.map((question) =>
-            legate
-              .authorize({ ...asked(auth, question), dryRun: true }, auth.token)
-              .then((decision) => isPossible(decision, question))
-              .catch(asUndecidable)
-              .catch(isUndecidable),
-          ),
-        ),
+      foresee,
+      permitted: async (auth, questions) => arePossible(await foresee(auth, questions), questions),
       approvalStatus: async (id) => (await legate.approvals?.get(id).catch(() => undefined))?.status,
       approvalUrl: (id) =>
         baseUrl === undefined ? undefined : accountPage(baseUrl + (config?.http.restPath ?? ''), id),
@@ -98,28 +104,35 @@ export function decisionsOf(options: GuardOptions): Decisions | undefined {
       }).catch(asUndecidable),
     );
   /** If the service refuses a batch, each half is asked on its own, down to the question that is too large. */
-  const possible = async (auth: McpAuth, questions: readonly Question[]): Promise<boolean[]> => {
+  const foreseeBatch = async (
+    auth: McpAuth,
+    questions: readonly Question[],
+    origin: Origin | undefined,
+  ): Promise<(Decision | undefined)[]> => {
     try {
       const { results } = await post('/authorize/batch', {
-        requests: questions.map((question) => ({ ...asked(auth, question), dryRun: true })),
+        requests: questions.map((question) => ({ ...asked(auth, question, origin), dryRun: true })),
       });
-      return (results as Decision[]).map((result, i) => isPossible(result, questions[i] as Question));
+      return results as Decision[];
     } catch (error) {
-      const whether = isUndecidable(error);
-      if (questions.length === 1) return [whether];
+      unlessUndecidable(error);
+      if (questions.length === 1) return [undefined];
       const half = questions.length >> 1;
-      return [...(await possible(auth, questions.slice(0, half))), ...(await possible(auth, questions.slice(half)))];
+      const first = await foreseeBatch(auth, questions.slice(0, half), origin);
+      return [...first, ...(await foreseeBatch(auth, questions.slice(half), origin))];
     }
+  };
+  const foresee = async (auth: McpAuth, questions: readonly Question[], origin?: Origin) => {
+    const found: (Decision | undefined)[] = [];
+    for (let at = 0; at < questions.length; at += BATCH)
+      found.push(...(await foreseeBatch(auth, questions.slice(at, at + BATCH), origin)));
+    return found;
   };
   return {
     decide: async (auth, question, origin) =>
       (await post('/authorize', asked(auth, question, origin))) as unknown as Decision,
-    permitted: async (auth, questions) => {
-      const found: boolean[] = [];
-      for (let at = 0; at < questions.length; at += BATCH)
-        found.push(...(await possible(auth, questions.slice(at, at + BATCH))));
-      return found;
-    },
+    foresee,
+    permitted: async (auth, questions) => arePossible(await foresee(auth, questions), questions),
     approvalStatus: async (id) => {
       const approval = await fetchJson(fetch, `${rest}/approvals/${encodeURIComponent(id)}`, { headers }).catch(
         () => undefined,
