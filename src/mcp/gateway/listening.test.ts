@@ -256,6 +256,22 @@ describe('a server of 2026-07-28', () => {
     await stream.close();
   });
 
+  it('is asked again about the resources of sessions when the next connection is opened', async () => {
+    const older = await new RawClient(t, agent, 'modern').open();
+    const stream = await older.listen();
+    await older.request('resources/subscribe', { uri: 'file:///a' });
+    await t.call('POST', '/gateway/servers/modern/restart', { as: await t.admin() });
+    await t.legate.platform.background.idle();
+    await until(() => streamsAtModern() === 0);
+    await older.request('tools/list');
+    const updated = ['resources/updated', { uri: 'file:///a' }];
+    // Changes may have been missed meanwhile.
+    expect(await heardOn(stream, 1)).toEqual([updated]);
+    onlyModern.notify.resourceUpdated('file:///a');
+    expect(await heardOn(stream, 2)).toEqual([updated, updated]);
+    await stream.close();
+  });
+
   it('stays connected while a client waits for notifications on its stream, and no longer', async () => {
     const older = await new RawClient(t, agent, 'modern').open();
     const stream = await older.listen();

@@ -31,6 +31,7 @@ import { type Context, Requests } from './requests.ts';
 import { answerText } from './result-text.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { ClientSessions, ELICITATION_COMPLETE, type Session } from './sessions.ts';
+import { subscribeAgain } from './subscribe-again.ts';
 import { GatewayTasks, TASK_STATUS } from './tasks.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 
@@ -89,6 +90,7 @@ export class Relay {
     this.upstreams = new Upstreams(server, parts.openFor, {
       listed: (key, tools) => this.tools.listed(key, tools),
       notified: (key, method, params, client) => this.#notified(key, method, params, client),
+      opened: (key) => void subscribeAgain(this.upstreams, this.#sessions, key),
       ended: (key) => this.#ended(key),
       failed: parts.failed,
     });

@@ -187,6 +187,12 @@ export class ClientSessions {
     );
   }
 
+  /** Returns the resources to which sessions of this connection listen. */
+  subscribedAt(key: string): string[] {
+    const own = [...this.#open.values()].filter((one) => one.key === key);
+    return [...new Set(own.flatMap(({ subscriptions }) => [...subscriptions]))];
+  }
+
   /** Returns whether a client of this connection listens to a resource on the stream of its session. */
   isHeard(key: string): boolean {
     return [...this.#open.values()].some(

@@ -25,6 +25,8 @@ import { UpstreamListening } from './upstream-listening.ts';
 export interface UpstreamEvents {
   /** A notification; `client` made the request that it belongs to, if that is known. */
   notified(key: string, method: string, params: Message, client: object | undefined): void;
+  /** A connection was opened. */
+  opened(key: string): void;
   /** A connection ended. */
   ended(key: string): void;
   /** No connection could be opened, or one broke, for another reason than the last time. */
@@ -279,6 +281,7 @@ export class Upstreams {
       (connected) => {
         entry.connected = connected;
         this.#problem = undefined;
+        this.#events.opened(key);
       },
       () => {},
     );

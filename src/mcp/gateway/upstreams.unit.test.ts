@@ -36,7 +36,7 @@ function scripted(processes: number, ending: () => Promise<void> = async () => {
         },
       };
     },
-    { listed: () => {}, notified: () => {}, ended: () => {}, failed: () => {} },
+    { listed: () => {}, notified: () => {}, opened: () => {}, ended: () => {}, failed: () => {} },
   );
   return {
     ...{ upstreams, channels },
