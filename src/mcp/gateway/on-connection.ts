@@ -14,3 +14,6 @@ export interface OnConnection {
   /** Receives the answer before the connection may be ended. `hold` throws OutcomeUnknown if it has ended. */
   readonly answered?: (answer: Answer, hold: () => Hold) => void;
 }
+
+/** Returns the person whose connection a key stands for; empty for a shared one. */
+export const personOf = (key: string): string => key.split(' ')[0] as string;

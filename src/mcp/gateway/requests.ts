@@ -184,7 +184,7 @@ export class Requests {
     if (isModern ? method === 'server/discover' : method === 'initialize') return this.#introduce(context, params);
     if (method === 'tools/list') {
       const permitted = tools.permitted(key, await upstreams.tools(key));
-      return { result: resultForClient(method, { tools: permitted }, await this.#serverInfo(context)) };
+      return { result: resultForClient(method, { tools: permitted }, this.#serverInfo(context)) };
     }
     const relay = (): Promise<Reply> => this.#relay(context, asked);
     if (!isModern && method === 'ping') return { result: {} };
@@ -270,7 +270,7 @@ export class Requests {
       party: this.#partyOf(context),
     });
     if ('error' in reply) return reply;
-    return { result: resultForClient(method, reply.result, await this.#serverInfo(context)) };
+    return { result: resultForClient(method, reply.result, this.#serverInfo(context)) };
   }
 
   /** Requests to the client are sent on the response, or on the stream of its session. */
@@ -297,7 +297,7 @@ export class Requests {
     }
     const { answer } = forwarded;
     if ('error' in answer) return { error: context.session?.errorFor(answer.error) ?? answer.error };
-    const serverInfo = context.isModern ? await this.#serverInfo(context) : undefined;
+    const serverInfo = this.#serverInfo(context);
     return { result: resultForClient(asked.method, answer.result, serverInfo) };
   }
 
@@ -386,8 +386,8 @@ export class Requests {
     return { result: { resultType: 'input_required', ...asked, requestState } };
   }
 
-  /** Returns the metadata about the server in results, for revisions that have it. */
-  async #serverInfo({ isModern, key }: Context): Promise<Message | undefined> {
-    return isModern ? (await this.#parts.upstreams.info(key)).serverInfo : undefined;
+  /** The metadata about the server in results, for revisions that have it. No answer depends on its connection. */
+  #serverInfo({ isModern }: Context): Message | undefined {
+    return isModern ? this.#parts.upstreams.serverInfo : undefined;
   }
 }

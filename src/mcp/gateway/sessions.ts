@@ -12,8 +12,8 @@ import type { EventStream } from './event-stream.ts';
 import { type Listener, listChanges } from './listening.ts';
 import { type Permitted, unreadable } from './lists/readable.ts';
 import { paramsPassedOn, URL_ELICITATION_REQUIRED } from './messages.ts';
+import { personOf } from './on-connection.ts';
 import type { Answer, ServerRequest } from './peer.ts';
-import { personOf } from './upstreams.ts';
 
 const MAX_SESSIONS = 20_000;
 /** Maximum number of elicitations of one session that may still be completed. */

@@ -26,6 +26,8 @@ let sessions: Session[] = [];
 /** Methods and parameters that the servers received. */
 let received: Json[] = [];
 const answers = new Map<number, (result: Json) => void>();
+/** A service that stops while a call is running. */
+let stopping: TestService | undefined;
 /** Awaited before a task is created. */
 let creating: () => Promise<void> = async () => {};
 
@@ -71,6 +73,7 @@ const serverOf =
     received.push({ method, ...params });
     if (method === 'tools/call') {
       const declared = params._meta?.['io.modelcontextprotocol/clientCapabilities']?.extensions;
+      if (params.arguments?.of === 'stop') gateway.endStreams?.(stopping?.legate.platform as never);
       if (form === 'old' ? !params.task : !declared) return json({ result: { content: [], plain: true } });
       const task = { taskId: `task-${session.tasks.length + 1}`, status: 'working', ...params };
       session.tasks.push(task);
@@ -340,6 +343,19 @@ describe('tasks of 2026-07-28', () => {
     for (const method of ['tasks/result', 'tasks/list'])
       expect((await send(agent, method, { taskId })).error.code).toBe(-32601);
   });
+});
+
+it('the answer to a call of 2026-07-28 remains its answer when the connection ends right after it', async () => {
+  const { gateway: configured } = t.legate.platform.config;
+  const servers = { own: { url: configured.servers['own']?.url as string } };
+  stopping = await createTestService({ sameDatabaseAs: t, lasting: true, config: { gateway: { servers } } });
+  const agent = await newAgent(await t.user());
+  const body = modern('tools/call', { name: 'slow', arguments: { of: 'stop' } });
+  const call = { as: agent, body, headers: mcpHeaders(body) };
+  const { result } = (await stopping.call('POST', '/gateway/own/mcp', call)).body;
+  expect(result).toMatchObject({ plain: true, resultType: 'complete' });
+  expect(result._meta['io.modelcontextprotocol/serverInfo']).toEqual({ name: 'old', version: '1' });
+  await stopping.legate.close();
 });
 
 it('do not exist between two revisions: they are not announced, and a call is an ordinary call', async () => {

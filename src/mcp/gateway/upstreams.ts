@@ -4,7 +4,7 @@ import { askableOf } from './client-requests.ts';
 import type { Tool } from './definitions.ts';
 import { ErrorAnswer, introduce, readTools, type ServerInfo } from './list-tools.ts';
 import { MODERN_REVISION } from './messages.ts';
-import type { Hold, OnConnection } from './on-connection.ts';
+import { type Hold, type OnConnection, personOf } from './on-connection.ts';
 import { paramHeaders } from './param-headers.ts';
 import {
   type Answer,
@@ -62,9 +62,6 @@ interface Entry {
 /** Opens a connection for a key. */
 export type OpenFor = (key: string) => OpenChannel;
 
-/** Returns the person whose connection a key stands for; empty for a shared one. */
-export const personOf = (key: string): string => key.split(' ')[0] as string;
-
 /**
  * The connections to one configured server, one for each key (a person, a session, or all clients). Opened when needed,
  * ended when idle, limited in number, and opened again with a growing pause after a failure.
@@ -81,6 +78,8 @@ export class Upstreams {
   readonly #slots: Slots;
   #stopped = false;
   #problem: string | undefined;
+  /** How the server has named itself on the last connection. */
+  serverInfo: Message = {};
 
   constructor(server: GatewayServer, openFor: OpenFor, events: UpstreamEvents) {
     this.#server = server;
@@ -280,6 +279,7 @@ export class Upstreams {
     ready.then(
       (connected) => {
         entry.connected = connected;
+        this.serverInfo = connected.info.serverInfo;
         this.#problem = undefined;
         this.#events.opened(key);
       },

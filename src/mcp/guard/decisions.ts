@@ -11,7 +11,7 @@ export interface Origin {
 export interface Decisions {
   /** Makes a decision, which is recorded and counted. */
   decide(auth: McpAuth, question: Question, origin: Origin): Promise<Decision>;
-  /** Returns what would be decided now, by dry runs; undefined for a question that exceeds the limits of the service. */
+  /** Returns what would be decided now, by dry runs; undefined for a question that is too large for the service. */
   foresee(auth: McpAuth, questions: readonly Question[], origin: Origin): Promise<(Decision | undefined)[]>;
   /** Returns the questions that could be allowed at all, by dry runs. */
   permitted(auth: McpAuth, questions: readonly Question[]): Promise<boolean[]>;
