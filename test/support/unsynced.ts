@@ -21,7 +21,7 @@ export function commitUnsynced(): void {
     if (!driver || driver.exec.name === 'unsynced') continue;
     const { exec } = driver;
     driver.exec = function unsynced(sql) {
-      return exec.call(this, sql.replace('pragma synchronous = full', 'pragma synchronous = off'));
+      return exec.call(this, sql.replace(/^pragma synchronous = (full|normal)$/, 'pragma synchronous = off'));
     };
   }
   fs.fdatasync = ((_file: number, done: () => void) => void setImmediate(done)) as unknown as typeof fs.fdatasync;
