@@ -1,6 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { findBuiltAssets } from '../kernel/built-assets.ts';
@@ -13,10 +10,9 @@ export interface Entry {
 }
 
 interface Assets {
-  readonly folder: string;
   readonly entry: Entry;
-  /** Names of all files in `assets/`. Text is there as `.gz` and `.br` only. */
-  readonly names: ReadonlySet<string>;
+  /** All files in `assets/`, by name. Text is there as `.gz` and `.br` only. */
+  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -33,16 +29,15 @@ export function findAssets(): Assets | undefined {
   if (assets) return assets;
   const built = findBuiltAssets();
   if (!built) return undefined;
-  const { folder, manifest } = built;
+  const { manifest, files } = built;
   const entry = Object.values(manifest).find((chunk) => chunk.isEntry);
   if (!entry) return undefined;
   const styles = Object.values(manifest).flatMap(({ file, css }) => [
     ...(css ?? []),
     ...(file.endsWith('.css') ? [file] : []),
   ]);
-  const names = readdirSync(join(folder, 'assets'));
-  const icon = `assets/${names.find((name) => name.endsWith('.svg.gz'))?.slice(0, -3)}`;
-  assets = { folder, entry: { script: entry.file, styles: [...new Set(styles)], icon }, names: new Set(names) };
+  const icon = `assets/${[...files.keys()].find((name) => name.endsWith('.svg.gz'))?.slice(0, -3)}`;
+  assets = { entry: { script: entry.file, styles: [...new Set(styles)], icon }, files };
   return assets;
 }
 
@@ -51,15 +46,14 @@ export async function assetResponse(name: string, acceptEncoding: string | null)
   const built = findAssets();
   const type = TYPES[name.split('.').at(-1) ?? ''];
   if (!built || type === undefined) return undefined;
-  const isPacked = built.names.has(`${name}.gz`);
-  if (!isPacked && !built.names.has(name)) return undefined;
+  const isPacked = built.files.has(`${name}.gz`);
   const accepted = (acceptEncoding ?? '').split(',').map((item) => item.trim().split(';')[0]);
   const encoding = isPacked ? (['br', 'gzip'] as const).find((e) => accepted.includes(e)) : undefined;
-  const file = isPacked ? `${name}.${encoding === 'br' ? 'br' : 'gz'}` : name;
-  const stored = await readFile(join(built.folder, 'assets', file));
+  const stored = built.files.get(isPacked ? `${name}.${encoding === 'br' ? 'br' : 'gz'}` : name);
+  if (!stored) return undefined;
   // Every browser takes one of the two; other clients may not.
   const content = isPacked && encoding === undefined ? await promisify(gunzip)(stored) : stored;
-  return new Response(new Uint8Array(content), {
+  return new Response(content, {
     headers: {
       'content-type': type,
       // The name of a file contains a hash of its content.

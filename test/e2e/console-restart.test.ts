@@ -1,7 +1,9 @@
+import { cpSync, readdirSync, renameSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { chromiumPath, openContext } from '../support/chromium.ts';
-import { scratchFolder, serve } from '../support/cli.ts';
+import { root, scratchFolder, serve, signUp } from '../support/cli.ts';
 import { settled, WIDE } from '../support/console-scene.ts';
 
 describe.skipIf(chromiumPath === undefined)('the console during a crash of the service', () => {
@@ -72,5 +74,26 @@ describe.skipIf(chromiumPath === undefined)('the console during a crash of the s
     await settled(editor);
     expect(await editor.getByLabel('Segment 1').inputValue()).toBe('kept');
     await context.close();
+  });
+});
+
+describe('the console while an upgrade replaces the files of the running service', () => {
+  it('keeps the files that its pages name, the fonts of other pages included', async () => {
+    const cwd = scratchFolder();
+    for (const path of ['package.json', 'dist']) cpSync(join(root, path), join(cwd, path), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'));
+    const { url } = await serve({ cwd, command: [process.execPath, join(cwd, 'dist/cli.js'), 'serve'] });
+    const { token } = await signUp(url);
+    const headers = { cookie: `legate_session=${token}` };
+    const filesOf = async (page: string): Promise<string[]> => {
+      const text = await (await fetch(url + page, { headers })).text();
+      return [...text.matchAll(/\/console\/assets\/[\w.-]+/g)].map(([path]) => path);
+    };
+    const named = [...(await filesOf('/console')), ...(await filesOf('/account'))];
+    expect(named.map((path) => path.split('.').at(-1))).toEqual(expect.arrayContaining(['js', 'css', 'svg', 'woff2']));
+    const assets = join(cwd, 'dist/console-assets/assets');
+    for (const name of readdirSync(assets)) renameSync(join(assets, name), join(assets, `next-${name}`));
+    for (const path of [...named, ...(await filesOf('/console'))])
+      expect((await fetch(url + path)).status, path).toBe(200);
   });
 });
