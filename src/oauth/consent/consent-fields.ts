@@ -19,6 +19,12 @@ export interface FormInput {
 /** Returns the name of a client as the pages show it. */
 export const clientName = (t: Texts, client: Client): string => client.name ?? client.documentHost ?? t.consent.someone;
 
+/** Returns the question whether a client may act for the person. */
+export const consentTitle = (t: Texts, client: Client): string => {
+  const name = client.name ?? client.documentHost;
+  return name == null ? t.consent.titleNameless : t.consent.title(name);
+};
+
 export function clientNotice(t: Texts, client: Client) {
   if (client.origin === 'document') return notice('info', t.consent.document(client.documentHost ?? ''));
   return client.origin === 'self' ? notice('warning', t.consent.selfRegistered) : undefined;

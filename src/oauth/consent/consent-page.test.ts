@@ -64,6 +64,18 @@ describe('the consent page', () => {
     expect(r.text).toContain('&lt;script&gt;');
   });
 
+  it('asks in a whole sentence about a client without a name', async () => {
+    const nameless = await register(t, { client_name: undefined });
+    const titleIn = async (language: string) => {
+      const headers = { 'accept-language': language };
+      return /<h1[^>]*>([^<]*)/.exec(
+        (await opened(t, authorizePath(ask(nameless)), { as: person, headers })).text,
+      )?.[1];
+    };
+    expect(await titleIn('en')).toBe('Allow an application without a name to act for you?');
+    expect(await titleIn('de')).toBe('Darf eine Anwendung ohne Namen für Sie handeln?');
+  });
+
   it('[MCP 2026-07-28 security] consent warns of self-registration and shows loopback as this computer', async () => {
     const native = await register(t, { redirect_uris: ['http://127.0.0.1/callback'] });
     const { text } = await opened(t, authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback' })), {

@@ -17,7 +17,15 @@ import {
 import type { Platform } from '../../platform.ts';
 import type { AuthorizationRequest } from '../authorize/authorization-request.ts';
 import { isLoopback, redirectHost } from '../clients/redirect-uri.ts';
-import { AGENT_FIELD, agentChoice, clientName, clientNotice, type FormInput, scopeChoices } from './consent-fields.ts';
+import {
+  AGENT_FIELD,
+  agentChoice,
+  clientName,
+  clientNotice,
+  consentTitle,
+  type FormInput,
+  scopeChoices,
+} from './consent-fields.ts';
 import { CONSENT_TOKEN, newConsentToken } from './consent-form.ts';
 
 const MAX_TOOLS_SHOWN = 30;
@@ -43,7 +51,7 @@ export async function consentPage(
   const signInHref = signInLocation(platform, new URL(request.url));
   const problemWithAgent = problems.some(({ field }) => field === AGENT_FIELD);
   return page(platform, request, {
-    title: t.consent.title(name),
+    title: consentTitle(t, client),
     failed: problems.length > 0,
     status: problems.length > 0 ? 400 : 200,
     formTargets: [redirectUri],

@@ -26,6 +26,7 @@ import {
   agentChoice,
   clientName,
   clientNotice,
+  consentTitle,
   type FormInput,
   scopeChoices,
   scopeField,
@@ -145,7 +146,7 @@ async function requestPage(
   const code = displayUserCode(readUserCode(typed) ?? '');
   const problemWithAgent = problems.some((problem) => problem.field === AGENT_FIELD);
   return page(platform, request, {
-    title: t.consent.title(clientName(t, client)),
+    title: consentTitle(t, client),
     person: await pagePerson(platform, principal),
     failed: problems.length > 0,
     status: problems.length > 0 ? 400 : 200,

@@ -226,6 +226,7 @@ export const de: Texts = {
   },
   consent: {
     title: (client) => `Darf ${client} für Sie handeln?`,
+    titleNameless: 'Darf eine Anwendung ohne Namen für Sie handeln?',
     someone: 'Eine Anwendung',
     wants: (client) => `${client} möchte:`,
     otherScope: (scope) => `Die Berechtigung „${scope}“ nutzen`,
@@ -330,11 +331,14 @@ export const de: Texts = {
     intro:
       'Ein Agent möchte den folgenden Aufruf ausführen. Wenn Sie ihn freigeben, darf er ihn genau so einmal ausführen.',
     agent: 'Agent',
+    owner: 'Eigentümer',
     action: 'Aktion',
     resource: 'Ressource',
     requested: 'Angefragt',
     expires: 'Läuft ab',
     decided: 'Entschieden',
+    decidedBy: 'Entschieden von',
+    note: 'Begründung',
     arguments: 'Argumente',
     noArguments: 'Der Aufruf hat keine Argumente.',
     approve: 'Freigeben',
