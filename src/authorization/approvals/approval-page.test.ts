@@ -92,6 +92,21 @@ describe('/account/approvals/:id', () => {
     expect((await t.authorize(agent, ask)).body.allowed).toBe(false);
   });
 
+  it('names the owner, and afterwards who decided and why; the button to deny comes first', async () => {
+    const { t, owner, path } = await waiting();
+    const admin = await t.admin();
+    const nameOf = async (user: TestUser): Promise<string> =>
+      (await t.call('GET', '/auth/session', { as: user })).body.user.name;
+    const before = await open(t, path, admin);
+    expect(before.text).toContain(`<dt>Owner</dt><dd>${await nameOf(owner)}</dd>`);
+    expect([...before.text.matchAll(/value="(approve|deny)"/g)].map(([, value]) => value)).toEqual(['deny', 'approve']);
+    const body = { note: 'Not <this> month\u202e' };
+    await t.call('POST', `${path.replace('/account', '')}/deny`, { as: admin, body });
+    const { text } = await open(t, path, owner);
+    expect(text).toContain(`<dt>Decided by</dt><dd>${await nameOf(admin)}</dd>`);
+    expect(text).toContain('<dt>Reason</dt><dd>Not &lt;this&gt; monthU+202E</dd>');
+  });
+
   it('redirects a browser that is not signed in to the sign-in page and back', async () => {
     const { t, path } = await waiting();
     const posted = await decide(t, path, undefined, 'approve');

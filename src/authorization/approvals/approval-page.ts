@@ -18,6 +18,7 @@ import {
   textsFor,
 } from '../../pages/index.ts';
 import type { Call, Platform } from '../../platform.ts';
+import type { Db } from '../../storage/index.ts';
 import { ApprovalErrors } from './errors.ts';
 import { resolveApproval } from './resolve-approval.ts';
 import type { Approval } from './schema.ts';
@@ -71,9 +72,12 @@ async function show(
   const t = textsFor(call.request);
   const agent = await platform.database.read
     .selectFrom('agents')
-    .select('name')
-    .where('id', '=', asId('agent', approval.agentId))
+    .leftJoin('users', 'users.id', 'agents.owner_id')
+    .select(['agents.name', 'users.name as owner', 'users.email'])
+    .where('agents.id', '=', asId('agent', approval.agentId))
     .executeTakeFirst();
+  const owner = agent?.owner ?? agent?.email;
+  const resolver = await findResolver(platform.database.read, approval);
   const waits = approval.status === 'pending';
   const intro = waits
     ? html`<p>${t.approval.intro}</p>`
@@ -86,6 +90,7 @@ async function show(
     body: html`${status !== 200 && errorSummary(t, [{ message: t.approval.tooLate }])}${intro}
 ${facts([
   [t.approval.agent, agent ? `${visible(agent.name)} (${approval.agentId})` : approval.agentId],
+  ...(owner ? [[t.approval.owner, visible(owner)] as const] : []),
   [t.approval.action, visible(approval.action)],
   [t.approval.resource, visible(approval.resource)],
   [t.approval.requested, moment(t, approval.createdAt)],
@@ -94,6 +99,8 @@ ${facts([
     : approval.resolvedAt === null
       ? []
       : [[t.approval.decided, moment(t, approval.resolvedAt)] as const]),
+  ...(resolver ? [[t.approval.decidedBy, visible(resolver)] as const] : []),
+  ...(approval.note === null ? [] : [[t.approval.note, visible(approval.note)] as const]),
 ])}
 <h2>${t.approval.arguments}</h2>${argumentsOf(t, approval.arguments)}
 ${
@@ -101,12 +108,23 @@ ${
   form(
     addressOf(platform, approval.id),
     actions(
-      button({ label: t.approval.approve, kind: 'secondary', name: 'decision', value: 'approve' }),
       button({ label: t.approval.deny, kind: 'secondary', name: 'decision', value: 'deny' }),
+      button({ label: t.approval.approve, kind: 'secondary', name: 'decision', value: 'approve' }),
     ),
   )
 }`,
   });
+}
+
+/** Returns the name of the person who decided. */
+async function findResolver(db: Db, { resolvedBy }: Approval): Promise<string | undefined> {
+  if (resolvedBy === null) return undefined;
+  const person = await db
+    .selectFrom('users')
+    .select(['name', 'email'])
+    .where('id', '=', asId('user', resolvedBy))
+    .executeTakeFirst();
+  return person?.name ?? person?.email ?? resolvedBy;
 }
 
 /**
