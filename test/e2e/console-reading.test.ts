@@ -168,6 +168,26 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     expect(await line('invite.created').innerText()).toContain('new@example.com');
   });
 
+  it('filters changes by type, actor, subject and time, from the field and from a change', async () => {
+    const { id: tenant } = await send('/tenants', { name: 'South' });
+    const page = await open('/changes?q=type%3Atenant.created');
+    const types = page.locator('li > p > code');
+    await expect.poll(async () => new Set(await types.allInnerTexts())).toEqual(new Set(['tenant.created']));
+    const south = page.locator('li').filter({ hasText: 'South' });
+    await south.locator('summary').click();
+    await south.getByRole('button', { name: 'Only South' }).click();
+    await expect.poll(() => page.getByLabel('Filter').inputValue()).toBe(`type:tenant.created subject:${tenant}`);
+    await expect.poll(() => types.count()).toBe(1);
+    await page.getByLabel('Filter').fill(`actor:${owner} colour:red -type:agent.created`);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Nothing matches. Remove a filter to see more.').waitFor();
+    expect(await page.locator('.notice').innerText()).toContain('colour:red -type:agent.created');
+    await page.getByLabel('Filter').fill(`since:2020-01-01 until:2020-01-02`);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('since:2020-01-01 until:2020-01-02');
+    await page.getByText('Nothing matches. Remove a filter to see more.').waitFor();
+  });
+
   it('breaks no number in a table, and shows all columns of the agents on a laptop', async () => {
     for (let n = 0; n < 12; n++) await send('/authorize', { action: 'write', resource: 'db:orders' }, agent.token);
     const page = await open('/agents', { viewport: LAPTOP, locale: 'de' });

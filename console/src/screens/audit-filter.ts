@@ -44,13 +44,17 @@ const wordsOf = (text: string): Word[] =>
  * Parses `agent:agt_x -result:allowed resource:"db:a b"`. A minus excludes what the filter would select. Times
  * (`since:2026-11-01`) can occur once and cannot be excluded.
  */
-export function parseFilter(text: string): ParsedFilter {
+export const parseFilter = (text: string): ParsedFilter => parseWords(text, KEYS, true);
+
+/** The same format with other keys, by the filters that they stand for. */
+export function parseWords(text: string, keys: Readonly<Record<string, string>>, canExclude: boolean): ParsedFilter {
   const query: Record<string, string[]> = {};
   const unknown: string[] = [];
   for (const { text: word, minus, key, value } of wordsOf(text)) {
-    const name = key && Object.hasOwn(KEYS, key) ? KEYS[key as keyof typeof KEYS] : undefined;
+    const name = key && Object.hasOwn(keys, key) ? keys[key] : undefined;
     const time = name === 'since' || name === 'until';
-    if (!name || !value || (time && (minus || Number.isNaN(Date.parse(value))))) unknown.push(word);
+    if (!name || !value || (minus && !canExclude) || (time && (minus || Number.isNaN(Date.parse(value)))))
+      unknown.push(word);
     else if (time) query[name] = [new Date(value).toISOString()];
     else (query[minus ? `not.${name}` : name] ??= []).push(value);
   }

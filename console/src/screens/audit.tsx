@@ -1,11 +1,12 @@
 import type { AuditFacets, AuditHistogram } from 'legate/client';
-import { memo, useCallback, useEffect, useState } from 'react';
+import { memo, useCallback, useState } from 'react';
 import { legate, REST, rights } from '../api.ts';
 import { useNewDecisions } from '../live.ts';
 import { Bars } from '../parts/bars.tsx';
 import { EntryTable } from '../parts/entries.tsx';
+import { FilterForm, keysText, UnknownWords } from '../parts/filter-form.tsx';
 import { NoDecisions } from '../parts/first-steps.tsx';
-import { Field, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
+import { Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
 import { formatNumber, formatTime, Untrusted, visible } from '../parts/text.tsx';
@@ -58,13 +59,9 @@ export function Audit() {
         </a>
       ))}
     >
-      <FilterForm q={q} apply={apply} />
+      <FilterForm q={q} apply={apply} hint={t.filterHint(keysText(FILTER_KEYS))} />
       {rights.all && <Sealed />}
-      {unknown.length > 0 && (
-        <p className="notice warning" role="status">
-          {t.unknownFilter} <Untrusted mono>{unknown.join(' ')}</Untrusted>
-        </p>
-      )}
+      <UnknownWords words={unknown} />
       {(since || until) && (
         <p className="actions">
           {t.range(since ? formatTime(since) : '…', until ? formatTime(until) : '…')}
@@ -132,31 +129,6 @@ export function Audit() {
         <Result of={facets}>{(data) => <Facets data={data} by={facet} add={add} />}</Result>
       </Section>
     </Screen>
-  );
-}
-
-/** Input changes nothing else on the screen until it is applied. */
-function FilterForm({ q, apply }: { q: string; apply: (text: string) => void }) {
-  const [typed, setTyped] = useState(q);
-  // A facet or a link changed the filter.
-  useEffect(() => setTyped(q), [q]);
-  return (
-    <form
-      className="filters"
-      onSubmit={(e) => {
-        e.preventDefault();
-        apply(typed.trim());
-      }}
-    >
-      <Field label={t.filter} hint={t.filterHint(FILTER_KEYS.map((key) => `${key}:`).join(' '))} wide>
-        {(id) => (
-          <input id={id} type="search" className="mono" value={typed} onChange={(e) => setTyped(e.target.value)} />
-        )}
-      </Field>
-      <button type="submit" className="button primary">
-        {t.apply}
-      </button>
-    </form>
   );
 }
 

@@ -1,11 +1,16 @@
 import type { RecordedChange } from 'legate/client';
 import { legate } from '../api.ts';
+import { FilterForm, keysText, UnknownWords } from '../parts/filter-form.tsx';
 import { AgentLink, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Screen } from '../parts/screen.tsx';
 import { Pager } from '../parts/table.tsx';
-import { Json, Time, Untrusted } from '../parts/text.tsx';
+import { Json, Time, Untrusted, visible } from '../parts/text.tsx';
 import { ActorName, actorIds, Difference } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
+import { parseWords, withFilter } from './audit-filter.ts';
+
+/** The filters of `GET /changes`, which excludes nothing. */
+const KEYS = { subject: 'subject', actor: 'actor', type: 'type', since: 'since', until: 'until' } as const;
 
 /** Fields of the data of a change that refer to something else than the object that changed. */
 const OTHER_IDS = new Set(['agentId', 'ownerId', 'auditId']);
@@ -21,15 +26,24 @@ function subjectOf({ type, data }: RecordedChange): string | undefined {
 
 /** All changes, with their authors and the fields before and after. */
 export function Changes() {
-  const [{ cursor }, setAddress] = useAddress();
-  const changes = useKept(['changes', cursor], () => legate.changes.list({ limit: 30 }).page(cursor));
+  const [{ q = '', cursor }, setAddress] = useAddress();
+  const { query, unknown } = parseWords(q, KEYS, false);
+  const changes = useKept(['changes', q, cursor], () =>
+    legate.changes.list({ ...query, limit: 30 } as never).page(cursor),
+  );
   const nameOf = useNames((changes.data?.items ?? []).flatMap((c) => [...actorIds(c.actor), c.agentId, subjectOf(c)]));
+  const apply = (next: string): void => setAddress({ q: next, cursor: undefined });
+  const address = new URLSearchParams(
+    Object.entries(query).flatMap(([name, values]) => values.map((value) => [name, value])),
+  ).toString();
   return (
-    <Screen title={t.nav.changes} curl="/changes">
+    <Screen title={t.nav.changes} curl={address === '' ? '/changes' : `/changes?${address}`}>
+      <FilterForm q={q} apply={apply} hint={t.changesHint(keysText(Object.keys(KEYS)))} />
+      <UnknownWords words={unknown} />
       <Result of={changes} lines={8}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty>{t.noChanges}</Empty>
+            <Empty>{q === '' ? t.noChanges : t.nothingFits}</Empty>
           ) : (
             <>
               <ul className="path">
@@ -50,6 +64,7 @@ export function Changes() {
                         <summary>{t.whatChanged}</summary>
                         <Difference before={c.before} after={c.after} />
                         <Json value={c.data} />
+                        <Narrow change={c} nameOf={nameOf} add={(key, value) => apply(withFilter(q, key, value))} />
                       </details>
                     </li>
                   );
@@ -61,5 +76,35 @@ export function Changes() {
         }
       </Result>
     </Screen>
+  );
+}
+
+/** Buttons that narrow the list to the type, the actor or a subject of a change. */
+function Narrow({
+  change,
+  nameOf,
+  add,
+}: {
+  change: RecordedChange;
+  nameOf: (id: string) => string | undefined;
+  add: (key: keyof typeof KEYS, value: string) => void;
+}) {
+  const choices = [
+    ['type', change.type],
+    ['actor', change.actor?.id],
+    ['subject', subjectOf(change)],
+    ['subject', change.agentId],
+  ] as const;
+  return (
+    <p className="actions">
+      {choices.map(
+        ([key, value], i) =>
+          value && (
+            <button key={i} type="button" className="button plain" onClick={() => add(key, value)}>
+              {t.onlyThis(visible(nameOf(value) ?? value))}
+            </button>
+          ),
+      )}
+    </p>
   );
 }

@@ -257,6 +257,8 @@ export const de: Texts = {
     `Von den ${deNumber(examined)} neuesten aufgezeichneten Entscheidungen würden ${deNumber(changed)} ` +
     'anders ausfallen.',
   filterHint: (keys) => `Schlüssel: ${keys} Ein Minus schließt aus; prefix:* findet alle Ressourcen darunter.`,
+  changesHint: (keys) =>
+    `Schlüssel: ${keys} Zum Beispiel type:agent.updated, oder nach subject: die Kennung eines Agenten.`,
   range: (from, to) => `Von ${from} bis ${to}`,
   newEntries: (n) => `${n} neue`,
   onlyThis: (value) => `Nur ${value}`,

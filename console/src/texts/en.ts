@@ -252,6 +252,7 @@ export const en = {
   replayed: (examined: number, changed: number) =>
     `Of the newest ${enNumber(examined)} recorded decisions, ${enNumber(changed)} would come out differently.`,
   filterHint: (keys: string) => `Keys: ${keys} A minus excludes; prefix:* matches all resources below it.`,
+  changesHint: (keys: string) => `Keys: ${keys} For example type:agent.updated, or the id of an agent after subject:.`,
   range: (from: string, to: string) => `From ${from} to ${to}`,
   newEntries: (n: string) => `${n} new`,
   onlyThis: (value: string) => `Only ${value}`,
