@@ -214,4 +214,14 @@ describe.skipIf(chromiumPath === undefined)('the console when something does not
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     await context.close();
   });
+
+  it('shows nothing as loading that waits for what could not be loaded', async () => {
+    const { page, context } = await open('/agents');
+    for (const path of ['/connections/servers/mcp_00000000000000000000000000', '/audit?q=result%3Ano-result']) {
+      await page.goto(`${service.url}/console${path}`);
+      await page.getByRole('alert').first().waitFor();
+      await expect.poll(() => page.locator('.skeleton').count(), path).toBe(0);
+    }
+    await context.close();
+  });
 });

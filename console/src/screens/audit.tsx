@@ -74,14 +74,19 @@ export function Audit() {
           </button>
         </p>
       )}
-      <details open={chart !== 'off'} onToggle={(e) => setAddress({ chart: e.currentTarget.open ? undefined : 'off' })}>
-        <summary>{t.decisionsOverTime}</summary>
-        {chart !== 'off' && (
-          <Result of={histogram} lines={3}>
-            {({ buckets }) => <Histogram buckets={buckets} open={openBar} />}
-          </Result>
-        )}
-      </details>
+      {!entries.isLoadingError && (
+        <details
+          open={chart !== 'off'}
+          onToggle={(e) => setAddress({ chart: e.currentTarget.open ? undefined : 'off' })}
+        >
+          <summary>{t.decisionsOverTime}</summary>
+          {chart !== 'off' && (
+            <Result of={histogram} lines={3}>
+              {({ buckets }) => <Histogram buckets={buckets} open={openBar} />}
+            </Result>
+          )}
+        </details>
+      )}
       <label className="check">
         <input
           type="checkbox"
@@ -115,19 +120,21 @@ export function Audit() {
           </Result>
         </Section>
       )}
-      <Section
-        title={t.values}
-        aside={
-          <Select
-            label={t.valuesOf}
-            value={facet}
-            options={FACETS.map((name) => [name, t.facets[name]] as const)}
-            onChange={(value) => setAddress({ by: value })}
-          />
-        }
-      >
-        <Result of={facets}>{(data) => <Facets data={data} by={facet} add={add} />}</Result>
-      </Section>
+      {!entries.isLoadingError && (
+        <Section
+          title={t.values}
+          aside={
+            <Select
+              label={t.valuesOf}
+              value={facet}
+              options={FACETS.map((name) => [name, t.facets[name]] as const)}
+              onChange={(value) => setAddress({ by: value })}
+            />
+          }
+        >
+          <Result of={facets}>{(data) => <Facets data={data} by={facet} add={add} />}</Result>
+        </Section>
+      )}
     </Screen>
   );
 }

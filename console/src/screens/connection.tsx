@@ -71,33 +71,35 @@ export function ServerScreen() {
           </dl>
         )}
       </Result>
-      <Section title={t.callsPerTool}>
-        <Result of={calls}>
-          {({ values }) =>
-            values.length === 0 ? (
-              <Empty>{t.noCalls}</Empty>
-            ) : (
-              <Table
-                caption={t.callsPerTool}
-                rows={values}
-                rowKey={(v) => v.value}
-                columns={[
-                  {
-                    label: t.resource,
-                    cell: (v) => (
-                      <Link to="/audit" search={{ q: `resource:${v.value}` } as never}>
-                        <Untrusted mono>{v.value}</Untrusted>
-                      </Link>
-                    ),
-                  },
-                  { label: t.decisions, num: true, cell: (v) => formatNumber(v.count) },
-                  { label: t.refused, num: true, cell: (v) => formatNumber(v.count - v.counts.allowed) },
-                ]}
-              />
-            )
-          }
-        </Result>
-      </Section>
+      {!server.isLoadingError && (
+        <Section title={t.callsPerTool}>
+          <Result of={calls}>
+            {({ values }) =>
+              values.length === 0 ? (
+                <Empty>{t.noCalls}</Empty>
+              ) : (
+                <Table
+                  caption={t.callsPerTool}
+                  rows={values}
+                  rowKey={(v) => v.value}
+                  columns={[
+                    {
+                      label: t.resource,
+                      cell: (v) => (
+                        <Link to="/audit" search={{ q: `resource:${v.value}` } as never}>
+                          <Untrusted mono>{v.value}</Untrusted>
+                        </Link>
+                      ),
+                    },
+                    { label: t.decisions, num: true, cell: (v) => formatNumber(v.count) },
+                    { label: t.refused, num: true, cell: (v) => formatNumber(v.count - v.counts.allowed) },
+                  ]}
+                />
+              )
+            }
+          </Result>
+        </Section>
+      )}
       {server.data && <MayCall resources={server.data.tools.map((tool) => `mcp:${server.data.name}:${tool}`)} />}
       {server.data && (
         <Section title={t.connect}>
