@@ -220,7 +220,7 @@ describe.skipIf(chromiumPath === undefined)('the console when something does not
     for (const path of ['/connections/servers/mcp_00000000000000000000000000', '/audit?q=result%3Ano-result']) {
       await page.goto(`${service.url}/console${path}`);
       await page.getByRole('alert').first().waitFor();
-      await expect.poll(() => page.locator('.skeleton').count(), path).toBe(0);
+      await expect.poll(() => page.locator('.skeleton').count(), { message: path }).toBe(0);
     }
     await context.close();
   });
