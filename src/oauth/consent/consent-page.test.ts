@@ -76,6 +76,13 @@ describe('the consent page', () => {
     expect(await titleIn('de')).toBe('Darf eine Anwendung ohne Namen für Sie handeln?');
   });
 
+  it('says that an address with a scheme of its own opens an application on this device', async () => {
+    const uri = 'com.example.editor:/callback';
+    const app = await register(t, { redirect_uris: [uri] });
+    const { text } = await opened(t, authorizePath(ask(app, { redirect_uri: uri })), { as: person });
+    expect(text).toContain('<strong>com.example.editor:</strong> (an application on this device)');
+  });
+
   it('[MCP 2026-07-28 security] consent warns of self-registration and shows loopback as this computer', async () => {
     const native = await register(t, { redirect_uris: ['http://127.0.0.1/callback'] });
     const { text } = await opened(t, authorizePath(ask(native, { redirect_uri: 'http://127.0.0.1:4711/callback' })), {

@@ -47,7 +47,8 @@ export async function consentPage(
   const { client, redirectUri, scopes, target } = authRequest;
   const { principal, email } = person;
   const name = clientName(t, client);
-  const thisComputer = isLoopback(redirectUri) ? html` (${t.consent.thisComputer})` : undefined;
+  const host = redirectHost(redirectUri);
+  const place = isLoopback(redirectUri) ? t.consent.thisComputer : host.endsWith(':') && t.consent.thisDevice;
   const signInHref = signInLocation(platform, new URL(request.url));
   const problemWithAgent = problems.some(({ field }) => field === AGENT_FIELD);
   return page(platform, request, {
@@ -57,7 +58,7 @@ export async function consentPage(
     formTargets: [redirectUri],
     body: html`${errorSummary(t, problems)}${clientNotice(t, client)}<div class="columns">${facts([
       [t.consent.resource, target.server ?? hostOf(target.resource)],
-      [t.consent.sentTo, html`<strong>${redirectHost(redirectUri)}</strong>${thisComputer}`],
+      [t.consent.sentTo, html`<strong>${host}</strong>${place && html` (${place})`}`],
     ])}</div>${form(
       new URL(request.url),
       html`<p>${t.consent.wants(name)}</p>${scopeChoices(t, scopes, typed?.scopes)}${await agentChoice(

@@ -194,6 +194,9 @@ export const de: Texts = {
   start: {
     title: 'Identität und Berechtigungen für Software-Agenten',
     intro: 'Jeder Agent hat hier eine Identität. Jede Aktion wird vorab geprüft und protokolliert.',
+    needsAdmin:
+      'Dieser Dienst hat noch keinen Administrator. Um einen anzulegen, öffnen Sie den Link, den der Dienst beim Start ' +
+      'ausgegeben hat, oder führen Sie npx legate admin create aus. Konten, die Sie hier anlegen, sind gewöhnliche.',
     account: 'Zu Ihrem Konto',
     developers: 'Für Entwicklung und Betrieb',
     docs: 'API-Dokumentation',
@@ -240,6 +243,7 @@ export const de: Texts = {
       'delegations:write': 'Ein Agent kann dadurch Berechtigungen erhalten, die bisher nur ein anderer hat.',
     },
     sentTo: 'Danach weiter zu',
+    thisDevice: 'eine Anwendung auf diesem Gerät',
     thisComputer: 'ein Programm auf diesem Rechner',
     selfRegistered:
       'Diese Anwendung hat sich selbst registriert, und niemand hat ihren Namen geprüft. Erlauben Sie den ' +

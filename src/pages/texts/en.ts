@@ -178,6 +178,9 @@ export const en = {
   start: {
     title: 'Identity and permissions for software agents',
     intro: 'Each agent has an identity here. Every action is checked before it happens, and recorded.',
+    needsAdmin:
+      'This service has no administrator yet. To create one, open the set-up link that it printed at its start, or ' +
+      'run npx legate admin create. An account that you create here is an ordinary one.',
     account: 'Go to your account',
     developers: 'For developers and operators',
     docs: 'API documentation',
@@ -224,6 +227,7 @@ export const en = {
       'delegations:write': 'This can give one of your agents permissions that only another one has now.',
     } as Readonly<Record<string, string>>,
     sentTo: 'Then sends you to',
+    thisDevice: 'an application on this device',
     thisComputer: 'a program on this computer',
     selfRegistered:
       'This application registered itself, and nobody has checked its name. Allow it only if you have just ' +
