@@ -1,22 +1,25 @@
 import { CommonErrors } from '../../kernel/errors.ts';
-import { actions, buttonLink, html, list, page, pathOf, textsFor, tile } from '../../pages/index.ts';
+import { actions, buttonLink, html, list, notice, page, pathOf, textsFor, tile } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
+import { hasAdmin } from '../setup/setup-link.ts';
 import { type AnyCall, findPagePerson, offersSignUp, PATHS } from './form.ts';
 
 /** GET /: what this service is, for people. 404 NOT_FOUND for a client that does not accept text/html. */
 export async function startPage(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'database'>,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'database' | 'production'>,
   call: AnyCall,
 ): Promise<Response> {
   const { request } = call;
   if (!request.headers.get('accept')?.includes('text/html')) throw CommonErrors.NOT_FOUND();
   const t = textsFor(request);
   const person = await findPagePerson(platform, call);
+  // In development only: visitors of a public service need not know.
+  const needsAdmin = !platform.production && !person && !(await hasAdmin(platform.database.read));
   const to = (path: string): string => pathOf(platform, path);
   return page(platform, request, {
     title: t.start.title,
     person,
-    body: html`<p>${t.start.intro}</p>${
+    body: html`<p>${t.start.intro}</p>${needsAdmin && notice('info', t.start.needsAdmin)}${
       person
         ? actions(
             ...(platform.config.console.enabled ? [buttonLink(t.console.open, to('/console'), 'primary')] : []),

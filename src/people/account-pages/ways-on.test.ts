@@ -34,6 +34,18 @@ describe('GET /', () => {
     expect(r.text).not.toMatch(/<script|style=| on[a-z]+=/);
   });
 
+  it('says how to become the administrator as long as there is none, in development only', async () => {
+    const hint = 'npx legate admin create';
+    const fresh = await createTestService();
+    expect(mainOf((await new FormClient(fresh).get('/')).text)).toContain(hint);
+    await fresh.user();
+    expect(mainOf((await new FormClient(fresh).get('/')).text)).toContain(hint);
+    await fresh.admin();
+    const production = await createTestService({ production: true });
+    for (const one of [fresh, production])
+      expect(mainOf((await new FormClient(one).get('/')).text)).not.toContain(hint);
+  });
+
   it('200 for a signed-in person: shows their address, and links to the account and sign-out', async () => {
     const r = await (await signedIn()).get('/');
     expect(linksIn(mainOf(r.text))).toEqual(['/console', '/account', '/docs', '/health/ready']);
