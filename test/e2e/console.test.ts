@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { chromiumPath, PHONE, tabTo } from '../support/chromium.ts';
 import { consoleScene } from '../support/console-scene.ts';
@@ -58,6 +59,22 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const { permissions } = await send('admin', 'GET', `/agents/${scene.of.admin.agent}`);
     expect(permissions[0]).toEqual({ resource: 'db:*', actions: ['read'] });
+    await context.close();
+  });
+
+  it('blocks a tool from the line with its name, and approves it below its definition', async () => {
+    const { page, context } = await openAs('admin');
+    await go(page, '/connections/gateway/pinned');
+    const tool = page.locator('section.section section').filter({ has: page.getByRole('heading', { name: 'added' }) });
+    const middleOf = async (target: Locator): Promise<number> => {
+      const { y, height } = (await target.boundingBox()) ?? { y: 0, height: 0 };
+      return y + height / 2;
+    };
+    const name = await middleOf(tool.getByRole('heading'));
+    expect(Math.abs((await middleOf(tool.getByRole('button', { name: 'Block' }))) - name)).toBeLessThan(10);
+    expect(await middleOf(tool.getByRole('button', { name: 'Approve' }))).toBeGreaterThan(
+      await middleOf(tool.locator('pre')),
+    );
     await context.close();
   });
 

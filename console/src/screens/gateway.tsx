@@ -212,9 +212,21 @@ function Tool({ server, tool }: { server: string; tool: GatewayTool }) {
   const difference = approved && approved.hash !== seen.hash ? differing(approved.tool, seen.tool) : undefined;
   return (
     <section className="section">
-      <h3>
-        <Untrusted mono>{name}</Untrusted> <Status of={state} />
-      </h3>
+      <header>
+        <h3>
+          <Untrusted mono>{name}</Untrusted> <Status of={state} />
+        </h3>
+        {rights.admin && state !== 'blocked' && (
+          <Action
+            danger
+            label={t.block}
+            question={t.blockQuestion(name)}
+            text={t.blockText}
+            run={(reason) => legate.gateway.servers.tools.block(server, name, { reason })}
+            stale={['gateway', 'changes']}
+          />
+        )}
+      </header>
       {difference && <Difference before={difference.before} after={difference.after} />}
       {state === 'new' ? (
         <Json value={seen.tool} />
@@ -224,30 +236,19 @@ function Tool({ server, tool }: { server: string; tool: GatewayTool }) {
           <Json value={seen.tool} />
         </details>
       )}
-      {rights.admin && (
+      {/* Below the definition, which is to be read first. */}
+      {rights.admin && (state !== 'approved' || approved?.hash !== seen.hash) && (
         <div className="actions">
-          {(state !== 'approved' || approved?.hash !== seen.hash) && (
-            <Action
-              label={t.approve}
-              question={t.approveQuestion(name)}
-              text={t.approveText}
-              // Approves exactly the definition on the screen, not a newer one.
-              run={(reason) =>
-                legate.gateway.servers.tools.approve(server, name, { definition: seen.hash, ...(reason && { reason }) })
-              }
-              stale={['gateway', 'changes']}
-            />
-          )}
-          {state !== 'blocked' && (
-            <Action
-              danger
-              label={t.block}
-              question={t.blockQuestion(name)}
-              text={t.blockText}
-              run={(reason) => legate.gateway.servers.tools.block(server, name, { reason })}
-              stale={['gateway', 'changes']}
-            />
-          )}
+          <Action
+            label={t.approve}
+            question={t.approveQuestion(name)}
+            text={t.approveText}
+            // Approves exactly the definition on the screen, not a newer one.
+            run={(reason) =>
+              legate.gateway.servers.tools.approve(server, name, { definition: seen.hash, ...(reason && { reason }) })
+            }
+            stale={['gateway', 'changes']}
+          />
         </div>
       )}
     </section>
