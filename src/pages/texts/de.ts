@@ -195,8 +195,9 @@ export const de: Texts = {
     title: 'Identität und Berechtigungen für Software-Agenten',
     intro: 'Jeder Agent hat hier eine Identität. Jede Aktion wird vorab geprüft und protokolliert.',
     needsAdmin:
-      'Dieser Dienst hat noch keinen Administrator. Um einen anzulegen, öffnen Sie den Link, den der Dienst beim Start ' +
-      'ausgegeben hat, oder führen Sie npx legate admin create aus. Konten, die Sie hier anlegen, sind gewöhnliche.',
+      'Dieser Dienst hat noch keinen Administrator. Um einen anzulegen, öffnen Sie den Link, den der Dienst beim ' +
+      'Start ausgegeben hat, oder führen Sie npx legate admin create aus. Konten, die Sie hier anlegen, sind ' +
+      'gewöhnliche.',
     account: 'Zu Ihrem Konto',
     developers: 'Für Entwicklung und Betrieb',
     docs: 'API-Dokumentation',
