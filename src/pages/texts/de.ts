@@ -336,7 +336,7 @@ export const de: Texts = {
     intro:
       'Ein Agent möchte den folgenden Aufruf ausführen. Wenn Sie ihn freigeben, darf er ihn genau so einmal ausführen.',
     agent: 'Agent',
-    owner: 'Eigentümer',
+    owner: 'Inhaber',
     action: 'Aktion',
     resource: 'Ressource',
     requested: 'Angefragt',
