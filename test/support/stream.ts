@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { afterEach } from 'vitest';
 import type { Json, TestService } from './service.ts';
 
 export interface Seen {
@@ -106,4 +107,17 @@ export async function openStream(
   const stream = new Stream(response);
   await stream.until(() => stream.text !== '' || stream.ended);
   return stream;
+}
+
+/** Returns `openStream` with streams that are closed after each test of the file that calls this. */
+export function streamsOfTests(): typeof openStream {
+  const opened: Stream[] = [];
+  afterEach(async () => {
+    for (const stream of opened.splice(0)) await stream.close();
+  });
+  return async (...args) => {
+    const stream = await openStream(...args);
+    opened.push(stream);
+    return stream;
+  };
 }

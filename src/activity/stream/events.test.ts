@@ -1,12 +1,6 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import {
-  createTestService,
-  type Json,
-  type TestOptions,
-  type TestService,
-  type TestUser,
-} from '../../../test/support/service.ts';
-import { openStream, type Stream } from '../../../test/support/stream.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { type Stream, streamsOfTests } from '../../../test/support/stream.ts';
 
 let t: TestService;
 let stranger: TestUser;
@@ -15,17 +9,8 @@ beforeAll(async () => {
   stranger = await t.user();
 });
 
-const opened: Stream[] = [];
-afterEach(async () => {
-  for (const stream of opened.splice(0)) await stream.close();
-});
-const open = async (o: Parameters<typeof openStream>[1] = {}, on = t): Promise<Stream> => {
-  const stream = await openStream(on, o);
-  opened.push(stream);
-  return stream;
-};
-const own = (config: TestOptions['config']): Promise<TestService> =>
-  createTestService({ ...(config ? { config } : {}) });
+const openOn = streamsOfTests();
+const open = (o: Parameters<typeof openOn>[1] = {}, on = t): Promise<Stream> => openOn(on, o);
 const decide = (agent: { token: string }, resource = 'x:y', on = t) =>
   on.authorize(agent, { action: 'read', resource });
 
@@ -51,7 +36,7 @@ describe('GET /events, and in process', () => {
   });
 
   it('emit, replay and close', async () => {
-    const one = await own({});
+    const one = await createTestService();
     const user = await one.user();
     const stream = await open({ as: user }, one);
     const since = new Date(one.clock.now());
@@ -93,7 +78,7 @@ describe('GET /events, and in process', () => {
   });
 
   it('emit accepts a record in the form of the stream, and assigns id and timestamp', async () => {
-    const one = await own({});
+    const one = await createTestService();
     const user = await one.user();
     await one.legate.events.emit({ type: 'cost.recorded', userId: user.id, data: { n: 1 } });
     const [record] = await one.legate.events.replay(new Date(0), ['cost.recorded']);
@@ -125,7 +110,7 @@ describe('GET /events, and in process', () => {
   });
 
   it('events older than retentionDays are deleted, except audit entries', async () => {
-    const one = await own({ events: { retentionDays: 2 } });
+    const one = await createTestService({ config: { events: { retentionDays: 2 } } });
     const user = await one.user();
     const agent = await one.agent(user);
     await decide(agent, 'x', one);

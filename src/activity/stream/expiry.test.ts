@@ -1,7 +1,7 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { claimsOf, register, signUp, tokens } from '../../../test/support/oauth.ts';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
-import { openStream, type Stream } from '../../../test/support/stream.ts';
+import { type Stream, streamsOfTests } from '../../../test/support/stream.ts';
 
 let t: TestService;
 let owner: TestUser;
@@ -16,15 +16,8 @@ beforeEach(async () => {
   subject = await t.agent(owner);
 });
 
-const opened: Stream[] = [];
-afterEach(async () => {
-  for (const stream of opened.splice(0)) await stream.close();
-});
-const open = async (token: string): Promise<Stream> => {
-  const stream = await openStream(t, { as: token });
-  opened.push(stream);
-  return stream;
-};
+const openOn = streamsOfTests();
+const open = (token: string): Promise<Stream> => openOn(t, { as: token });
 const inSeconds = (n: number): string => new Date(t.clock.now() + n * 1000).toISOString();
 const MAY_FOLLOW = { permissions: [{ resource: 'legate:events', actions: ['read'] }] };
 

@@ -1,6 +1,6 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
-import { openStream, type Stream } from '../../../test/support/stream.ts';
+import { type Stream, streamsOfTests } from '../../../test/support/stream.ts';
 
 let t: TestService;
 let [admin, alice, bob]: TestUser[] = [];
@@ -20,17 +20,11 @@ beforeAll(async () => {
   theirs = await t.agent(bob, { permissions });
 });
 
-const opened: Stream[] = [];
-afterEach(async () => {
-  for (const stream of opened.splice(0)) await stream.close();
-});
+const openOn = streamsOfTests();
 
 /** Opens a stream. A filter may have several values. */
-async function open(query: string, as: { token: string } | undefined = admin, headers = {}): Promise<Stream> {
-  const stream = await openStream(t, { ...(as ? { as } : {}), query, headers });
-  opened.push(stream);
-  return stream;
-}
+const open = (query: string, as: { token: string } | undefined = admin, headers = {}): Promise<Stream> =>
+  openOn(t, { ...(as ? { as } : {}), query, headers });
 
 const decide = async (agent = first, resource = 'db:x', action = 'read'): Promise<string> =>
   (await t.authorize(agent as TestAgent, { action, resource })).body.auditId.replace('aud_', 'evt_');

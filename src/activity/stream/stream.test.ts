@@ -1,12 +1,6 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import {
-  createTestService,
-  dialect,
-  type TestOptions,
-  type TestService,
-  type TestUser,
-} from '../../../test/support/service.ts';
-import { openStream, type Stream } from '../../../test/support/stream.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createTestService, dialect, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { type Stream, streamsOfTests } from '../../../test/support/stream.ts';
 import { asId } from '../../kernel/ids.ts';
 
 let t: TestService;
@@ -20,17 +14,8 @@ beforeAll(async () => {
   admin = await t.admin();
 });
 
-const opened: Stream[] = [];
-afterEach(async () => {
-  for (const stream of opened.splice(0)) await stream.close();
-});
-const open = async (o: Parameters<typeof openStream>[1] = {}, on = t): Promise<Stream> => {
-  const stream = await openStream(on, o);
-  opened.push(stream);
-  return stream;
-};
-const own = (config: TestOptions['config']): Promise<TestService> =>
-  createTestService({ ...(config ? { config } : {}) });
+const openOn = streamsOfTests();
+const open = (o: Parameters<typeof openOn>[1] = {}, on = t): Promise<Stream> => openOn(on, o);
 const decide = (agent: { token: string }, resource = 'x:y', on = t) =>
   on.authorize(agent, { action: 'read', resource });
 
@@ -144,7 +129,7 @@ describe('GET /api/legate/events/stream', () => {
   });
 
   it('types: sends the listed types, among those that the service permits', async () => {
-    const few = await own({ events: { eventTypes: ['agent.created', 'agent.revoked'] } });
+    const few = await createTestService({ config: { events: { eventTypes: ['agent.created', 'agent.revoked'] } } });
     const user = await few.user();
     const [some, none, all] = [
       await open({ as: user, query: { types: 'agent.created,audit' } }, few),
@@ -236,7 +221,7 @@ describe('GET /api/legate/events/stream', () => {
   });
 
   it('503: exactly maxConnections streams are accepted, and a slot is free again when one ends', async () => {
-    const few = await own({ events: { maxConnections: 5 } });
+    const few = await createTestService({ config: { events: { maxConnections: 5 } } });
     const user = await few.user();
     const twenty = (): Promise<Stream[]> => Promise.all(Array.from({ length: 20 }, () => open({ as: user }, few)));
     const all = await twenty();
@@ -287,7 +272,7 @@ describe('GET /api/legate/events/stream', () => {
   });
 
   it('requireAuth false: every caller sees every event', async () => {
-    const free = await own({ events: { requireAuth: false } });
+    const free = await createTestService({ config: { events: { requireAuth: false } } });
     const stream = await open({}, free);
     const agent = await free.agent(await free.user());
     expect((await stream.events(1))[0]?.data.agentId).toBe(agent.id);

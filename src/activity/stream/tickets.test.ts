@@ -1,12 +1,6 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import {
-  createTestService,
-  type Json,
-  type TestOptions,
-  type TestService,
-  type TestUser,
-} from '../../../test/support/service.ts';
-import { openStream, type Stream } from '../../../test/support/stream.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createTestService, type Json, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { type Stream, streamsOfTests } from '../../../test/support/stream.ts';
 import { newSecret } from '../../kernel/secrets.ts';
 
 let t: TestService;
@@ -16,17 +10,8 @@ beforeAll(async () => {
   owner = await t.user();
 });
 
-const opened: Stream[] = [];
-afterEach(async () => {
-  for (const stream of opened.splice(0)) await stream.close();
-});
-const open = async (o: Parameters<typeof openStream>[1] = {}, on = t): Promise<Stream> => {
-  const stream = await openStream(on, o);
-  opened.push(stream);
-  return stream;
-};
-const own = (config: TestOptions['config']): Promise<TestService> =>
-  createTestService({ ...(config ? { config } : {}) });
+const openOn = streamsOfTests();
+const open = (o: Parameters<typeof openOn>[1] = {}, on = t): Promise<Stream> => openOn(on, o);
 const decide = (agent: { token: string }, resource = 'x:y', on = t) =>
   on.authorize(agent, { action: 'read', resource });
 
@@ -120,7 +105,7 @@ describe('a stream of a person whom the application signed in', () => {
 
 describe('GET /api/legate/events/stream?ticket=', () => {
   it('opens no write transaction for a text that is not a ticket', async () => {
-    const one = await own({});
+    const one = await createTestService();
     const { ledger } = one.legate.platform;
     const change = ledger.change.bind(ledger);
     let changes = 0;
