@@ -1,7 +1,8 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { isoInstant } from '../../kernel/json.ts';
 import { ScimErrors } from './errors.ts';
-import { attributeName, type Filter } from './filter.ts';
+import { attributeName, type Filter, parseFilter } from './filter.ts';
+import type { ListQuery } from './schema.ts';
 
 /** How an attribute or sub-attribute with one value is compared in the database. A time is in milliseconds. */
 export interface Column {
@@ -38,8 +39,15 @@ export type Columns = Readonly<Record<string, Column | Values>>;
 const find = <T>(columns: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(columns, name) ? columns[name] : undefined;
 
+/** The number of rows, which PostgreSQL returns as a text. */
+export const TOTAL = sql<number | string>`count(*)`.as('total');
+
+/** Returns the condition of a list; always true without a filter. Throws 400 SCIM_INVALID_FILTER. */
+export const matchesFilter = ({ filter }: ListQuery, columns: Columns): Expression<SqlBool> =>
+  filter === undefined ? sql<SqlBool>`1 = 1` : filterExpression(parseFilter(filter), columns);
+
 /** Compiles a filter to an expression in which every value is a parameter. Throws 400 SCIM_INVALID_FILTER. */
-export function filterExpression(filter: Filter, columns: Columns, prefix = ''): Expression<SqlBool> {
+function filterExpression(filter: Filter, columns: Columns, prefix = ''): Expression<SqlBool> {
   switch (filter.kind) {
     case 'and':
     case 'or': {

@@ -7,9 +7,8 @@ import type { Platform } from '../../platform.ts';
 import type { Db, ScimGroupRow } from '../../storage/index.ts';
 import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
 import { ScimErrors } from './errors.ts';
-import { parseFilter } from './filter.ts';
 import { groupColumns } from './filter-columns.ts';
-import { filterExpression } from './filter-sql.ts';
+import { matchesFilter, TOTAL } from './filter-sql.ts';
 import { applyGroups, isMapped } from './group-mapping.ts';
 import { memberships } from './memberships.ts';
 import { applyPatch, OF_VALUES, type Patchable, type PatchRequest } from './patch.ts';
@@ -79,23 +78,11 @@ export async function listScimGroups(
 ) {
   const scope = scopeOf(call.principal);
   const db = platform.database.read;
-  const where =
-    query.filter === undefined
-      ? undefined
-      : filterExpression(parseFilter(query.filter), groupColumns(platform, db, scope));
+  const matches = matchesFilter(query, groupColumns(platform, db, scope));
   const { startIndex, count } = pageOf(query);
-  let counted = visible(db, scope).select((eb) => eb.fn.countAll<number | string>().as('total'));
-  let page = visible(db, scope).selectAll('scim_groups');
-  if (where) [counted, page] = [counted.where(where), page.where(where)];
-  const { total } = await counted.executeTakeFirstOrThrow();
-  const rows =
-    count === 0
-      ? []
-      : await page
-          .orderBy('scim_groups.id')
-          .limit(count)
-          .offset(startIndex - 1)
-          .execute();
+  const { total } = await visible(db, scope).where(matches).select(TOTAL).executeTakeFirstOrThrow();
+  const page = visible(db, scope).selectAll('scim_groups').where(matches).orderBy('scim_groups.id').limit(count);
+  const rows = count === 0 ? [] : await page.offset(startIndex - 1).execute();
   return { total: Number(total), resources: await toResources(platform, db, scope, rows) };
 }
 

@@ -14,9 +14,8 @@ import { findUserByEmail, insertUser, searchColumns } from '../users/store.ts';
 import { updateUserIn } from '../users/update-user.ts';
 import { assertVersion, pageOf, type Resource, withMeta } from './answer.ts';
 import { ScimErrors } from './errors.ts';
-import { parseFilter } from './filter.ts';
 import { userColumns } from './filter-columns.ts';
-import { filterExpression } from './filter-sql.ts';
+import { matchesFilter, TOTAL } from './filter-sql.ts';
 import { membershipsInGroups } from './memberships.ts';
 import { applyPatch, OF_VALUES, type Patchable, type PatchRequest } from './patch.ts';
 import { ENTERPRISE_SCHEMA, type ListQuery, ScimUserInput, USER_SCHEMA } from './schema.ts';
@@ -145,23 +144,11 @@ export async function listScimUsers(
 ) {
   const scope = scopeOf(call.principal);
   const db = platform.database.read;
-  const where =
-    query.filter === undefined
-      ? undefined
-      : filterExpression(parseFilter(query.filter), userColumns(platform, db, scope));
+  const matches = matchesFilter(query, userColumns(platform, db, scope));
   const { startIndex, count } = pageOf(query);
-  let counted = visible(db, scope).select((eb) => eb.fn.countAll<number | string>().as('total'));
-  let page = selected(db, scope);
-  if (where) [counted, page] = [counted.where(where), page.where(where)];
-  const { total } = await counted.executeTakeFirstOrThrow();
-  const rows =
-    count === 0
-      ? []
-      : await page
-          .orderBy('users.id')
-          .limit(count)
-          .offset(startIndex - 1)
-          .execute();
+  const { total } = await visible(db, scope).where(matches).select(TOTAL).executeTakeFirstOrThrow();
+  const page = selected(db, scope).where(matches).orderBy('users.id').limit(count);
+  const rows = count === 0 ? [] : await page.offset(startIndex - 1).execute();
   return { total: Number(total), resources: await toResources(platform, db, scope, rows) };
 }
 
@@ -222,12 +209,15 @@ export function createScimUser(
   });
 }
 
+const addressInUse = (): LegateError =>
+  ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });
+
+/** Runs work that creates an account. Throws 409 SCIM_UNIQUENESS if the address is in use. */
 async function unlessTaken<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof LegateError && error.code === UserErrors.EMAIL_IN_USE.code)
-      throw ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });
+    if (error instanceof LegateError && error.code === UserErrors.EMAIL_IN_USE.code) throw addressInUse();
     throw error;
   }
 }
@@ -328,8 +318,7 @@ async function changeEmail(
   email: string,
 ): Promise<{ readonly before: UserRow; readonly after: UserRow }> {
   const { db } = change;
-  if (await findUserByEmail(db, email))
-    throw ScimErrors.SCIM_UNIQUENESS({ message: 'An account with this e-mail address already exists.' });
+  if (await findUserByEmail(db, email)) throw addressInUse();
   const session = principal.kind === 'user' ? { userId: principal.userId, reauthorize } : undefined;
   const before =
     tenantId === null && held.email !== null ? await markEmailVerified(platform, change, held, { ip, session }) : held;
