@@ -32,6 +32,7 @@ export { findIssuer, getSignInIssuer, listSignInIssuers } from './store.ts';
 export { readUnverified, type Unverified } from './unverified.ts';
 export { useOnce } from './used-assertions.ts';
 export { type AssertionClaims, LEEWAY_SECONDS, verifyAssertion } from './verify-assertion.ts';
+export { verifyIssued } from './verify-issued.ts';
 
 export const federation = defineModule({
   name: 'federation',

@@ -8,11 +8,10 @@ import {
   findIssuer,
   findUserOfAssertion,
   type Issuer,
-  keysOf,
   LEEWAY_SECONDS,
   type Unverified,
   useOnce,
-  verifyAssertion,
+  verifyIssued,
 } from '../../../people/federation/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { Client } from '../../clients/client.ts';
@@ -96,17 +95,9 @@ async function verifyIdJag(
   client: Client,
   assertion: Unverified,
 ): Promise<{ issuer: Issuer; claims: AssertionClaims }> {
-  const named = { issuer: assertion.issuer, use: 'enterprise' } as const;
-  const issuer = await findIssuer(platform, platform.database.read, named);
-  if (!issuer) throw refused('assertion-issuer');
-  const { algorithms, jwksUri } = issuer;
-  const claims = await verifyAssertion(assertion, {
-    issuer: issuer.issuer,
-    algorithms,
-    keys: keysOf(platform, jwksUri === undefined ? { issuer: issuer.issuer } : { jwksUri }),
-    now: platform.clock.now(),
-  });
-  if (typeof claims === 'string') throw refused(claims);
+  const verified = await verifyIssued(platform, assertion, 'enterprise');
+  if (typeof verified === 'string') throw refused(verified);
+  const { claims } = verified;
   const { aud, exp, iat, jti, scope } = claims;
   if (typeof iat !== 'number' || typeof jti !== 'string' || jti === '') throw refused('assertion-malformed');
   // A list, for example, would otherwise limit nothing.
@@ -119,7 +110,7 @@ async function verifyIdJag(
   const audiences = [aud ?? []].flat();
   if (audiences.length !== 1 || audiences[0] !== platform.issuer) throw refused('assertion-audience');
   if (claims['client_id'] !== client.id) throw refused('assertion-of-another-client');
-  return { issuer, claims };
+  return verified;
 }
 
 /** Returns the resource that the assertion names, which the request may repeat, or else the resource of the request. */

@@ -3,7 +3,7 @@ import { HOUR_MS, SECOND_MS } from '../../../kernel/clock.ts';
 import type { LegateError } from '../../../kernel/errors.ts';
 import { asId } from '../../../kernel/ids.ts';
 import type { RefusalReason } from '../../../kernel/refusals.ts';
-import { findIssuer, keysOf, type Unverified, useOnce, verifyAssertion } from '../../../people/federation/index.ts';
+import { findIssuer, type Unverified, useOnce, verifyIssued } from '../../../people/federation/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { assertionAudiences } from '../../metadata/metadata.ts';
@@ -38,17 +38,9 @@ export async function jwtBearerGrant(
 ): Promise<TokenResponse> {
   const { agentId } = request;
   if (!assertion || !isWorkloadType(assertion.typ)) throw refused('assertion-malformed');
-  const named = { issuer: assertion.issuer, use: 'workload' } as const;
-  const issuer = await findIssuer(platform, platform.database.read, named);
-  if (!issuer) throw refused('assertion-issuer');
-  const { algorithms, jwksUri } = issuer;
-  const claims = await verifyAssertion(assertion, {
-    issuer: issuer.issuer,
-    algorithms,
-    keys: keysOf(platform, jwksUri === undefined ? { issuer: issuer.issuer } : { jwksUri }),
-    now: platform.clock.now(),
-  });
-  if (typeof claims === 'string') throw refused(claims);
+  const verified = await verifyIssued(platform, assertion, 'workload');
+  if (typeof verified === 'string') throw refused(verified);
+  const { issuer, claims } = verified;
   const target = await getTarget(platform, request.resource);
   const scope = agentScopes(platform, request.scope).join(' ');
   const ttl = Math.min(platform.config.mcp.accessTokenTtl * SECOND_MS, HOUR_MS);
@@ -56,7 +48,8 @@ export async function jwtBearerGrant(
   return platform.ledger.changeTogether(from, async (change) => {
     const { db, now } = change;
     // The issuer may have been removed while its keys were fetched.
-    if (!(await findIssuer(platform, db, named))) return refused('assertion-issuer');
+    if (!(await findIssuer(platform, db, { issuer: issuer.issuer, use: 'workload' })))
+      return refused('assertion-issuer');
     if (!(await isRegistered(platform, db, target.resource))) return noLongerRegistered();
     const found = await findAgentOfWorkload(platform.database, db, { claims, issuer, ownAudiences, agentId }, now);
     if (typeof found === 'string') return refused(found);
