@@ -57,7 +57,7 @@ export type Principal =
       readonly clientId: Id<'client'>;
       readonly grantId: Id<'grant'>;
       readonly scopes: ReadonlySet<string>;
-      /** When the token, a grant behind it or one of their agents expires, whichever is first. */
+      /** When the token, one of its grants or one of their agents expires, whichever is first, in ms. */
       readonly expiresAt: number;
       /** The workload whose assertion was exchanged for the token (contract 23.4). */
       readonly workload?: Workload;

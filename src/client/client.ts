@@ -135,7 +135,7 @@ class Client {
         if (one === undefined) continue;
         // Such as a signal. The service would ignore it.
         if (one instanceof Object && !(one instanceof Date || Array.isArray(one)))
-          throw new TypeError(`${name} is no parameter of ${path}. Options are the argument after the query.`);
+          throw new TypeError(`${name} is not a parameter of ${path}. Options are the argument after the query.`);
         url.searchParams.append(name, one instanceof Date ? one.toISOString() : String(one));
       }
     }

@@ -79,7 +79,7 @@ export class Transport {
       ...(request.body === undefined || form ? {} : { 'content-type': 'application/json' }),
       ...options.headers,
     };
-    // A body that cannot be sent is no failure of the network, which would be tried again.
+    // Outside of the loop, because only failures of the network are tried again.
     const body = form || request.body === undefined ? request.body : JSON.stringify(request.body);
     for (let attempt = 0; ; attempt++) {
       try {

@@ -1955,7 +1955,7 @@ export interface WebhookDelivery {
   readonly attempts: number;
   /** HTTP status of the last response. */
   readonly lastStatus: number | null;
-  /** Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed; `not_visible`: the webhook may no longer see the event. */
+  /** Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited for an hour because the receiver failed; `not_visible`: the webhook may no longer see the event. */
   readonly lastError: string | null;
   readonly nextAttemptAt: string | null;
   readonly createdAt: string;
@@ -1973,7 +1973,7 @@ export interface WebhookDeliveryWithAttempts {
   readonly attempts: number;
   /** HTTP status of the last response. */
   readonly lastStatus: number | null;
-  /** Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the receiver failed; `not_visible`: the webhook may no longer see the event. */
+  /** Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, `tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use address), `url_refused`, `secret_unreadable`; `overdue`: it waited for an hour because the receiver failed; `not_visible`: the webhook may no longer see the event. */
   readonly lastError: string | null;
   readonly nextAttemptAt: string | null;
   readonly createdAt: string;

@@ -30,7 +30,7 @@ export function hashOf(text: string, what: string): Buffer {
 /** Reads a list of SHA-256 hashes in base64 from JSON. */
 export function hashList(value: unknown, what: string): Buffer[] {
   if (!Array.isArray(value)) return refuse(`${what} is not in a list.`);
-  return value.map((each) => (typeof each === 'string' ? hashOf(each, what) : refuse(`${what} is no text.`)));
+  return value.map((each) => (typeof each === 'string' ? hashOf(each, what) : refuse(`${what} is not a text.`)));
 }
 
 export function decimal(text: string, what: string): number {

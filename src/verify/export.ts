@@ -130,7 +130,7 @@ function parseHead(text: string): Head {
 }
 
 const text = (value: unknown, what: string): string =>
-  typeof value === 'string' ? value : refuse(`${what} is no text.`);
+  typeof value === 'string' ? value : refuse(`${what} is not a text.`);
 
 /** Checks a sealed export, line by line and in constant memory. Throws {@link Refuted} or {@link Undecidable}. */
 export function verifyExport(lines: Iterable<string>, policy: Policy): ProvenExport {

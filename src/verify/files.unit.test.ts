@@ -77,7 +77,7 @@ it('a file without an end is larger than a proof, and a folder cannot be read', 
   expect(run({ files: [tmpdir()], key })).toEqual([2, expect.stringContaining('cannot be read (EISDIR)')]);
 });
 
-it('wrong use is undecidable: a policy that is no text, and the files of --consistent in the wrong order', () => {
+it('wrong use is undecidable: a policy that is not a text, and the files of --consistent in the wrong order', () => {
   const file = folder();
   const old = file('old', noteOf(LEAVES));
   const answer = file('answer', ANSWER);

@@ -143,7 +143,7 @@ describe('the log of requests', () => {
     ['/sign-in', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\n'],
     ['/api/legate/oauth/token', 'transfer-encoding: chunked\r\n\r\n1\r\na\r\n'],
     ['/gateway/notes/mcp', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\n'],
-  ])('%s: a client that disconnects within its body (%j) is no failure of the service', async (path, rest) => {
+  ])('%s: a client that disconnects within its body (%j) is not a failure of the service', async (path, rest) => {
     const agent = await t.agent(await t.user());
     const type = path.endsWith('token') ? FORM['content-type'] : 'application/json';
     lines.splice(0);

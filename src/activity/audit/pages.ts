@@ -8,7 +8,7 @@ import type { EntryFilter, Order } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 
-/** Parameters of a list of rows of the ledger, besides its filters and `limit`. */
+/** Parameters of a list of rows of the ledger, in addition to its filters and `limit`. */
 export const PlaceQuery = {
   order: z.enum(['asc', 'desc']).default('desc').meta({ description: 'desc: newest first.' }),
   around: text(64)

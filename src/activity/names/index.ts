@@ -23,10 +23,9 @@ export const names = defineModule({
       path: '/names',
       summary: 'Find the names of ids',
       description:
-        'For ids of every kind, in the order of the request. What has no name of its own is named by what it is: a ' +
-        'decision by action and resource, an event by its type, a session by its device. What does not exist or is ' +
-        'not visible to the caller is absent: an agent, and a token with scopes, gets the names of what it can read ' +
-        'with a GET.',
+        'For ids of every kind, in the order of the request. The name of a decision is its action and resource, that ' +
+        'of an event its type, that of a session its device. Ids of objects that do not exist or are not visible to ' +
+        'the caller are left out: an agent, and a token with scopes, gets the names of what it can read with a GET.',
       access: { scope: SCOPES, resource: 'legate:agents', action: 'read', self: true },
       query: NamesQuery,
       responses: { 200: z.array(Named) },

@@ -108,7 +108,7 @@ export const Delivery = z
         description:
           'Why the last attempt failed: `answered <status>`, or without a response `timeout`, `connection_failed`, ' +
           '`tls_failed`, `response_invalid`, `name_not_resolved`, `address_refused` (a private or special-use ' +
-          'address), `url_refused`, `secret_unreadable`; `overdue`: it waited an hour behind others while the ' +
+          'address), `url_refused`, `secret_unreadable`; `overdue`: it waited for an hour because the ' +
           'receiver failed; `not_visible`: the webhook may no longer see the event.',
       }),
     nextAttemptAt: isoTimestamp.nullable(),

@@ -2,7 +2,7 @@
  * Agents: the identities of software agents, with their owner, their permissions, their token and their lifetime.
  *
  * Guarantees: a token is shown once and stored as a hash; revocation is final and takes effect with the next decision;
- * an agent expires by the clock at `expiresAt`, without a background job; a narrowed credential (narrowed.ts) never
+ * an agent expires by the clock at `expiresAt`, without a background job; a narrowed credential (`narrowed.ts`) never
  * creates an agent that can do more than itself; agents of an application end with its grant.
  *
  * Elsewhere: decisions about agents are in ../permissions, received permissions in ../delegations, owners in

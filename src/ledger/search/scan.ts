@@ -18,7 +18,7 @@ import {
   TIMES_PART,
 } from './segment-files.ts';
 
-/** Number of rows that are read at once where the index is behind. */
+/** Number of rows that are read at once if the index does not contain them yet. */
 const LAGGING_ROWS = 2048;
 /** Numbers of segments that are read at once: few at first, because a page is often complete soon. */
 const MAX_BATCH = 8;

@@ -83,7 +83,7 @@ describe('a request to the gateway', () => {
       400,
       -32602,
     ],
-    ['with a revision that is no text', HEADERS, withMeta({ [VERSION]: 1, [CAPABILITIES]: {} }), 400, -32602],
+    ['with a revision that is not a string', HEADERS, withMeta({ [VERSION]: 1, [CAPABILITIES]: {} }), 400, -32602],
     ['with an unknown revision', {}, withMeta({ [VERSION]: '2099-01-01', [CAPABILITIES]: {} }), 400, -32022],
     ['with an earlier revision in `_meta`', {}, withMeta({ [VERSION]: '2025-11-25', [CAPABILITIES]: {} }), 400, -32022],
     ['with two revisions', HEADERS, withMeta({ [VERSION]: '2099-01-01', [CAPABILITIES]: {} }), 400, -32020],

@@ -171,7 +171,7 @@ describe.each(ways)('%s', (_way, method, bodyFor) => {
     expect((await t.legate.mcp.validateToken(got['access_token'])).valid).toBe(true);
   });
 
-  it('ends nothing for a person who is no administrator, and for an unknown id', async () => {
+  it('ends nothing for a person who is not an administrator, and for an unknown id', async () => {
     const someone = await signUp(t);
     const one = await server();
     await tokens(t, someone, await register(t), { resource: one.endpoint });

@@ -22,7 +22,7 @@ export async function findLiveToken(
   return typeof live === 'string' ? undefined : live.claims;
 }
 
-/** A live token, and when it, a grant behind it or one of their agents expires, whichever is first, in ms. */
+/** A live token, and when it, one of its grants or one of their agents expires, whichever is first, in ms. */
 export interface LiveToken {
   readonly claims: Claims;
   readonly endsAt: number;

@@ -135,7 +135,7 @@ async function fill(restore: Restore, dir: string, table: Manifest['tables'][num
   if (rows !== table.rows) throw new BackupError(`${table.file} has ${rows} rows instead of ${table.rows}.`);
 }
 
-/** Yields what `\n` ends. `node:readline` would end a line at U+2028 too, which JSON texts may contain. */
+/** Yields the lines, which end with `\n`. `node:readline` would also split at U+2028, which JSON texts may contain. */
 async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of text) {

@@ -43,7 +43,7 @@ it('a token that anybody makes up is refused, whatever text its issuer is', asyn
   }
 });
 
-it('a token of a platform is refused if its subject is no text that an agent can trust', async () => {
+it('a token of a platform is refused if its subject is not a text that an agent can trust', async () => {
   const show = async (sub: string) => {
     const assertion = await issuer.sign(claims({ sub, aud: t.legate.baseUrl }));
     return form(t, '/oauth/token', { grant_type: GRANT, assertion });
@@ -55,7 +55,7 @@ it('a token of a platform is refused if its subject is no text that an agent can
   expect((await show(SUBJECT)).status).toBe(200);
 });
 
-it('a logout token is refused, and ends no session, if its subject is no text that an identity can have', async () => {
+it('a logout token is refused, and ends no session, if its subject is not a text that an identity can have', async () => {
   const { write } = t.legate.platform.database;
   const person = await signUp(t);
   await write.updateTable('sessions').set({ issuer: issuer.address }).where('user_id', '=', person.id).execute();
@@ -67,7 +67,7 @@ it('a logout token is refused, and ends no session, if its subject is no text th
   }
 });
 
-it('a token whose expiry is no time is refused', async () => {
+it('a token whose expiry is not a time is refused', async () => {
   for (const exp of [1e300, 1e16, Number.MAX_SAFE_INTEGER]) {
     const assertion = await issuer.sign(claims({ sub: SUBJECT, aud: t.legate.baseUrl, exp }));
     const r = await form(t, '/oauth/token', { grant_type: GRANT, assertion });

@@ -17,9 +17,9 @@ const textOf = (rows: readonly ConfiguredIssuerRow[]): string =>
   JSON.stringify(rows.map(({ issuer, id, name, uses }) => [issuer, id, name, uses]).sort());
 
 /**
- * Compares the issuers of the configuration with those of the last start. What an issuer gave that is no longer there,
- * or lost a use, ends like that of an issuer which the API deletes or changes: the events are the same. Called at each
- * start that serves requests, before it answers any. With several instances the newest start counts.
+ * Compares the issuers of the configuration with those of the last start. Access tokens and sessions of an issuer that
+ * was removed, or that lost a use, end with the same events as if the API had deleted or changed the issuer. Called at
+ * each start that serves requests, before it answers any. With several instances the newest start counts.
  */
 export async function noteIssuersOfConfiguration(
   platform: Pick<Platform, 'database' | 'instance' | 'ledger' | 'stateOf'>,

@@ -27,8 +27,8 @@ export async function createSetupLink({ baseUrl, ledger }: Pick<Platform, 'baseU
 }
 
 /**
- * Throws 410 SETUP_LINK_INVALID unless the link is valid. It is not if there is an administrator, who may have been
- * created in another way after the link. Does not consume it.
+ * Throws 410 SETUP_LINK_INVALID if the link was used, has expired or was never issued, or if there is an administrator,
+ * who may have been created in another way after the link. Does not consume it.
  */
 export async function assertSetupLink(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,

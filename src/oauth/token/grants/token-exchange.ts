@@ -196,7 +196,7 @@ async function issue(
   };
 }
 
-/** Creates the delegation behind an exchanged token. Throws OAUTH_INVALID_REQUEST if its rules refuse it. */
+/** Creates the delegation of an exchanged token. Throws OAUTH_INVALID_REQUEST if its rules refuse it. */
 async function delegate(
   platform: Pick<Platform, 'config' | 'stateOf'>,
   change: Change,
