@@ -31,10 +31,10 @@ export const createDelegation = (
   caller: Caller,
   input: CreateDelegation,
 ): Promise<Delegation> =>
-  platform.ledger.change(caller.actor, (change) => addDelegation(platform, change, caller, input));
+  platform.ledger.change(caller.actor, (change) => createDelegationIn(platform, change, caller, input));
 
-/** Like `createDelegation`, inside a change. */
-export async function addDelegation(
+/** Does the same inside a change. */
+export async function createDelegationIn(
   platform: Pick<Platform, 'config' | 'stateOf'>,
   change: Change,
   caller: Pick<Caller, 'principal' | 'reauthorize'>,

@@ -15,7 +15,7 @@ import { endDelegationsAcrossOwners, endDelegationsOfAgent } from './revoke-dele
 import { delegationRoutes } from './routes.ts';
 
 export { type DelegationsApi, delegationsApi } from './api.ts';
-export { addDelegation } from './create-delegation.ts';
+export { createDelegationIn } from './create-delegation.ts';
 export { endDelegations } from './revoke-delegation.ts';
 export type { Delegation } from './schema.ts';
 

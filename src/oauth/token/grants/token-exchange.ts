@@ -1,7 +1,7 @@
 import type { Actor } from '../../../access/actor.ts';
 import { ANONYMOUS } from '../../../access/principal.ts';
 import { mayAct } from '../../../authorization/agents/index.ts';
-import { addDelegation } from '../../../authorization/delegations/index.ts';
+import { createDelegationIn } from '../../../authorization/delegations/index.ts';
 import {
   type EffectivePermission,
   effectivePermissions,
@@ -206,7 +206,7 @@ async function delegate(
 ): Promise<Id<'delegation'>> {
   const visibility = { kind: 'owner', userId: subject.user_id } as const;
   try {
-    const delegation = await addDelegation(
+    const delegation = await createDelegationIn(
       platform,
       change,
       { principal: ANONYMOUS, reauthorize: async () => visibility },
