@@ -54,8 +54,15 @@ export async function updateAgent(
     await db
       .updateTable('agents')
       .set({
-        ...{ name, name_key, permissions, permission_count, unbounded },
-        ...{ expires_at, metadata, updated_at: now, policy_epoch },
+        name,
+        name_key,
+        permissions,
+        permission_count,
+        unbounded,
+        expires_at,
+        metadata,
+        updated_at: now,
+        policy_epoch,
       })
       .where('id', '=', id)
       .execute();

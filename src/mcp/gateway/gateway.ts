@@ -52,7 +52,11 @@ export const gatewayServers = defineState((platform): ReadonlyMap<string, Relay>
         endpoint: endpointOf(platform, server.name),
         openFor: openForPeople(platform, server),
         failed: (problem) => platform.log.warn({ server: server.name, problem }, 'A server behind the gateway failed'),
-        ...{ legate, origins, record, pins, lists },
+        legate,
+        origins,
+        record,
+        pins,
+        lists,
       }),
     ]),
   );

@@ -27,8 +27,15 @@ export async function recordDefinitions(change: Change, server: string, listed: 
     const rows = listed.slice(0, MAX_TOOLS).map(({ tool, hash }): GatewayPinRow => {
       const definition = JSON.stringify(tool);
       return {
-        ...{ server, tool: tool.name, state: 'approved', approved_hash: hash, approved: definition },
-        ...{ seen_hash: hash, seen: definition, updated_at: now, policy_epoch: epoch },
+        server,
+        tool: tool.name,
+        state: 'approved',
+        approved_hash: hash,
+        approved: definition,
+        seen_hash: hash,
+        seen: definition,
+        updated_at: now,
+        policy_epoch: epoch,
       };
     });
     for (const some of chunk(rows, ROWS_AT_ONCE))

@@ -38,7 +38,9 @@ async function listServers(platform: Pick<Platform, 'database' | 'stateOf'>): Pr
       problem: upstreams.problem ?? null,
       processes: upstreams.size,
       maxProcesses: limits.processes,
-      ...{ isolation, pin, tools },
+      isolation,
+      pin,
+      tools,
       baselineAt: pin === 'off' || baselineAt === null ? null : isoTime(baselineAt),
     };
   });

@@ -129,7 +129,10 @@ function sourceOf(server: string, { resource, metadata }: Discovered, client: Up
   const { issuer, token_endpoint_auth_methods_supported: methods } = metadata;
   return {
     type: 'oauth',
-    ...{ server, issuer, resource, ...client },
+    server,
+    issuer,
+    resource,
+    ...client,
     tokenEndpoint: metadata.token_endpoint,
     revocationEndpoint: metadata.revocation_endpoint,
     secretInBody: methods !== undefined && !methods.includes('client_secret_basic'),
