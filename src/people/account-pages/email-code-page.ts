@@ -18,7 +18,7 @@ import {
 import type { Platform } from '../../platform.ts';
 import { emailCodeCookie, SendCode, sendEmailCode, useEmailCode, VerifyCode } from '../sign-in/passwordless/index.ts';
 import { formProblems, sessionOf, signInDevice, UserErrors } from '../users/index.ts';
-import { type AnyCall, answerForm, formTargets, PATHS, waiting, withReturnTo } from './form.ts';
+import { type AnyCall, answerForm, emailField, formTargets, PATHS, waiting, withReturnTo } from './form.ts';
 import { finish } from './sign-in-page.ts';
 
 /** Deliberately loose: the page shows the problems. */
@@ -51,18 +51,7 @@ export async function emailCodePage(
     ...failed(tried),
     body: html`${errorSummary(t, problems)}${await waiting(platform, call)}<p>${t.emailCode.text}</p>${form(
       withReturnTo(platform, call, PATHS.emailCode),
-      html`${field(
-        t,
-        {
-          name: 'email',
-          label: t.common.email,
-          type: 'email',
-          autocomplete: 'username',
-          value: tried?.email,
-          autofocus: true,
-        },
-        problems,
-      )}
+      html`${emailField(t, tried?.email, problems)}
 ${actions(button({ label: t.emailCode.submit }))}`,
     )}<p><a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
   });

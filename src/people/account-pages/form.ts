@@ -2,13 +2,16 @@ import { asUser } from '../../access/principal.ts';
 import { logRefusal } from '../../http/render-error.ts';
 import { LegateError } from '../../kernel/errors.ts';
 import {
+  field,
   type Html,
   notice,
   type PagePerson,
+  type Problem,
   pathOf,
   redirectTargets,
   type Site,
   safeReturnTo,
+  type Texts,
   textsFor,
 } from '../../pages/index.ts';
 import type { Call, Platform } from '../../platform.ts';
@@ -43,6 +46,14 @@ export const PATHS = {
 /** Returns whether everybody may create an account with a password. */
 export const offersSignUp = ({ config: { users } }: Pick<Platform, 'config'>): boolean =>
   users.signUp === 'open' && users.passwords === 'on';
+
+/** The address of an account, the first field of a form. */
+export const emailField = (t: Texts, value: string | undefined, problems: readonly Problem[]): Html =>
+  field(
+    t,
+    { name: 'email', label: t.common.email, type: 'email', autocomplete: 'username', value, autofocus: true },
+    problems,
+  );
 
 /** Runs the action of a form. Problems are shown on the page again; a client that sends JSON gets the error itself. */
 export async function answerForm(

@@ -6,7 +6,6 @@ import {
   button,
   buttonLink,
   errorSummary,
-  field,
   form,
   html,
   type Language,
@@ -26,7 +25,7 @@ import {
   signInDevice,
   UserErrors,
 } from '../users/index.ts';
-import { type AnyCall, answerForm, destination, PATHS, withReturnTo } from './form.ts';
+import { type AnyCall, answerForm, destination, emailField, PATHS, withReturnTo } from './form.ts';
 import { passwordsOffPage } from './other-ways.ts';
 
 const { MAIL_NOT_CONFIGURED, PASSWORDS_OFF } = UserErrors;
@@ -94,18 +93,7 @@ export async function mailPage(
     ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}<p>${text}</p>${form(
       call.url,
-      html`${field(
-        t,
-        {
-          name: 'email',
-          label: t.common.email,
-          type: 'email',
-          autocomplete: 'username',
-          value: tried?.email,
-          autofocus: true,
-        },
-        problems,
-      )}
+      html`${emailField(t, tried?.email, problems)}
 ${actions(button({ label: submit }))}`,
     )}<p><a href="${withReturnTo(platform, call, PATHS.signIn)}">${t.common.backToSignIn}</a></p>`,
   });

@@ -34,6 +34,7 @@ import {
   type AnyCall,
   answerForm,
   destination,
+  emailField,
   findPagePerson,
   formTargets,
   offersSignUp,
@@ -96,18 +97,7 @@ async function render(
       hasPasswords &&
       form(
         call.url,
-        html`${field(
-          t,
-          {
-            name: 'email',
-            label: t.common.email,
-            type: 'email',
-            autocomplete: 'username',
-            value: tried?.form.email,
-            autofocus: true,
-          },
-          problems,
-        )}
+        html`${emailField(t, tried?.form.email, problems)}
 ${field(
   t,
   { name: 'password', label: t.common.password, type: 'password', autocomplete: 'current-password' },
