@@ -11,8 +11,7 @@
  *       const t = textsFor(call.request);
  *       return page(platform, call.request, {
  *         title: t.setup.title,
- *         failed: problems.length > 0,
- *         status: problems.length > 0 ? 400 : 200,
+ *         error: tried?.error,
  *         formTargets: [redirectUri],
  *         body: html`${errorSummary(t, problems)}${form(call.url, html`
  *           ${field(t, { name: 'email', label: t.common.email, type: 'email', value: typed.email }, problems)}

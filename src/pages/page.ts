@@ -1,3 +1,4 @@
+import type { LegateError } from '../kernel/errors.ts';
 import { accountNav, type PagePerson, personInHeader } from './account-nav.ts';
 import { attributes, type Html, html, Html as Markup } from './html.ts';
 import { chosenLanguageCookie, LANGUAGES, languageOf, textsFor } from './language.ts';
@@ -9,6 +10,8 @@ export interface Page {
   /** The heading and, with the name of the service, the window title. */
   readonly title: string;
   readonly body: Html;
+  /** The error after which a form is shown again: it sets status, headers and `failed`. */
+  readonly error?: LegateError | undefined;
   /** 200 by default. */
   readonly status?: number;
   /** The page has an error summary; the window title starts with it (WCAG 2.4.2). */
@@ -45,7 +48,8 @@ export function page(site: Site, request: Request, content: Page): Response {
   const language = languageOf(request);
   const brand = brandOf(site);
   const banner = bannerOf(site, language);
-  const title = `${content.failed ? `${t.common.errorPrefix}: ` : ''}${content.title} – ${brand}`;
+  const { error, failed = error !== undefined, status = error?.status ?? 200 } = content;
+  const title = `${failed ? `${t.common.errorPrefix}: ` : ''}${content.title} – ${brand}`;
   const document = html`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
@@ -82,12 +86,13 @@ ${content.script?.element}</body></html>
     // Under no-referrer browsers send `Origin: null` with a form, so pages without a secret address allow the origin.
     'referrer-policy': content.secretAddress ? 'no-referrer' : 'same-origin',
     'content-security-policy': policy(styleOf(site).source, content.formTargets ?? [], content.script),
+    ...error?.headers,
     ...content.headers,
   });
   for (const cookie of content.cookies ?? []) headers.append('set-cookie', cookie);
   const chosen = chosenLanguageCookie(site, request);
   if (chosen) headers.append('set-cookie', chosen);
-  return new Response(document.toString(), { status: content.status ?? 200, headers });
+  return new Response(document.toString(), { status, headers });
 }
 
 /** 303 after a form: the browser fetches `to` with GET. */

@@ -86,9 +86,7 @@ export async function connectionsPage(
   }${isLate ? actions(buttonLink(t.passkeys.signInAgain, again, 'primary')) : offers}`;
   return page(platform, call.request, {
     title: t.identities.title,
-    status: error?.status ?? 200,
-    failed: error !== undefined,
-    ...(error?.headers ? { headers: error.headers } : {}),
+    error,
     person: await findPagePerson(platform, call),
     inAccount: true,
     body: html`${errorSummary(t, problems)}${done !== undefined && !error && notice('good', done)}${

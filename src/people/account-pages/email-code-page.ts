@@ -32,12 +32,6 @@ interface Tried {
   readonly email: string;
 }
 
-const failed = (tried: Tried | undefined) => ({
-  status: tried?.error.status ?? 200,
-  failed: tried !== undefined,
-  ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
-});
-
 /** GET: the form for an address. */
 export async function emailCodePage(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'waitingFor'>,
@@ -48,7 +42,7 @@ export async function emailCodePage(
   const problems = tried ? formProblems(t, tried.error) : [];
   return page(platform, call.request, {
     title: t.emailCode.title,
-    ...failed(tried),
+    error: tried?.error,
     body: html`${errorSummary(t, problems)}${await waiting(platform, call)}<p>${t.emailCode.text}</p>${form(
       withReturnTo(platform, call, PATHS.emailCode),
       html`${emailField(t, tried?.email, problems)}
@@ -70,7 +64,7 @@ function codePage(
   const problems = tried ? [{ ...at, message: messageOf(t, tried.error) }] : [];
   return page(site, call.request, {
     title: t.emailCode.enterTitle,
-    ...failed(tried),
+    error: tried?.error,
     ...(cookies ? { cookies } : {}),
     formTargets: formTargets(site, call),
     body: html`${errorSummary(t, problems)}${!tried && notice('good', t.emailCode.sent(email))}${form(

@@ -88,9 +88,7 @@ export async function mailPage(
   const problems = tried ? formProblems(t, tried.error) : [];
   return page(platform, call.request, {
     title,
-    status: tried?.error.status ?? 200,
-    failed: tried !== undefined,
-    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
+    error: tried?.error,
     body: html`${errorSummary(t, problems)}<p>${text}</p>${form(
       call.url,
       html`${emailField(t, tried?.email, problems)}

@@ -57,9 +57,7 @@ export async function passwordsOffPage(
   const signIn = withReturnTo(platform, call, PATHS.signIn);
   return page(platform, call.request, {
     title,
-    status: error?.status ?? 200,
-    failed: error !== undefined,
-    ...(error?.headers ? { headers: error.headers } : {}),
+    error,
     ...(hasPasskeys(platform) ? { script: PASSKEY_SCRIPT } : {}),
     body: html`${notice('info', t.codes.PASSWORDS_OFF)}${await otherWays(platform, call, t, false)}
 <p><a href="${signIn}">${t.common.backToSignIn}</a></p>`,

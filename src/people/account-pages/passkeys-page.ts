@@ -49,9 +49,7 @@ export async function passkeysPage(
 <h2>${t.passkeys.addTitle}</h2>${addingOf(platform, call, t, own.length, missing, problems)}`;
   return page(platform, call.request, {
     title: t.passkeys.title,
-    status: error?.status ?? 200,
-    failed: error !== undefined,
-    ...(error?.headers ? { headers: error.headers } : {}),
+    error,
     person: await findPagePerson(platform, call),
     inAccount: !due,
     script: PASSKEY_SCRIPT,

@@ -73,9 +73,7 @@ ${field(
           : setOne;
   return page(platform, call.request, {
     title: t.password.title,
-    status: error?.status ?? 200,
-    failed: error !== undefined,
-    ...(error?.headers ? { headers: error.headers } : {}),
+    error,
     person,
     inAccount: true,
     body: html`${errorSummary(t, problems)}${done}${content}`,

@@ -53,10 +53,8 @@ export async function secondFactorPage(
   const problems = error ? [{ ...about, message: messageOf(t, error) }] : [];
   return page(platform, call.request, {
     title: t.secondFactor.title,
-    status: error?.status ?? 200,
-    failed: error !== undefined,
+    error,
     formTargets: [...formTargets(platform, call), ...redirectTargets(platform, firstStep.callbackUrl)],
-    ...(error?.headers ? { headers: error.headers } : {}),
     body: html`${errorSummary(t, problems)}<p>${t.secondFactor.intro}</p>${form(
       call.url,
       html`${field(

@@ -83,11 +83,9 @@ async function render(
   ];
   return page(platform, call.request, {
     title: t.signIn.title,
-    status: tried?.error.status ?? 200,
-    failed: tried !== undefined,
+    error: tried?.error,
     formTargets: formTargets(platform, call),
     ...(hasPasskeys(platform) ? { script: PASSKEY_SCRIPT } : {}),
-    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${
       done !== undefined && !tried && notice('good', done)
     }${await waiting(platform, call)}${

@@ -59,8 +59,7 @@ export async function signUpPage(
   if (invite && !mayUsePassword(platform, invite.role))
     return page(platform, call.request, {
       title: t.signUp.title,
-      status: tried?.error.status ?? 200,
-      failed: tried !== undefined,
+      error: tried?.error,
       secretAddress: true,
       body: byProvider
         ? html`<p>${t.signUp.invited(invite.email)}</p>${byProvider}`
@@ -70,11 +69,9 @@ export async function signUpPage(
   const signIn = withReturnTo(platform, call, PATHS.signIn);
   return page(platform, call.request, {
     title: t.signUp.title,
-    status: tried?.error.status ?? 200,
-    failed: tried !== undefined,
+    error: tried?.error,
     formTargets: formTargets(platform, call),
     secretAddress: token !== undefined,
-    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${await waiting(platform, call)}${form(
       call.url,
       html`${field(

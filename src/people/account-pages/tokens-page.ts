@@ -64,9 +64,9 @@ export async function tokensPage(
   const cards = tokens.map((token) => tokenCard(platform, call, t, token)).reverse();
   return page(platform, call.request, {
     title: t.tokens.title,
+    error,
     status: tried ? (error?.status ?? 400) : 200,
     failed: tried !== undefined,
-    ...(error?.headers ? { headers: error.headers } : {}),
     person: await findPagePerson(platform, call),
     inAccount: true,
     body: html`${errorSummary(t, problems)}${revoked}<p>${t.tokens.intro}</p>${

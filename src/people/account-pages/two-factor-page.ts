@@ -116,9 +116,7 @@ async function render(
   const due = asUser(call.principal).secondFactorDue === true;
   return page(platform, call.request, {
     title,
-    status: error?.status ?? 200,
-    failed: error !== undefined,
-    ...(error?.headers ? { headers: error.headers } : {}),
+    error,
     person: await findPagePerson(platform, call),
     inAccount: !due,
     body: html`${errorSummary(t, problems)}${body}`,

@@ -21,10 +21,8 @@ export function resetFormPage(site: Site, request: Request, token: string, error
   const problems = error ? formProblems(t, error, 'newPassword') : [];
   return page(site, request, {
     title: t.passwordReset.title,
-    status: error?.status ?? 200,
-    failed: error !== undefined,
+    error,
     secretAddress: true,
-    ...(error?.headers ? { headers: error.headers } : {}),
     body: html`${errorSummary(t, problems)}${form(
       new URL(request.url),
       html`${field(

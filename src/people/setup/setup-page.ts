@@ -26,10 +26,8 @@ export function setupFormPage(site: Site, request: Request, token: string, tried
   const problems = tried ? formProblems(t, tried.error) : [];
   return page(site, request, {
     title: t.setup.title,
-    status: tried?.error.status ?? 200,
-    failed: tried !== undefined,
+    error: tried?.error,
     secretAddress: true,
-    ...(tried?.error.headers ? { headers: tried.error.headers } : {}),
     body: html`${errorSummary(t, problems)}${form(
       new URL(request.url),
       html`${field(
