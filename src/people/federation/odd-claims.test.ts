@@ -55,7 +55,7 @@ it('a token of a platform is refused if its subject is not a text that an agent 
   expect((await show(SUBJECT)).status).toBe(200);
 });
 
-it('a logout token is refused, and ends no session, if its subject is not a text that an identity can have', async () => {
+it('a logout token is refused, and ends no session, if an identity cannot have its subject', async () => {
   const { write } = t.legate.platform.database;
   const person = await signUp(t);
   await write.updateTable('sessions').set({ issuer: issuer.address }).where('user_id', '=', person.id).execute();
