@@ -3,7 +3,7 @@ import type { Id } from '../../kernel/ids.ts';
 import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Anomaly } from './schema.ts';
-import { findAnomaly, toAnomaly } from './store.ts';
+import { getAnomalyRow, toAnomaly } from './store.ts';
 
 /** Records that a person has seen an anomaly. Only the first acknowledgement counts. Throws 404 ANOMALY_NOT_FOUND. */
 export async function acknowledgeAnomaly(
@@ -14,7 +14,7 @@ export async function acknowledgeAnomaly(
 ): Promise<Anomaly> {
   return ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const row = await findAnomaly(db, await caller.reauthorize(db), id);
+    const row = await getAnomalyRow(db, await caller.reauthorize(db), id);
     if (row.acknowledged_at !== null) return toAnomaly(row);
     const seen = {
       acknowledged_at: now,

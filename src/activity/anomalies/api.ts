@@ -8,7 +8,7 @@ import type { Platform } from '../../platform.ts';
 import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
 import { detectorOf } from './detector.ts';
 import { Acknowledgement, type Anomaly, AnomalyFilter } from './schema.ts';
-import { findAnomalies, findAnomaly, toAnomaly } from './store.ts';
+import { findAnomalies, getAnomalyRow, toAnomaly } from './store.ts';
 
 const MAX = 1000;
 
@@ -32,7 +32,7 @@ export function anomaliesApi(platform: Pick<Platform, 'database' | 'ledger' | 's
       await detectorOf(platform).look();
       return (await findAnomalies(db, all, parsed, { after: undefined, limit: MAX })).map(toAnomaly);
     },
-    get: async (id) => toAnomaly(await findAnomaly(db, all, asId('anomaly', id))),
+    get: async (id) => toAnomaly(await getAnomalyRow(db, all, asId('anomaly', id))),
     acknowledge: async (id, input = {}) =>
       acknowledgeAnomaly(
         platform,

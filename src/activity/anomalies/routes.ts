@@ -7,7 +7,7 @@ import { acknowledgeAnomaly } from './acknowledge-anomaly.ts';
 import { detectorOf } from './detector.ts';
 import { AnomalyErrors } from './errors.ts';
 import { Acknowledgement, Anomaly, ListAnomalies } from './schema.ts';
-import { findAnomalies, findAnomaly, toAnomaly } from './store.ts';
+import { findAnomalies, getAnomalyRow, toAnomaly } from './store.ts';
 
 const mayRead = { scope: 'audit:read', resource: 'legate:audit', action: 'read', self: false } as const;
 const { ANOMALY_NOT_FOUND } = AnomalyErrors;
@@ -55,7 +55,7 @@ export const anomalyRoutes = [
     errors: [ANOMALY_NOT_FOUND],
     handle: async (call, platform) => ({
       status: 200,
-      body: toAnomaly(await findAnomaly(platform.database.read, call.visibility, call.params.id)),
+      body: toAnomaly(await getAnomalyRow(platform.database.read, call.visibility, call.params.id)),
     }),
   }),
   defineRoute({

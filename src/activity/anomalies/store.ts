@@ -35,7 +35,7 @@ export async function findAnomalies(
 }
 
 /** Throws 404 ANOMALY_NOT_FOUND. */
-export async function findAnomaly(db: Db, visibility: Visibility, id: Id<'anomaly'>): Promise<AnomalyRow> {
+export async function getAnomalyRow(db: Db, visibility: Visibility, id: Id<'anomaly'>): Promise<AnomalyRow> {
   const row = isId('anomaly', id)
     ? await db
         .selectFrom('anomalies')

@@ -20,13 +20,14 @@ export async function listEvents(
   const { types, ...filters } = query;
   const shown = platform.config.events.eventTypes.filter((type) => types === undefined || types.includes(type));
   const filter = await filterOf(platform.database.read, caller, shown, filters);
-  const middle = around === undefined ? undefined : await findSeq(platform, caller, around);
+  const middle = around === undefined ? undefined : await getSeq(platform, caller, around);
   const place = { limit, order, cursor, around: middle };
   const { rows, next, prev } = await readPage(platform, filter, { list: 'events', ...query }, place);
   return { events: rows.map((row) => JSON.parse(toJson(row)) as StreamEvent), next, prev };
 }
 
-async function findSeq(
+/** Throws 404 EVENT_NOT_FOUND, also for an event that the caller cannot see. */
+async function getSeq(
   { config, database, reader }: Pick<Platform, 'config' | 'database' | 'reader'>,
   caller: Visibility,
   id: string,

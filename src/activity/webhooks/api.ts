@@ -18,7 +18,7 @@ import {
   type Webhook,
   type WebhookWithSecret,
 } from './schema.ts';
-import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
+import { findDeliveries, findWebhooks, getWebhookRow, toDelivery, toWebhook } from './store.ts';
 
 const ForOwner = CreateWebhook.extend({ ownerId: idOf('user', text(128)) });
 const MAX = 1000;
@@ -55,14 +55,16 @@ export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
       return createWebhook(platform, caller, ownerId, webhook);
     },
     list: async () => (await findWebhooks(db, all, {}, page)).map(toWebhook),
-    get: async (id) => toWebhook(await findWebhook(db, all, asId('webhook', id))),
+    get: async (id) => toWebhook(await getWebhookRow(db, all, asId('webhook', id))),
     update: async (id, input, options) =>
       updateWebhook(platform, expecting(caller, options), asId('webhook', id), parseWith(UpdateWebhook, input)),
     delete: async (id, options) => deleteWebhook(platform, expecting(caller, options), asId('webhook', id)),
     test: (id) => testWebhook(platform, caller, asId('webhook', id)),
     rotate: async (id, options) => rotateWebhook(platform, expecting(caller, options), asId('webhook', id)),
     deliveries: async (id) =>
-      (await findDeliveries(db, (await findWebhook(db, all, asId('webhook', id))).id, undefined, page)).map(toDelivery),
+      (await findDeliveries(db, (await getWebhookRow(db, all, asId('webhook', id))).id, undefined, page)).map(
+        toDelivery,
+      ),
     delivery: (id) => getDelivery(platform, all, asId('delivery', id)),
     recover: async (id, span) =>
       recoverWebhook(platform, caller, asId('webhook', id), parseWith(Recover, asOverHttp(span))),

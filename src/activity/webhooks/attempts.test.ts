@@ -5,6 +5,7 @@ import { createTestService, type Json, type TestService, type TestUser } from '.
 import { DAY_MS } from '../../kernel/clock.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import { webhooks } from './index.ts';
+import { getDeliveryRow } from './store.ts';
 
 let answer: { status: number; body: string | Buffer } = { status: 200, body: 'ok' };
 const received: string[] = [];
@@ -36,6 +37,23 @@ const deliveries = async (t: TestService, owner: TestUser, id: string): Promise<
   (await t.call('GET', `/webhooks/${id}/deliveries`, { as: owner })).body;
 
 describe('GET /webhooks/deliveries/:id', () => {
+  it('reports a failing database as such, and not as an unknown delivery', async () => {
+    const t = await shared();
+    const owner = await t.user();
+    const id = await endpoint(t, owner);
+    await t.agent(owner);
+    await deliverAll(t);
+    const [delivery] = await deliveries(t, owner, id);
+    const failing = t.legate.platform.database.read.withPlugin({
+      transformQuery({ node }) {
+        if (JSON.stringify(node).includes('webhooks"')) throw new Error('the connection broke');
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    await expect(getDeliveryRow(failing, { kind: 'all' }, delivery.id)).rejects.toThrow('the connection broke');
+  });
+
   it('shows each attempt with the beginning of its response, and the message', async () => {
     const t = await shared();
     const owner = await t.user();

@@ -9,7 +9,7 @@ import { dispatcherOf, leaseUntil, newDelivery } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import { isOfOwner } from './may-receive.ts';
 import type { Delivery, DeliveryWithAttempts } from './schema.ts';
-import { findDelivery, findWebhook, insertDeliveries, toDelivery } from './store.ts';
+import { getDeliveryRow, getWebhookRow, insertDeliveries, toDelivery } from './store.ts';
 import { TEST_TYPE } from './webhook-events.ts';
 
 /**
@@ -22,8 +22,8 @@ export async function getDelivery(
   id: Id<'delivery'>,
 ): Promise<DeliveryWithAttempts> {
   const db = database.read;
-  const row = await findDelivery(db, visibility, id);
-  const webhook = await findWebhook(db, visibility, row.webhook_id);
+  const row = await getDeliveryRow(db, visibility, id);
+  const webhook = await getWebhookRow(db, visibility, row.webhook_id);
   if (visibility.kind !== 'all' && !(await isOfOwner({ reader }, webhook, row)))
     throw WebhookErrors.DELIVERY_NOT_FOUND();
   return { ...toDelivery(row), payload: row.body, log: await findAttempts(db, row.id) };
@@ -43,7 +43,7 @@ export async function testWebhook(
   caller: Pick<Caller, 'visibility' | 'reauthorize' | 'actor'>,
   id: Id<'webhook'>,
 ): Promise<Delivery> {
-  const { user_id, format } = await findWebhook(platform.database.read, caller.visibility, id);
+  const { user_id, format } = await getWebhookRow(platform.database.read, caller.visibility, id);
   const underWay = platform.stateOf(testsUnderWay);
   const count = underWay.get(user_id) ?? 0;
   if (count >= MAX_TESTS_AT_ONCE) throw WebhookErrors.WEBHOOK_BUSY();
@@ -73,7 +73,7 @@ async function sendTest(
   // Leased from the beginning, so that no other process sends it.
   const row = { ...newDelivery(now, id, eventId, TEST_TYPE, body), lease_until: leaseUntil(now) };
   await platform.ledger.change(actor, async ({ db }) => {
-    await findWebhook(db, await reauthorize(db), id);
+    await getWebhookRow(db, await reauthorize(db), id);
     await insertDeliveries(platform.database, db, [row]);
   });
   return toDelivery(await dispatcherOf(platform).attempt(row, true));
@@ -89,7 +89,7 @@ export async function redeliver(
   id: Id<'delivery'>,
 ): Promise<Delivery> {
   const row = await platform.ledger.change(caller.actor, async ({ db, now }) => {
-    const found = await findDelivery(db, await caller.reauthorize(db), id);
+    const found = await getDeliveryRow(db, await caller.reauthorize(db), id);
     const set = { status: 'pending' as const, attempts: 0, next_at: now, lease_until: 0, delivered_at: null };
     await db.updateTable('webhook_deliveries').set(set).where('id', '=', id).execute();
     return { ...found, ...set };

@@ -13,7 +13,7 @@ import { dispatcherOf, FOLLOWER } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
 import { newWebhookSecret, SECRET_PURPOSE } from './signature.ts';
-import { deleteRow, findWebhook, toWebhook } from './store.ts';
+import { deleteRow, getWebhookRow, toWebhook } from './store.ts';
 import { assertDeliverable } from './url.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
@@ -121,7 +121,7 @@ export async function updateWebhook(
   if (input.url !== undefined) assertDeliverable(input.url, platform.config.webhooks.allowPrivateNetworks);
   const row = await platform.ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const before = await findWebhook(db, await caller.reauthorize(db), id);
+    const before = await getWebhookRow(db, await caller.reauthorize(db), id);
     await assertMayReadEvents(platform, db, caller);
     caller.assertUnchanged?.(toWebhook(before));
     assertTypesFit(before.format, input.types);
@@ -172,7 +172,7 @@ export async function deleteWebhook(
 ): Promise<void> {
   await ledger.change(caller.actor, async (change) => {
     const { db } = change;
-    const row = await findWebhook(db, await caller.reauthorize(db), id);
+    const row = await getWebhookRow(db, await caller.reauthorize(db), id);
     caller.assertUnchanged?.(toWebhook(row));
     await deleteRow(db, id);
     change.emit({ ...webhookEvent('webhook.deleted', row), before: settingsOf(row) });
@@ -191,7 +191,7 @@ export async function rotateWebhook(
   const secret = newWebhookSecret();
   const row = await ledger.change(caller.actor, async (change) => {
     const { db, now } = change;
-    const before = await findWebhook(db, await caller.reauthorize(db), id);
+    const before = await getWebhookRow(db, await caller.reauthorize(db), id);
     // Receivers trust the secret, so an agent must not learn that of a URL set by a person.
     if (caller.principal.kind === 'agent' && before.by_agent === 0) throw CommonErrors.FORBIDDEN();
     caller.assertUnchanged?.(toWebhook(before));

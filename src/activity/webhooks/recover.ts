@@ -4,7 +4,7 @@ import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { dispatcherOf } from './dispatcher.ts';
 import type { Recover } from './schema.ts';
-import { findWebhook, keepWebhooks } from './store.ts';
+import { getWebhookRow, keepWebhooks } from './store.ts';
 import { TEST_TYPE } from './webhook-events.ts';
 
 /** Deliveries that one request recovers. Limited, because decisions wait for this transaction. */
@@ -24,7 +24,7 @@ export async function recoverWebhook(
   if (until !== undefined && since >= until)
     throw validationFailed([{ path: 'since', message: 'must be before until' }]);
   const result = await platform.ledger.change(caller.actor, async ({ db, now }) => {
-    await findWebhook(db, await caller.reauthorize(db), id);
+    await getWebhookRow(db, await caller.reauthorize(db), id);
     await keepWebhooks(platform.database, db, [id]);
     const failed = await db
       .selectFrom('webhook_deliveries')

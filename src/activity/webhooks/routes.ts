@@ -19,7 +19,7 @@ import {
   Webhook,
   WebhookWithSecret,
 } from './schema.ts';
-import { findDeliveries, findWebhook, findWebhooks, toDelivery, toWebhook } from './store.ts';
+import { findDeliveries, findWebhooks, getWebhookRow, toDelivery, toWebhook } from './store.ts';
 
 const mayRead = { resource: 'legate:webhooks', action: 'read', self: false } as const;
 const mayWrite = { resource: 'legate:webhooks', action: 'write', self: false } as const;
@@ -86,7 +86,7 @@ export const webhookRoutes = [
     errors: [WEBHOOK_NOT_FOUND],
     handle: async (call, platform) => ({
       status: 200,
-      body: toWebhook(await findWebhook(platform.database.read, call.visibility, call.params.id)),
+      body: toWebhook(await getWebhookRow(platform.database.read, call.visibility, call.params.id)),
     }),
   }),
   defineRoute({
@@ -159,7 +159,7 @@ export const webhookRoutes = [
     handle: async (call, platform) => {
       const { limit, cursor, status } = call.query;
       const db = platform.database.read;
-      const { id } = await findWebhook(db, call.visibility, call.params.id);
+      const { id } = await getWebhookRow(db, call.visibility, call.params.id);
       const { rows, next } = cutPage(
         await findDeliveries(db, id, status, { after: afterCursor('delivery', cursor), limit: limit + 1 }),
         limit,

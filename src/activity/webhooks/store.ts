@@ -32,7 +32,7 @@ export async function findWebhooks(
 }
 
 /** Throws 404 WEBHOOK_NOT_FOUND. */
-export async function findWebhook(db: Db, visibility: Visibility, id: Id<'webhook'>): Promise<WebhookRow> {
+export async function getWebhookRow(db: Db, visibility: Visibility, id: Id<'webhook'>): Promise<WebhookRow> {
   const row = isId('webhook', id) ? await visible(db, visibility).where('id', '=', id).executeTakeFirst() : undefined;
   if (!row) throw WebhookErrors.WEBHOOK_NOT_FOUND();
   return row;
@@ -136,13 +136,11 @@ export async function deleteRow(db: Db, id: Id<'webhook'>): Promise<void> {
 }
 
 /** Throws 404 DELIVERY_NOT_FOUND, also for a delivery of a webhook that the caller cannot see. */
-export async function findDelivery(db: Db, visibility: Visibility, id: Id<'delivery'>): Promise<WebhookDeliveryRow> {
+export async function getDeliveryRow(db: Db, visibility: Visibility, id: Id<'delivery'>): Promise<WebhookDeliveryRow> {
   const row = isId('delivery', id)
     ? await db.selectFrom('webhook_deliveries').selectAll().where('id', '=', id).executeTakeFirst()
     : undefined;
-  if (!row) throw WebhookErrors.DELIVERY_NOT_FOUND();
-  await findWebhook(db, visibility, row.webhook_id).catch(() => {
-    throw WebhookErrors.DELIVERY_NOT_FOUND();
-  });
+  const webhook = row && (await visible(db, visibility).where('id', '=', row.webhook_id).executeTakeFirst());
+  if (!webhook) throw WebhookErrors.DELIVERY_NOT_FOUND();
   return row;
 }
