@@ -15,6 +15,7 @@ import { searchOfUsers } from './migrations/0105-search-of-users.ts';
 import { agentsOfWebhooks } from './migrations/0106-agents-of-webhooks.ts';
 import { changesFollowTheLedger } from './migrations/0107-changes-follow-the-ledger.ts';
 import { issuersOfTheConfiguration } from './migrations/0108-issuers-of-the-configuration.ts';
+import { countingStartOfBudgets } from './migrations/0109-counting-start-of-budgets.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 import type { PostgresClient } from './postgres-client.ts';
@@ -38,6 +39,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0106-agents-of-webhooks': agentsOfWebhooks,
   '0107-changes-follow-the-ledger': changesFollowTheLedger,
   '0108-issuers-of-the-configuration': issuersOfTheConfiguration,
+  '0109-counting-start-of-budgets': countingStartOfBudgets,
 };
 
 /**

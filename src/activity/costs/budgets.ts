@@ -39,6 +39,7 @@ export async function createBudget(
       used,
       window_start: start,
       exceeded: 0,
+      counted_from: now,
       created_at: now,
       updated_at: now,
       policy_epoch: change.epoch,
@@ -105,7 +106,9 @@ export async function updateBudget(
     const usage = usageAt(row, now);
     const start = windowStart(window, now);
     const begun =
-      window === row.window_kind ? usage : { used: await spentSince(db, row, start), window_start: start, exceeded: 0 };
+      window === row.window_kind
+        ? usage
+        : { used: await spentSince(db, row, start), window_start: start, exceeded: 0, counted_from: now };
     const changed = {
       ...row,
       ...begun,

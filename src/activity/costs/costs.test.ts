@@ -307,4 +307,23 @@ describe('budgets', () => {
       [100, 100],
     ]);
   });
+
+  it('counts all tokens of a decision from before the budget got its window, as that budget counted none', async () => {
+    const agent = await agentOf(owner);
+    const { id } = await budgetOf(agent, { metric: 'tokens', limit: 1000 });
+    const change = (body: Json) => t.call('PATCH', `/budgets/${id}`, { as: owner, body });
+    const charge = async (auditId: string, tokens: number): Promise<number> => {
+      await record(owner, { agentId: agent.id, amount: 1, tokens, auditId });
+      return (await t.call('GET', `/budgets/${id}`, { as: owner })).body.used;
+    };
+    const before = (await call(agent, { tokensCost: 60 })).body.auditId;
+    t.clock.advance(1);
+    expect((await change({ window: 'month' })).body.used).toBe(0);
+    expect(await charge(before, 70)).toBe(70);
+    t.clock.advance(1);
+    const after = (await call(agent, { tokensCost: 40 })).body.auditId;
+    t.clock.advance(1);
+    expect((await change({ limit: 500, onExceed: 'deny' })).body.used).toBe(110);
+    expect(await charge(after, 50)).toBe(120);
+  });
 });

@@ -83,11 +83,11 @@ async function getDecision({ db }: Change, agentId: Id<'agent'>, auditId: Id<'au
 }
 
 /**
- * Returns the tokens that exceed what the decision already counted in this budget. A budget created after the decision
- * has counted none of them.
+ * Returns the tokens that exceed what the decision already counted in this budget. A budget that was created, or got
+ * another window, after the decision has counted none of them.
  */
 function tokensFor(budget: BudgetRow, tokens: number, decision: Decision | undefined): number {
-  if (!decision || decision.at < budget.created_at) return tokens;
+  if (!decision || decision.at < (budget.counted_from ?? budget.created_at)) return tokens;
   const beyond = (stated: number): number => Math.max(0, stated - decision.counted);
   return beyond(decision.stated + tokens) - beyond(decision.stated);
 }

@@ -121,6 +121,8 @@ export interface BudgetsTable {
   window_start: number;
   /** 1: budget.exceeded was emitted for this window and limit. */
   exceeded: number;
+  /** When the budget got its window. Earlier decisions are not counted in `used`. Null: at `created_at`. */
+  counted_from: number | null;
   created_at: number;
   updated_at: number;
   /** Epoch of the last change. Instances reload rows with a newer epoch. */
