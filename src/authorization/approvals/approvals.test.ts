@@ -143,59 +143,63 @@ describe('when an agent is revoked', () => {
     ['DELETE /agents/:id', (w: World) => ['DELETE', `/agents/${w.agent.id}`]],
     ['POST /agents/revoke', (w: World) => ['POST', '/agents/revoke', { agentIds: [w.agent.id] }]],
     ['DELETE /users/:id', (w: World) => ['DELETE', `/users/${w.owner.id}`]],
-  ] as const)('by %s, its waiting approvals expire with it, as the preview shows', async (_, requestOf) => {
-    const w = await world();
-    const { t } = w;
-    const [admin, stranger] = [await t.admin(), await t.user()];
-    const other = await t.agent(stranger, { permissions: w.agent.body.permissions });
-    const kept = (await t.authorize(other, ask)).body.approvalId;
-    const [first, second, approved] = [
-      (await request(w)).approvalId,
-      (await request(w, { ...ask, resource: 'bank:b' })).approvalId,
-      (await request(w, { ...ask, resource: 'bank:c' })).approvalId,
-    ];
-    await approve(w, approved);
-    const [method, path, body] = requestOf(w) as [string, string, object?];
-    const send = (address: string) => t.call(method, address, { as: admin, ...(body ? { body } : {}) });
-    const isResolution = ({ type }: { type: string }): boolean => type === 'approval.resolved';
-    const shown = (await send(`${path}?preview=true`)).body;
-    expect(shown.approvals).toBe(2);
-    expect((await t.call('GET', '/approvals?status=pending', { as: admin })).body).toHaveLength(3);
-    expect((await send(path)).status).toBe(204);
-    const ended = [first, second].map((approvalId, i) => ({
-      type: 'approval.resolved',
-      agentId: w.agent.id,
-      userId: w.owner.id,
-      data: {
-        approvalId,
+  ] as const)(
+    'by %s, its waiting and its unused approvals expire with it, as the preview shows',
+    async (_, requestOf) => {
+      const w = await world();
+      const { t } = w;
+      const [admin, stranger] = [await t.admin(), await t.user()];
+      const other = await t.agent(stranger, { permissions: w.agent.body.permissions });
+      const kept = (await t.authorize(other, ask)).body.approvalId;
+      const [first, second, approved] = [
+        (await request(w)).approvalId,
+        (await request(w, { ...ask, resource: 'bank:b' })).approvalId,
+        (await request(w, { ...ask, resource: 'bank:c' })).approvalId,
+      ];
+      await approve(w, approved);
+      const [method, path, body] = requestOf(w) as [string, string, object?];
+      const send = (address: string) => t.call(method, address, { as: admin, ...(body ? { body } : {}) });
+      const isResolution = ({ type }: { type: string }): boolean => type === 'approval.resolved';
+      const shown = (await send(`${path}?preview=true`)).body;
+      expect(shown.approvals).toBe(2);
+      expect((await t.call('GET', '/approvals?status=pending', { as: admin })).body).toHaveLength(3);
+      expect((await send(path)).status).toBe(204);
+      const ended = [first, second, approved].map((approvalId, i) => ({
+        type: 'approval.resolved',
         agentId: w.agent.id,
-        action: 'pay',
-        resource: ['bank:transfer', 'bank:b'][i],
-        status: 'expired',
-      },
-      before: { status: 'pending' },
-      after: { status: 'expired' },
-      actor: expect.objectContaining({ kind: 'apiToken', userId: admin.id }),
-    }));
-    expect(shown.events.filter(isResolution)).toEqual(ended);
-    const changes = (await t.call('GET', `/changes?subject=${w.agent.id}`, { as: admin })).body;
-    expect(changes.filter(isResolution).slice(0, 2).reverse()).toEqual(
-      ended.map((event) => expect.objectContaining(event)),
-    );
-    for (const id of [first, second]) {
-      const r = await approve(w, id, admin);
-      expect([r.status, r.body.error.code]).toEqual([409, 'APPROVAL_NOT_PENDING']);
-      expect((await approve(w, id, stranger)).status).toBe(404);
-      expect((await t.call('GET', `/approvals/${id}`, { as: admin })).body.status).toBe('expired');
-    }
-    const entries = (await t.call('GET', `/audit?agentId=${w.agent.id}&actions=expire`, { as: admin })).body;
-    expect(entries.map((e: { reason: string }) => e.reason)).toEqual(['APPROVAL_EXPIRED', 'APPROVAL_EXPIRED']);
-    expect((await t.call('GET', '/approvals?status=pending', { as: admin })).body).toMatchObject([{ id: kept }]);
-    t.clock.advance(300_000);
-    await approvals.upkeep?.(t.legate.platform);
-    const resolved = (await eventsOf(t, w.agent.id)).filter((e) => isResolution(e) && e.data.status === 'expired');
-    expect(resolved.map((e) => e.data.approvalId)).toEqual([first, second, approved]);
-  });
+        userId: w.owner.id,
+        data: {
+          approvalId,
+          agentId: w.agent.id,
+          action: 'pay',
+          resource: ['bank:transfer', 'bank:b', 'bank:c'][i],
+          status: 'expired',
+        },
+        before: { status: approvalId === approved ? 'approved' : 'pending' },
+        after: { status: 'expired' },
+        actor: expect.objectContaining({ kind: 'apiToken', userId: admin.id }),
+      }));
+      expect(shown.events.filter(isResolution)).toEqual(ended);
+      const changes = (await t.call('GET', `/changes?subject=${w.agent.id}`, { as: admin })).body;
+      expect(changes.filter(isResolution).slice(0, 3).reverse()).toEqual(
+        ended.map((event) => expect.objectContaining(event)),
+      );
+      expect((await t.call('GET', '/approvals?status=approved', { as: admin })).body).toEqual([]);
+      for (const id of [first, second, approved]) {
+        const r = await approve(w, id, admin);
+        expect([r.status, r.body.error.code]).toEqual([409, 'APPROVAL_NOT_PENDING']);
+        expect((await approve(w, id, stranger)).status).toBe(404);
+        expect((await t.call('GET', `/approvals/${id}`, { as: admin })).body.status).toBe('expired');
+      }
+      const entries = (await t.call('GET', `/audit?agentId=${w.agent.id}&actions=expire`, { as: admin })).body;
+      expect(entries.map((e: { reason: string }) => e.reason)).toEqual(Array(3).fill('APPROVAL_EXPIRED'));
+      expect((await t.call('GET', '/approvals?status=pending', { as: admin })).body).toMatchObject([{ id: kept }]);
+      t.clock.advance(300_000);
+      await approvals.upkeep?.(t.legate.platform);
+      const resolved = (await eventsOf(t, w.agent.id)).filter((e) => isResolution(e) && e.data.status === 'expired');
+      expect(resolved.map((e) => e.data.approvalId)).toEqual([first, second, approved]);
+    },
+  );
 });
 
 describe('onApprovalRequested', () => {

@@ -1,9 +1,10 @@
+import type { ExpressionBuilder } from 'kysely';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { type Change, changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { ApprovalRow } from '../../storage/index.ts';
+import type { ApprovalRow, Tables } from '../../storage/index.ts';
 import { type ApprovalStep, approvalStep } from '../permissions/index.ts';
 
 type Resolution = { readonly status: ApprovalStep } & Partial<
@@ -23,23 +24,18 @@ export async function recordResolution(
   return resolved;
 }
 
-/** Expires the approvals that wait for a person, because these agents can no longer use them. */
+/** Expires the pending and the approved, unused approvals of these agents, which can no longer use them. */
 export async function expireApprovalsOf(
   { redactedKeys }: Pick<Platform, 'redactedKeys'>,
   change: Change,
   agentIds: readonly Id<'agent'>[],
 ): Promise<void> {
   for (const some of chunk(agentIds)) {
-    const expired = await change.db
-      .updateTable('approvals')
-      .set({ status: 'expired' })
-      .where('agent_id', 'in', some)
-      .where('status', '=', 'pending')
-      .where('expires_at', '>', change.now)
-      .returningAll()
-      .execute();
-    for (const row of expired.sort((a, b) => (a.id < b.id ? -1 : 1)))
-      record(redactedKeys, change, { ...row, status: 'pending' }, { ...row, status: 'expired' });
+    const usable = ({ eb, and }: ExpressionBuilder<Tables, 'approvals'>) =>
+      and([eb('agent_id', 'in', some), eb('status', 'in', ['pending', 'approved']), eb('expires_at', '>', change.now)]);
+    const rows = await change.db.selectFrom('approvals').selectAll().where(usable).orderBy('id').execute();
+    await change.db.updateTable('approvals').set({ status: 'expired' }).where(usable).execute();
+    for (const row of rows) record(redactedKeys, change, row, { ...row, status: 'expired' });
   }
 }
 
