@@ -1,10 +1,10 @@
-import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { defineModule, type Platform } from '../../platform.ts';
-import { BREAKER_FAILURES, webhookFetch } from './attempt.ts';
+import { webhookFetch } from './attempt.ts';
 import { deleteWebhooksOf } from './delete-webhooks.ts';
 import { testsUnderWay } from './deliveries.ts';
 import { dispatcherOf, webhookDispatcher } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
+import { deleteOld, dropOverdue } from './old-deliveries.ts';
 import { webhookRoutes } from './routes.ts';
 
 /**
@@ -18,50 +18,11 @@ import { webhookRoutes } from './routes.ts';
  */
 export { type WebhooksApi, webhooksApi } from './api.ts';
 
-const DELIVERED_DAYS = 7;
-const DROPPED_DAYS = 30;
-/** A message that waits this long for a failing receiver is dropped. */
-const OVERDUE_MS = 60 * MINUTE_MS;
-const SLICE = 5000;
-
 /** Notices webhooks created by other processes. Deletes old deliveries. */
-async function upkeep(platform: Pick<Platform, 'clock' | 'ledger' | 'stateOf'>): Promise<void> {
+async function upkeep(platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'stateOf'>): Promise<void> {
   dispatcherOf(platform).wake();
-  const now = platform.clock.now();
-  await platform.ledger.maintain(async (db) => {
-    await db
-      .updateTable('webhook_deliveries')
-      .set({ status: 'dropped', next_at: now, last_error: 'overdue' })
-      .where('id', 'in', (eb) =>
-        eb
-          .selectFrom('webhook_deliveries as d')
-          .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
-          .innerJoin('users as u', 'u.id', 'w.user_id')
-          .select('d.id')
-          .where('d.status', '=', 'pending')
-          .where('d.next_at', '<', now - OVERDUE_MS)
-          .where('d.lease_until', '<=', now)
-          .where('w.enabled', '=', 1)
-          .where('w.failures', '>=', BREAKER_FAILURES)
-          .where('u.suspended_at', 'is', null)
-          .limit(SLICE),
-      )
-      .execute();
-    await db
-      .deleteFrom('webhook_attempts')
-      .where('at', '<', now - DROPPED_DAYS * DAY_MS)
-      .execute();
-    // Age counts from the end of a delivery, however long it waited before.
-    for (const [status, days] of [
-      ['delivered', DELIVERED_DAYS],
-      ['dropped', DROPPED_DAYS],
-    ] as const)
-      await db
-        .deleteFrom('webhook_deliveries')
-        .where('status', '=', status)
-        .where('next_at', '<', now - days * DAY_MS)
-        .execute();
-  });
+  await dropOverdue(platform);
+  await deleteOld(platform);
 }
 
 export const webhooks = defineModule({

@@ -1,0 +1,86 @@
+import { chunk } from '../../kernel/chunk.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import type { Platform } from '../../platform.ts';
+import { BREAKER_FAILURES } from './attempt.ts';
+import { keepWebhooks } from './store.ts';
+
+const DELIVERED_DAYS = 7;
+const DROPPED_DAYS = 30;
+/** A message that waits this long for a failing receiver is dropped. */
+const OVERDUE_MS = 60 * MINUTE_MS;
+const SLICE = 5000;
+
+type Needed = Pick<Platform, 'clock' | 'database' | 'ledger'>;
+
+/** Drops deliveries that have waited too long for an endpoint that keeps failing. */
+export async function dropOverdue({ clock, database, ledger }: Needed): Promise<void> {
+  const now = clock.now();
+  await ledger.maintain(async (db) => {
+    const overdue = await db
+      .selectFrom('webhook_deliveries as d')
+      .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
+      .innerJoin('users as u', 'u.id', 'w.user_id')
+      .select(['d.id', 'd.webhook_id'])
+      .where('d.status', '=', 'pending')
+      .where('d.next_at', '<', now - OVERDUE_MS)
+      .where('d.lease_until', '<=', now)
+      .where('w.enabled', '=', 1)
+      .where('w.failures', '>=', BREAKER_FAILURES)
+      .where('u.suspended_at', 'is', null)
+      .limit(SLICE)
+      .execute();
+    await keepWebhooks(
+      database,
+      db,
+      overdue.map((row) => row.webhook_id),
+    );
+    for (const ids of chunk(overdue.map(({ id }) => id).sort()))
+      await db
+        .updateTable('webhook_deliveries')
+        .set({ status: 'dropped', next_at: now, last_error: 'overdue' })
+        .where('id', 'in', ids)
+        // Since they were read, an attempt may have begun or ended, or the message may have been redelivered.
+        .where('status', '=', 'pending')
+        .where('next_at', '<', now - OVERDUE_MS)
+        .where('lease_until', '<=', now)
+        .execute();
+  });
+}
+
+/** Deletes old deliveries and attempts. Age counts from the end of a delivery, however long it waited before. */
+export async function deleteOld({ clock, database, ledger }: Needed): Promise<void> {
+  const now = clock.now();
+  const dropped = now - DROPPED_DAYS * DAY_MS;
+  await ledger.maintain(async (db) => {
+    const attempts = db
+      .selectFrom('webhook_attempts as a')
+      .innerJoin('webhook_deliveries as d', 'd.id', 'a.delivery_id')
+      .select('d.webhook_id')
+      .where('a.at', '<', dropped)
+      .distinct();
+    await keepWebhooks(
+      database,
+      db,
+      (await attempts.execute()).map((row) => row.webhook_id),
+    );
+    await db.deleteFrom('webhook_attempts').where('at', '<', dropped).execute();
+  });
+  for (const [status, before] of [
+    ['delivered', now - DELIVERED_DAYS * DAY_MS],
+    ['dropped', dropped],
+  ] as const)
+    await ledger.maintain(async (db) => {
+      const deliveries = db
+        .selectFrom('webhook_deliveries')
+        .select('webhook_id')
+        .where('status', '=', status)
+        .where('next_at', '<', before)
+        .distinct();
+      await keepWebhooks(
+        database,
+        db,
+        (await deliveries.execute()).map((row) => row.webhook_id),
+      );
+      await db.deleteFrom('webhook_deliveries').where('status', '=', status).where('next_at', '<', before).execute();
+    });
+}
