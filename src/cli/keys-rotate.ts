@@ -20,10 +20,19 @@ export const command: Command<{ kind?: string }> = {
     const added =
       secret === undefined ? rotateKeys(dataDir, kinds) : await withKeyStore(settings, (keys) => keys.rotate(kinds));
     for (const { kind: rotated, id } of added) process.stdout.write(`${rotated}: new key ${id}\n`);
-    process.stdout.write(
-      secret === undefined
-        ? 'Restart the service to use them. Copy secrets.json to every instance first.\n'
-        : 'Every instance uses them within about a minute. LEGATE_SECRET_PREVIOUS is no longer needed.\n',
-    );
+    process.stdout.write(`${nextStep(settings.values)}\n`);
   },
 };
+
+/** What the operator does after the rotation. */
+export function nextStep({
+  secret,
+  secretPrevious,
+}: {
+  secret?: string | undefined;
+  secretPrevious?: string | undefined;
+}): string {
+  if (secret === undefined) return 'Restart the service to use them. Copy secrets.json to every instance first.';
+  const used = 'Every instance uses them within about a minute.';
+  return secretPrevious === undefined ? used : `${used} LEGATE_SECRET_PREVIOUS is no longer needed.`;
+}
