@@ -1,8 +1,23 @@
-import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 
 const FILE = 'ledger-anchor';
+
+/** The name of a file, the process that replaces it, and a number. */
+const TEMPORARY = /^(.+)\.\d+\.\d+$/;
 
 const sync = promisify(fsync);
 
@@ -54,6 +69,24 @@ export async function replaceFile(dir: string, name: string, text: string, mode 
     await sync(folder);
   } finally {
     closeSync(folder);
+  }
+}
+
+/** Removes what a process that was killed during {@link writeAnchor} has left. */
+export const removeUnfinishedAnchors = (dataDir: string): void => removeUnfinished(dataDir, (name) => name === FILE);
+
+/**
+ * Removes the temporary files that a process which was killed during {@link replaceFile} has left. Newer ones remain,
+ * because another process may be writing them.
+ */
+export function removeUnfinished(dir: string, isReplaced: (name: string) => boolean): void {
+  if (!existsSync(dir)) return;
+  const before = Date.now() - MINUTE_MS;
+  for (const file of readdirSync(dir)) {
+    const name = TEMPORARY.exec(file)?.[1];
+    if (name === undefined || !isReplaced(name)) continue;
+    const path = join(dir, file);
+    if ((statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? before) < before) rmSync(path, { force: true });
   }
 }
 

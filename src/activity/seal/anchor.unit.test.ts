@@ -1,9 +1,9 @@
-import fs, { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { replaceFile } from './anchor.ts';
+import { removeUnfinishedAnchors, replaceFile } from './anchor.ts';
 
 const { writeSync } = fs;
 
@@ -25,4 +25,18 @@ it('a file is complete also if the system writes only a part of it at once', asy
   await replaceFile(dir, 'note', note);
   expect(writes).toBeGreaterThan(1);
   expect(readFileSync(join(dir, 'note'), 'utf8')).toBe(note);
+});
+
+it('what a killed process left is removed, but no file that may still be written, and no other one', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'legate-anchor-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const kept = ['ledger-anchor', 'ledger-anchor.3', 'ledger-anchor.old.3.4', 'notes.3.4'];
+  for (const name of [...kept, 'ledger-anchor.3.4', 'ledger-anchor.1.1']) {
+    writeFileSync(join(dir, name), '');
+    utimesSync(join(dir, name), 1, 1);
+  }
+  writeFileSync(join(dir, 'ledger-anchor.5.6'), '');
+  removeUnfinishedAnchors(dir);
+  removeUnfinishedAnchors(join(dir, 'missing'));
+  expect(readdirSync(dir).sort()).toEqual([...kept, 'ledger-anchor.5.6'].sort());
 });

@@ -4,7 +4,7 @@ import { ConfigError } from '../../kernel/config.ts';
 import { readHead, readPosition, setPosition } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, SealRow } from '../../storage/index.ts';
-import { readAnchor } from './anchor.ts';
+import { readAnchor, removeUnfinishedAnchors } from './anchor.ts';
 import { type NoteSigner, noteSigner, noteVerifier, openCheckpoint } from './note.ts';
 import { sealer } from './sealer.ts';
 import { statedBy } from './stated-by.ts';
@@ -55,6 +55,7 @@ export async function openSealedLog(
   if (platform.config.ledger.seal === 'off') return serves ? stopSealing(platform) : undefined;
   const path = platform.config.ledger.policy;
   const policy = path === undefined ? undefined : readPolicy(path);
+  if (serves) removeUnfinishedAnchors(platform.config.dataDir);
   const anchor = readAnchor(platform.config.dataDir);
   let log = await readLog(platform.database.read);
   if (!log && anchor !== undefined)

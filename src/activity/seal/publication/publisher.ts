@@ -5,7 +5,7 @@ import { signWebhook } from '../../../kernel/webhook-signature.ts';
 import { createGuardedFetch, GuardedFetchError } from '../../../operations/outbound/index.ts';
 import { defineState, type Platform } from '../../../platform.ts';
 import type { Db } from '../../../storage/index.ts';
-import { replaceFile } from '../anchor.ts';
+import { removeUnfinished, replaceFile } from '../anchor.ts';
 import { keepStamped } from '../kept-checkpoints.ts';
 import { sealer } from '../sealer.ts';
 import { currentLog, type ServedLog } from '../served-log.ts';
@@ -16,6 +16,7 @@ const TIMEOUT_MS = 10_000;
 const MAX_STAMP_BYTES = 65_536;
 /** Published files are readable for other users. */
 const READABLE = 0o644;
+const HOUR_FILE = /^\d{4}-\d\d-\d\dT\d\dZ\.txt$/;
 
 /**
  * Publishes checkpoints, as GET /ledger/checkpoint shows them, at a place outside this service, and has them stamped.
@@ -135,6 +136,9 @@ async function writeInto(folder: string, { id, checkpoint }: ServedLog, now: num
   const dir = join(folder, id);
   mkdirSync(dir, { recursive: true });
   const hour = `${isoTime(now).slice(0, 13)}Z.txt`;
-  if (!existsSync(join(dir, hour))) await replaceFile(dir, hour, checkpoint, READABLE);
+  if (!existsSync(join(dir, hour))) {
+    removeUnfinished(dir, (name) => name === 'checkpoint' || HOUR_FILE.test(name));
+    await replaceFile(dir, hour, checkpoint, READABLE);
+  }
   await replaceFile(dir, 'checkpoint', checkpoint, READABLE);
 }
