@@ -1333,7 +1333,7 @@ export interface Ready {
     readonly clock: Open<"ok" | "off" | "unknown">;
     /** Only if Redis is used. unreachable: until it responds, each process counts limits on its own. */
     readonly redis?: Open<"ok" | "unreachable"> | undefined;
-    /** Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none is signed until the log is ended with `npx legate ledger recover`. */
+    /** Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute, or the newest one cannot be written to the data folder. halted: none is signed until the log is ended with `npx legate ledger recover`. */
     readonly seal?: Open<"ok" | "behind" | "halted"> | undefined;
     /** behind: the database lacks migrations that this version needs. */
     readonly schema: Open<"ok" | "behind" | "unknown">;

@@ -74,8 +74,9 @@ export const Ready = z
         .optional()
         .meta({
           description:
-            'Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute. halted: none ' +
-            'is signed until the log is ended with `npx legate ledger recover`.',
+            'Only if the ledger is sealed. behind: rows wait for a checkpoint for more than a minute, or the newest ' +
+            'one cannot be written to the data folder. halted: none is signed until the log is ended with ' +
+            '`npx legate ledger recover`.',
         }),
       schema: z
         .enum(['ok', 'behind', 'unknown'])

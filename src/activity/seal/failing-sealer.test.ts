@@ -107,8 +107,10 @@ it('while the data folder cannot be written to, checkpoints are 503, and no part
     ]);
   }
   expect(readdirSync(dir).filter((name) => name.startsWith('ledger-anchor'))).toEqual(['ledger-anchor']);
+  expect(await readyOf(t)).toEqual([200, 'degraded', 'behind']);
   rmSync(anchor, { recursive: true });
   expect((await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin })).status).toBe(200);
   expect(verifyProof(await t.legate.ledger.proof(id), await policyOf(t)).entry.fields['id']).toBe(id);
   expect(readFileSync(anchor, 'utf8')).toBe(await t.legate.ledger.checkpoint());
+  expect(await readyOf(t)).toEqual([200, 'ready', 'ok']);
 });

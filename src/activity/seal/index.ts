@@ -40,9 +40,10 @@ export const seal = defineModule({
   readiness: {
     name: 'seal',
     check: async (platform) => {
-      const { isOpen, halted } = platform.stateOf(sealer);
+      const { isOpen, halted, cannotAnchor } = platform.stateOf(sealer);
       if (!isOpen) return undefined;
       if (halted !== undefined) return 'halted';
+      if (cannotAnchor) return 'behind';
       return (await platform.stateOf(sealer).lagSeconds()) > LATE_SECONDS ? 'behind' : 'ok';
     },
   },

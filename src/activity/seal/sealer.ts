@@ -78,6 +78,8 @@ export class Sealer {
   #anchoredSize = 0;
   /** Checkpoints are written to the data folder one after the other. */
   #anchored: Promise<void> = Promise.resolve();
+  /** A checkpoint that could not be written to the data folder. It is tried again until that one or a newer one is. */
+  #unanchored: { readonly note: string; readonly size: number } | undefined;
   #keptAt = Number.NEGATIVE_INFINITY;
   /** Whether the newest checkpoint lacks the signature of one of the keys, so that it must be signed again. */
   #signsAgain = false;
@@ -133,6 +135,11 @@ export class Sealer {
     return this.#log !== undefined;
   }
 
+  /** Whether the newest checkpoint cannot be written to the data folder, so that nobody gets it. */
+  get cannotAnchor(): boolean {
+    return this.#unanchored !== undefined;
+  }
+
   /** The reason why signing has stopped. */
   get halted(): string | undefined {
     return this.#halted;
@@ -171,6 +178,7 @@ export class Sealer {
   async #runForAWhile(): Promise<void> {
     const deadline = performance.now() + RUN_MS;
     await this.#run(false, deadline);
+    if (this.#unanchored) await this.#anchor(this.#unanchored.note, this.#unanchored.size);
     if (performance.now() >= deadline) this.#follower.runSoon(0);
   }
 
@@ -324,9 +332,12 @@ export class Sealer {
     const write = async (): Promise<void> => {
       if (size <= this.#anchoredSize) return;
       await writeAnchor(this.#platform.config.dataDir, note).catch((cause: unknown) => {
+        if (size > (this.#unanchored?.size ?? 0)) this.#unanchored = { note, size };
+        this.#follower.runSoon(RETRY_MS);
         throw CommonErrors.STORAGE_UNAVAILABLE({ message: ANCHOR_FAILED, cause });
       });
       this.#anchoredSize = size;
+      if (size >= (this.#unanchored?.size ?? 0)) this.#unanchored = undefined;
     };
     this.#anchored = this.#anchored.then(write, write);
     return this.#anchored;
