@@ -9,6 +9,7 @@ import type { Platform } from '../platform.ts';
 import type { Fetch } from './app.ts';
 import { directOf } from './node-body.ts';
 import { badAddress, renderError } from './render-error.ts';
+import { UnfinishedBodies } from './unfinished-bodies.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 
 // Where @hono/node-server has replaced the global Response, it recognizes this answer only after its body was read.
@@ -75,8 +76,10 @@ export function nodeListener(legate: Served): (req: IncomingMessage, res: Server
   // Requests that a client sends without waiting for answers (RFC 9112, section 9.3.2) are handled one after the other.
   // Node emits all of one packet at once and keeps their answers in memory until the client has read those before.
   const answers = new UnreadAnswers(legate.platform);
+  const bodies = new UnfinishedBodies(legate.platform);
   return (req, res) => {
     const { socket } = req;
+    bodies.begin(req, res);
     const before = answers.begin(socket, res);
     if (res.socket !== null || !before || before.writableFinished) handle(req, res);
     else
