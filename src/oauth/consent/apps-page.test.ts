@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { FormClient } from '../../../test/support/browser-like.ts';
 import { claimsOf, form, refreshWith, register, signUp, tokens } from '../../../test/support/oauth.ts';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
+import { asId, newId } from '../../kernel/ids.ts';
 import { ACCESS_TOKEN_TYPE, TOKEN_EXCHANGE } from '../token/token-request.ts';
 
 let t: TestService;
@@ -63,5 +64,26 @@ describe('the page of connected applications', () => {
     const page = await t.call('GET', '/account/apps', { as: someone });
     const shown = [...page.text.matchAll(/name="grant" value="([^"]+)"/g)].map((match) => match[1]);
     expect(shown).toEqual([String(claimsOf(source['access_token']).jti).split('.')[0]]);
+  });
+
+  it('shows the 200 newest of more, and says so', async () => {
+    const someone = await signUp(t);
+    const text = 'Only the 200 newest are shown.';
+    const { jti } = claimsOf((await tokens(t, someone, await register(t)))['access_token']);
+    const db = t.legate.platform.database.write;
+    const id = asId('grant', String(jti).split('.')[0] as string);
+    const grant = await db.selectFrom('oauth_grants').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const add = (count: number) => {
+      const rows = Array.from({ length: count }, () => ({ ...grant, id: newId('grant', t.clock.now()) }));
+      return db.insertInto('oauth_grants').values(rows).execute();
+    };
+    const shown = async () => {
+      const page = await t.call('GET', '/account/apps', { as: someone });
+      return [[...page.text.matchAll(/name="grant"/g)].length, page.text.includes(text)];
+    };
+    await add(199);
+    expect(await shown()).toEqual([200, false]);
+    await add(1);
+    expect(await shown()).toEqual([200, true]);
   });
 });

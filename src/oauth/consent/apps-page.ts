@@ -35,18 +35,20 @@ export async function appsPage(
 ): Promise<Response> {
   const t = textsFor(request);
   const { userId } = principal;
-  const rows = await findGrants(platform.database.read, { kind: 'owner', userId }, platform.clock.now(), {
+  const found = await findGrants(platform.database.read, { kind: 'owner', userId }, platform.clock.now(), {
     after: undefined,
-    limit: MAX_SHOWN,
+    limit: MAX_SHOWN + 1,
     kinds: CONSENT_KINDS,
   });
+  const rows = found.slice(0, MAX_SHOWN);
   const day = (ms: number): string => formatTime(request, ms, 'date');
   const intro = rows.length === 0 ? t.apps.none : t.apps.intro;
+  const cut = found.length > MAX_SHOWN ? html`<p>${t.apps.newest(MAX_SHOWN)}</p>` : undefined;
   return page(platform, request, {
     title: t.apps.title,
     person: await pagePerson(platform, principal),
     inAccount: true,
-    body: html`${ended ? notice('good', t.apps.ended) : undefined}<p>${intro}</p>${list(
+    body: html`${ended ? notice('good', t.apps.ended) : undefined}<p>${intro}</p>${cut}${list(
       rows.map((row) => {
         const name = row.client_name ?? row.client_id;
         return card({

@@ -324,6 +324,7 @@ export const de: Texts = {
     title: 'Verbundene Anwendungen',
     none: 'Keine Anwendung hat Zugriff.',
     intro: 'Diese Anwendungen handeln über einen Ihrer Agenten für Sie. Wenn Sie den Zugriff beenden, gilt das sofort.',
+    newest: (count) => `Nur die ${count} neuesten sind zu sehen. Wenn Sie Zugriffe beenden, erscheinen ältere.`,
     agent: (name) => `Handelt als Agent „${name}“`,
     resource: (resource) => `Für ${resource}`,
     since: (when, last) => `Seit ${when}, zuletzt verwendet ${last}`,

@@ -305,6 +305,7 @@ export const en = {
     title: 'Connected applications',
     none: 'No applications have access.',
     intro: 'These applications act for you through one of your agents. Ending access takes effect immediately.',
+    newest: (count: number) => `Only the ${count} newest are shown. When you end access, older ones appear.`,
     agent: (name: string) => `Acts as agent “${name}”`,
     resource: (resource: string) => `For ${resource}`,
     since: (when: string, last: string) => `Since ${when}, last used ${last}`,
