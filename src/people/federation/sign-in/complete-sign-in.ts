@@ -1,9 +1,10 @@
 import { SECOND_MS } from '../../../kernel/clock.ts';
+import { LegateError } from '../../../kernel/errors.ts';
 import type { Change } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
-import { requester } from '../../sessions/index.ts';
+import { requester, SessionErrors } from '../../sessions/index.ts';
 import {
-  type FailedAttempt,
+  FailedAttempt,
   finishSignIn,
   recordFailure,
   type SignInDevice,
@@ -30,7 +31,8 @@ interface Completed {
 /**
  * Completes a sign-in with the callback of a provider. Each callback works once, in the browser that began the sign-in.
  * A person without an account and a suspended person get the same answer. Throws 400 SIGN_IN_EXPIRED, 401
- * SIGN_IN_NOT_CONFIRMED, 403 SIGN_IN_REFUSED, 404 ISSUER_NOT_FOUND, 503 PROVIDER_UNAVAILABLE.
+ * SIGN_IN_NOT_CONFIRMED, 403 SIGN_IN_REFUSED, 404 ISSUER_NOT_FOUND, 429 SESSION_LIMIT_REACHED, 503
+ * PROVIDER_UNAVAILABLE.
  */
 export async function completeProviderSignIn(
   platform: Platform,
@@ -60,14 +62,19 @@ export async function completeProviderSignIn(
     await assertNotEnded(change, issuer, identity, began.cameBackAt);
     const provider = { issuer: issuer.issuer, sessionHash: sessionHash(identity.claims['sid']) };
     const row = await applyMapping(platform, change, found, issuer, identity);
-    const result = hasSecondFactor(issuer, identity)
-      ? await startSession(platform, change, row, `${method}+provider`, true, device, {
+    const signedIn = hasSecondFactor(issuer, identity)
+      ? startSession(platform, change, row, `${method}+provider`, true, device, {
           authTime: authTime(identity, change.now),
           bothFactors: true,
           provider,
         })
-      : await finishSignIn(platform, change, row, { method, rememberMe: true, provider }, device);
-    return { result, returnTo: began.returnTo ?? undefined };
+      : finishSignIn(platform, change, row, { method, rememberMe: true, provider }, device);
+    // Without room for a session, the role and tenant still follow the claims.
+    const result = await signedIn.catch((error: unknown) => {
+      if (!(error instanceof LegateError) || error.code !== SessionErrors.SESSION_LIMIT_REACHED.code) throw error;
+      return new FailedAttempt(error);
+    });
+    return result instanceof FailedAttempt ? result : { result, returnTo: began.returnTo ?? undefined };
   };
   return withSignInAudit(platform, finish, requester(platform, device.ip));
 }

@@ -41,3 +41,30 @@ it('the log states why a provider did not confirm a person, and who has no accou
     ]);
   }
 });
+
+it('a sign-in beyond the limit of sessions is 429, and the role still follows the claims', async () => {
+  const t = await createTestService({
+    config: {
+      federation: { allowPrivateNetworks: true },
+      users: { provision: true },
+      multiSession: { maxSessions: 1, overflow: 'reject' },
+    },
+  });
+  t.clock.set(new Date().toISOString());
+  const provider = await openPretendedProvider();
+  const map = [{ claim: 'groups', value: 'auditors', role: 'auditor' }];
+  await registerProvider(t, await t.admin(), 'corp', provider, { map });
+  const now = Math.floor(t.clock.now() / 1000);
+  const person = { sub: 'ann', email: 'ann@example.com', email_verified: true };
+  const signIn = async (groups: string[]) => {
+    provider.idToken = (nonce) =>
+      provider.sign({ ...person, groups, aud: CLIENT.clientId, iat: now, exp: now + 300, nonce });
+    const browser = new FormClient(t);
+    return { browser, status: (await signInWith(browser, 'corp')).status };
+  };
+  const { browser, status } = await signIn(['auditors']);
+  const session = async () => (await browser.get('/auth/session')).body.user.role;
+  expect([status, await session()]).toEqual([303, 'auditor']);
+  expect((await signIn([])).status).toBe(429);
+  expect(await session()).toBe('user');
+});
