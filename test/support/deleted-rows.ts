@@ -10,11 +10,12 @@ export interface Scene {
 
 export const OPTIONS = {
   withoutIntervals: true,
-  config: { ledger: { seal: 'on' }, audit: { eraseEntries: true, retentionDays: 90 } },
-} as const;
+  config: { ledger: { seal: 'on' as const }, audit: { eraseEntries: true, retentionDays: 90 } },
+};
 
-export async function createScene(): Promise<Scene> {
-  const t = await createTestService(OPTIONS);
+export async function createScene(retentionDays = OPTIONS.config.audit.retentionDays): Promise<Scene> {
+  const audit = { ...OPTIONS.config.audit, retentionDays };
+  const t = await createTestService({ ...OPTIONS, config: { ...OPTIONS.config, audit } });
   const permissions = [{ resource: 'db:*', actions: ['read'] }];
   return { t, admin: await t.admin(), agent: await t.agent(await t.user(), { permissions }) };
 }

@@ -26,7 +26,9 @@ export interface DashboardApi {
   attention(query?: OfOwners): Promise<Attention>;
 }
 
-export function dashboardApi(platform: Pick<Platform, 'clock' | 'database' | 'reader' | 'stateOf'>): DashboardApi {
+export function dashboardApi(
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'reader' | 'stateOf'>,
+): DashboardApi {
   const seen = (owners: OwnerFilter) => restrictTo(platform.database.read, { kind: 'all' }, owners);
   return {
     stats: async (query = {}) => {

@@ -3,6 +3,7 @@ import type { ListVisibility } from '../../access/principal.ts';
 import { whereVisible } from '../../access/where-visible.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import type { Id } from '../../kernel/ids.ts';
+import { prunedUpTo } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type Db, selectArrays } from '../../storage/index.ts';
 import { ALL_TIME, type Calls, countersOf, countSlice, wholeDay } from './counters.ts';
@@ -19,10 +20,11 @@ export type CallsByAgent = Map<Id<'agent'>, Omit<Calls, 'steps'>>;
 /**
  * Counts visible entries of the audit log, and decisions by agent since each of the given times (inclusive; null: all
  * time). A window of up to a day consists of hours, a longer one of days. The part before the first whole one is
- * counted exactly in the ledger, unless it has more than {@link PARTIAL_ROWS} rows; then the whole hour or day counts.
+ * counted exactly in the ledger, unless it has more than {@link PARTIAL_ROWS} rows or some of its rows were deleted;
+ * then the whole hour or day counts.
  */
 export function countCalls(
-  platform: Pick<Platform, 'clock' | 'database' | 'reader' | 'stateOf'>,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'reader' | 'stateOf'>,
   visibility: ListVisibility,
   since: readonly (number | null)[],
 ): Promise<{ total: number; windows: CallsByAgent[] }> {
@@ -46,7 +48,7 @@ export function countCalls(
  * {@link PARTIAL_ROWS} entries.
  */
 export async function callsSince(
-  platform: Pick<Platform, 'clock' | 'database' | 'reader' | 'stateOf'>,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'reader' | 'stateOf'>,
   since: number,
 ): Promise<ReadonlyMap<string, number>> {
   const { reader, database } = platform;
@@ -86,7 +88,7 @@ async function totalEntries(db: Db, visibility: ListVisibility): Promise<number>
 
 /** Adds up the table for a window, and the ledger for its first partial hour. */
 async function counted(
-  platform: Pick<Platform, 'clock' | 'database' | 'reader'>,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'reader'>,
   db: Db,
   visibility: ListVisibility,
   sees: Sees,
@@ -101,7 +103,7 @@ async function counted(
   let first = Math.ceil(since / HOUR_MS / hours);
   const begin = await platform.reader.seqAt(since);
   const end = await platform.reader.seqAt(first * hours * HOUR_MS);
-  if (end - begin > PARTIAL_ROWS) first--;
+  if (end - begin > PARTIAL_ROWS || (await areDeleted(platform, db, since, begin))) first--;
   else {
     for (let from = begin; from < end; from += SLICE) {
       for (const [agentId, userId, , calls, denied] of await countSlice(
@@ -125,6 +127,22 @@ async function counted(
   for (let day = newestDay; day <= wholeDay(firstDay); day += step)
     await addRange(platform, visibility, sums, day, Math.min(day + step, wholeDay(firstDay) + 1));
   return { firstHour, sums };
+}
+
+/**
+ * Returns whether rows since a moment may be older than the retention and deleted. `begin`: the first kept row since
+ * then.
+ */
+async function areDeleted(
+  { clock, config }: Pick<Platform, 'clock' | 'config'>,
+  db: Db,
+  since: number,
+  begin: number,
+): Promise<boolean> {
+  const { retentionDays } = config.audit;
+  if (retentionDays === 0 || since >= clock.now() - retentionDays * DAY_MS) return false;
+  const deleted = await prunedUpTo(db);
+  return deleted > 0 && begin <= deleted + 1;
 }
 
 async function addRange(

@@ -10,7 +10,7 @@ const TOP = 10;
 
 /** Returns statistics about the agents of the caller; for an admin, about all agents. Uses running counters. */
 export async function getStats(
-  platform: Pick<Platform, 'clock' | 'database' | 'reader' | 'stateOf'>,
+  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'reader' | 'stateOf'>,
   visibility: ListVisibility,
   window: StatsWindow,
 ): Promise<DashboardStats> {
