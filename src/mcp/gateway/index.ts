@@ -6,12 +6,12 @@
  * when it is idle, and when this process ends, even if this process is killed.
  *
  * `relay.ts` is the endpoint of one server, `requests.ts` answers messages of clients, `forward.ts` sends them to the
- * server, `sessions.ts` and `calls-in-turns.ts` pass requests of the server on to clients. `upstreams.ts` has the
- * connections to the server, `peer.ts` the protocol on one of them, `stdio-server.ts` `http-server.ts` and
- * `sse-server.ts` the transports. `pins/` has the approved definitions of tools and the endpoints about them,
- * `connections/` the credentials of people for servers that need them. `legate gateway check` uses `list-tools.ts` and
- * `definitions.ts`. Tokens, decisions, filtered lists and refusals come from ../guard; registered servers are in
- * ../servers.
+ * server, `sessions.ts` and `calls-in-turns.ts` pass requests of the server on to clients, `subscriptions.ts` has the
+ * resources to which they listen. `upstreams.ts` has the connections to the server, `peer.ts` the protocol on one of
+ * them, `stdio-server.ts` `http-server.ts` and `sse-server.ts` the transports. `pins/` has the approved definitions of
+ * tools and the endpoints about them, `connections/` the credentials of people for servers that need them. `legate
+ * gateway check` uses `list-tools.ts` and `definitions.ts`. Tokens, decisions, filtered lists and refusals come from
+ * ../guard; registered servers are in ../servers.
  */
 import { defineModule } from '../../platform.ts';
 import { callMetrics } from './call-metrics.ts';

@@ -32,6 +32,7 @@ import { answerText } from './result-text.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { ClientSessions, ELICITATION_COMPLETE, type Session } from './sessions.ts';
 import { subscribeAgain } from './subscribe-again.ts';
+import { Subscriptions } from './subscriptions.ts';
 import { GatewayTasks, TASK_STATUS } from './tasks.ts';
 import { type OpenFor, Upstreams } from './upstreams.ts';
 
@@ -68,6 +69,7 @@ export class Relay {
   readonly #parts: Parts;
   readonly #guard: Guard;
   readonly #sessions = new ClientSessions();
+  readonly #subscriptions: Subscriptions;
   readonly #requests: Requests;
   readonly #inForce = new InForce();
   #isFinishing = false;
@@ -94,12 +96,13 @@ export class Relay {
       ended: (key) => this.#ended(key),
       failed: parts.failed,
     });
+    this.#subscriptions = new Subscriptions(this.upstreams, this.#sessions);
     this.tasks = new GatewayTasks(this.upstreams, parts.record);
     this.#requests = new Requests({
       ...parts,
       ...{ tools: this.tools, tasks: this.tasks },
       upstreams: this.upstreams,
-      ...{ sessions: this.#sessions, inForce: this.#inForce },
+      ...{ sessions: this.#sessions, subscriptions: this.#subscriptions, inForce: this.#inForce },
       keyOf: (auth, sessionId) => this.#keyOf(auth, sessionId),
     });
   }
@@ -180,7 +183,7 @@ export class Relay {
 
   /** Handles changed permissions of an agent: its clients are notified that their lists have changed. */
   async announceLists(agent: Id<'agent'>): Promise<void> {
-    for (const { key, lost } of await this.#sessions.narrow(agent)) void this.#requests.unsubscribe(key, lost);
+    for (const { key, lost } of await this.#sessions.narrow(agent)) void this.#subscriptions.end(key, lost);
     this.#sessions.announceLists(agent);
   }
 
@@ -326,24 +329,28 @@ export class Relay {
       const filter = honoured(asked, info);
       const { resourceSubscriptions: uris = [] } = filter;
       await this.#parts.lists.opened(agentOf(auth));
-      const { refused, hold } = await this.#requests.subscribe(key, uris);
-      // Nothing is awaited between this and the listener, which ends with the connection.
-      const heard = uris.filter((uri) => !refused.has(uri));
-      if (!hold.isOpen || heard.length === 0) hold.release();
-      if (!hold.isOpen) throw new ServerUnavailable('the connection ended');
-      const stream = this.#stream(passed, () => {
-        this.#sessions.listeners.delete(listener);
-        if (heard.length > 0) hold.release();
-        void this.#requests.unsubscribe(key, heard);
+      return await this.#subscriptions.beginning(key, uris, async () => {
+        const { refused, hold } = await this.#subscriptions.subscribe(key, uris);
+        // Nothing is awaited between this and the listener, which ends with the connection.
+        const heard = uris.filter((uri) => !refused.has(uri));
+        if (!hold.isOpen || heard.length === 0) hold.release();
+        if (!hold.isOpen) throw new ServerUnavailable('the connection ended');
+        const stream = this.#stream(passed, () => {
+          this.#sessions.listeners.delete(listener);
+          if (heard.length > 0) hold.release();
+          void this.#subscriptions.end(key, heard);
+        });
+        const { resourceSubscriptions: _, ...others } = filter;
+        const rest = { ...others, ...(heard.length > 0 && { resourceSubscriptions: heard }) };
+        const own = { key, agent: agentOf(auth), filter: rest, permitted: passed.rules?.permitted };
+        const listener: Listener = new Listener(own, id, stream);
+        this.#sessions.listeners.add(listener);
+        // The permission may have ended while the server was asked.
+        void listener.narrow().then((lost) => this.#subscriptions.end(key, lost));
+        request.onAbort(() => stream.end());
+        if (listener.isEmpty) listener.end(info.serverInfo);
+        return eventStream(stream);
       });
-      const { resourceSubscriptions: _, ...others } = filter;
-      const rest = { ...others, ...(heard.length > 0 && { resourceSubscriptions: heard }) };
-      const own = { key, agent: agentOf(auth), filter: rest, permitted: passed.rules?.permitted };
-      const listener: Listener = new Listener(own, id, stream);
-      this.#sessions.listeners.add(listener);
-      request.onAbort(() => stream.end());
-      if (listener.isEmpty) listener.end(info.serverInfo);
-      return eventStream(stream);
     } catch (error) {
       const answer = { jsonrpc: '2.0', id, ...failureAnswer('subscriptions/listen', error, undefined) };
       return { status: statusOf([answer], true), body: JSON.stringify(answer) };
@@ -361,7 +368,7 @@ export class Relay {
   async #listen(passed: Passed, auth: McpAuth, session: Session): Promise<ClientAnswer> {
     await this.#parts.lists.opened(agentOf(auth));
     session.permitted = passed.rules?.permitted;
-    void this.#requests.unsubscribe(session.key, await session.narrow());
+    void this.#subscriptions.end(session.key, await session.narrow());
     if (this.#isFinishing) return rpcError(503, STOPPING);
     const stream = this.#stream(passed, () => {
       session.streams.delete(stream);
@@ -374,7 +381,7 @@ export class Relay {
 
   async #endSession(session: Session): Promise<ClientAnswer> {
     this.#sessions.end(session.id);
-    void this.#requests.unsubscribe(session.key, [...session.subscriptions]);
+    void this.#subscriptions.end(session.key, [...session.subscriptions]);
     if (this.server.legate.isolation === 'session') await this.upstreams.end(session.key);
     return { status: 204 };
   }

@@ -24,6 +24,7 @@ import type { InForce } from './in-force.ts';
 import { infoOrNotConnected } from './info-for-client.ts';
 import { INITIALIZE_REVISION } from './list-tools.ts';
 import { capabilitiesForClient } from './listening.ts';
+import { unreadable } from './lists/readable.ts';
 import {
   failureAnswer,
   INITIALIZE_REVISIONS,
@@ -40,6 +41,7 @@ import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { type ClientSessions, newSessionId, type Session } from './sessions.ts';
+import type { Subscriptions } from './subscriptions.ts';
 import { answerTaskRequest } from './task-requests.ts';
 import { type GatewayTasks, tasksBetween } from './tasks.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -60,6 +62,7 @@ interface Parts {
   readonly tools: ApprovedTools;
   readonly upstreams: Upstreams;
   readonly sessions: ClientSessions;
+  readonly subscriptions: Subscriptions;
   readonly record: RecordCall;
   readonly tasks: GatewayTasks;
   readonly inForce: InForce;
@@ -198,7 +201,8 @@ export class Requests {
       case 'resources/subscribe':
         return this.#subscribe(context, String(params['uri']), relay);
       case 'resources/unsubscribe':
-        if (session?.subscriptions.delete(String(params['uri']))) await this.unsubscribe(key, [String(params['uri'])]);
+        if (session?.subscriptions.delete(String(params['uri'])))
+          await this.#parts.subscriptions.end(key, [String(params['uri'])]);
         return { result: {} };
       default:
         return notFound(method);
@@ -233,30 +237,27 @@ export class Requests {
   }
 
   /** A client of an earlier revision listens on the stream of its session. */
-  async #subscribe({ key, session }: Context, uri: string, relay: () => Promise<Reply>): Promise<Reply> {
+  async #subscribe({ key, session, passed }: Context, uri: string, relay: () => Promise<Reply>): Promise<Reply> {
     if (session && session.subscriptions.size >= MAX_SUBSCRIPTIONS) return NOT_HEARD;
-    const { revision } = await this.#parts.upstreams.info(key);
+    const { upstreams, subscriptions } = this.#parts;
+    const { revision } = await upstreams.info(key);
     const hear = async (): Promise<Reply> => {
       if (!session) return NOT_HEARD;
-      const { refused, hold } = await this.subscribe(key, [uri]);
+      const { refused, hold } = await subscriptions.subscribe(key, [uri]);
       hold.release();
       return refused.has(uri) ? NOT_HEARD : { result: {} };
     };
-    const reply = await (revision === MODERN_REVISION ? hear() : relay());
-    if ('result' in reply) session?.subscriptions.add(uri);
+    const reply = await subscriptions.beginning(key, [uri], async () => {
+      const heard = await (revision === MODERN_REVISION ? hear() : relay());
+      if ('result' in heard) session?.subscriptions.add(uri);
+      return heard;
+    });
+    // The permission may have ended while the server was asked.
+    const lost = await unreadable('result' in reply ? [uri] : [], passed.rules?.permitted);
+    for (const one of lost) session?.subscriptions.delete(one);
+    // So may the session.
+    if ('result' in reply) await subscriptions.end(key, [uri]);
     return reply;
-  }
-
-  /** Listens to resources at the server, unless another client already does. */
-  subscribe(key: string, uris: readonly string[]): ReturnType<Upstreams['subscribe']> {
-    const { upstreams, sessions } = this.#parts;
-    return upstreams.subscribe(key, sessions.unheard(key, uris));
-  }
-
-  /** Stops listening to resources in which no client is interested now. */
-  unsubscribe(key: string, uris: readonly string[]): Promise<void> {
-    const { upstreams, sessions } = this.#parts;
-    return upstreams.unsubscribe(key, sessions.unheard(key, uris));
   }
 
   async #task(context: Context, asked: Asked): Promise<Reply> {
