@@ -62,7 +62,7 @@ export interface Call<Params, Query, Body> {
   header(name: string): string | null;
   /** Returns the body, for routes that declare none. Throws 413 for one of more than `limit` bytes. */
   bytes(limit: number): Uint8Array | Promise<Uint8Array>;
-  /** Calls `listener` if the client disconnects before its answer is complete. */
+  /** Calls `listener` if the client disconnects before its answer is complete, or has disconnected already. */
   onAbort(listener: () => void): void;
   /** Path and query of the request, for `Link` headers. */
   readonly url: URL;

@@ -78,9 +78,11 @@ class NodeSource implements Source<void> {
 
   onAbort(listener: () => void): void {
     const res = this.#res;
-    res.once('close', () => {
+    const closed = (): void => {
       if (!res.writableFinished) listener();
-    });
+    };
+    if (res.destroyed) closed();
+    else res.once('close', closed);
   }
 
   send(answer: Rendered | Response, requestId: string): void {

@@ -77,7 +77,9 @@ export class WebSource implements Source<Response> {
   }
 
   onAbort(listener: () => void): void {
-    this.request.signal.addEventListener('abort', listener, { once: true });
+    const { signal } = this.request;
+    if (signal.aborted) listener();
+    else signal.addEventListener('abort', listener, { once: true });
   }
 
   send(answer: Rendered | Response, requestId: string): Response {

@@ -156,6 +156,28 @@ describe('a call through the gateway that needs approval', () => {
     ]);
   });
 
+  it('is not made if the client has closed its request meanwhile, and does not use up the approval', async () => {
+    const as = await newAgent();
+    const { result } = await send(pay(), { as });
+    const { url } = result.inputRequests.approval.params;
+    const body = pay({ requestState: result.requestState });
+    const closing = new AbortController();
+    const headers = { authorization: `Bearer ${as.token}`, 'content-type': 'application/json', ...mcpHeaders(body) };
+    const request = new Request(endpoint(), {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      signal: closing.signal,
+    });
+    const answering = t.legate.fetch(request, { remoteAddress: '127.0.0.1' });
+    closing.abort();
+    await approve(url);
+    await answering;
+    const { body: approval } = await t.call('GET', `/approvals/${idIn(url)}`, { as: owner });
+    expect(approval.status).toBe('approved');
+    expect(await send(pay(), { as })).toMatchObject({ result: { content: [{ type: 'text' }] } });
+  });
+
   it('never waits over 20 s: only the repetition of 2026-07-28 waits; other forms are answered at once', async () => {
     // The clock is stopped, so that a response that depended on it would never arrive.
     vi.useFakeTimers({ toFake: ['performance'] });

@@ -117,6 +117,19 @@ describe('what a client cancels', () => {
     expect(await outcomes(agent)).toEqual(message === HANG ? [{ tool: 'hang', outcome: 'cancelled', auditId }] : []);
   });
 
+  it('2026-07-28: is not sent to the server if the client has disconnected before', async () => {
+    const agent = await newAgent();
+    const body = modern('tools/call', { name: 'good', arguments: {} });
+    const request = new Request(`${t.legate.platform.baseUrl}/gateway/slow/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json', ...mcpHeaders(body) },
+      body: JSON.stringify(body),
+      signal: AbortSignal.abort(),
+    });
+    await t.legate.fetch(request, { remoteAddress: '127.0.0.1' });
+    expect(await outcomes(agent)).toMatchObject([{ tool: 'good', outcome: 'cancelled' }]);
+  });
+
   it('is not answered on a stream that has begun', async () => {
     const agent = await newAgent();
     const message = { ...HANG, params: { ...HANG.params, _meta: { progressToken: 'p' } } };

@@ -100,8 +100,7 @@ export class Relay {
     this.tasks = new GatewayTasks(this.upstreams, parts.record);
     this.#requests = new Requests({
       ...parts,
-      ...{ tools: this.tools, tasks: this.tasks },
-      upstreams: this.upstreams,
+      ...{ tools: this.tools, tasks: this.tasks, upstreams: this.upstreams },
       ...{ sessions: this.#sessions, subscriptions: this.#subscriptions, inForce: this.#inForce },
       keyOf: (auth, sessionId) => this.#keyOf(auth, sessionId),
     });
@@ -114,6 +113,8 @@ export class Relay {
     if (origin !== null && !this.#parts.origins.has(origin))
       return rpcError(403, { code: REFUSED, message: 'Requests from this origin are not accepted.' });
     let body: unknown = null;
+    const closed = new Ending();
+    request.onAbort(() => closed.end());
     const verdict = await this.#guard.judge({
       method,
       header,
@@ -130,6 +131,7 @@ export class Relay {
         const bytes = bytesOf(request, this.#guard.maxBodyBytes);
         return bytes instanceof Promise ? bytes.then(parse) : parse(bytes);
       },
+      isGone: () => closed.isEnded,
       continues: (auth, ask) => this.#requests.continues(auth, ask),
       prepare: (auth) => this.#prepare(auth, body, header('mcp-session-id')),
     });
@@ -145,7 +147,7 @@ export class Relay {
     const sessionId = header('mcp-session-id');
     const session = sessionId === null ? undefined : this.#sessions.find(auth, sessionId);
     if (sessionId !== null && !session) return rpcError(404, SESSION_NOT_FOUND);
-    if (method === 'POST') return await this.#post(request, body, passed, auth, session);
+    if (method === 'POST') return await this.#post(request, body, passed, auth, session, closed);
     if (!session) return rpcError(400, { code: INVALID_REQUEST, message: 'Mcp-Session-Id is required.' });
     return method === 'GET' ? this.#listen(passed, auth, session) : this.#endSession(session);
   }
@@ -231,14 +233,14 @@ export class Relay {
     passed: Passed,
     auth: McpAuth,
     session: Session | undefined,
+    closed: Ending,
   ): Promise<ClientAnswer> {
     const messages = messagesOf(body);
     const isModern = messages.some((message) => revisionOf(message) !== undefined);
     const [only] = messages;
     const id = only && idOf(only);
     if (isModern && messages.length === 1 && only?.['method'] === 'subscriptions/listen' && id !== undefined)
-      return this.#subscribe(request, passed, auth, session?.key ?? this.#keyOf(auth, null), id, paramsOf(only));
-    const closed = new Ending();
+      return this.#subscribe(closed, passed, auth, session?.key ?? this.#keyOf(auth, null), id, paramsOf(only));
     const revoked = new Ending();
     const done = this.#inForce.add('request', passed, () => revoked.end());
     revoked.onEnd(() => closed.end());
@@ -273,7 +275,6 @@ export class Relay {
       },
       headers,
     };
-    request.onAbort(() => closed.end());
     const work =
       only && messages.length === 1
         ? this.#requests.answer(context, only)
@@ -314,7 +315,7 @@ export class Relay {
 
   /** Answers `subscriptions/listen` (MCP 2026-07-28). The guard has decided about each resource. */
   async #subscribe(
-    request: ClientRequest,
+    closed: Ending,
     passed: Passed,
     auth: McpAuth,
     key: string,
@@ -347,7 +348,7 @@ export class Relay {
         this.#sessions.listeners.add(listener);
         // The permission may have ended while the server was asked.
         void listener.narrow().then((lost) => this.#subscriptions.end(key, lost));
-        request.onAbort(() => stream.end());
+        closed.onEnd(() => stream.end());
         if (listener.isEmpty) listener.end(info.serverInfo);
         return eventStream(stream);
       });

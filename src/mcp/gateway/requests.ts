@@ -336,6 +336,7 @@ export class Requests {
       const progress = this.#progressTo(context, message);
       if (progress) started.progress = progress;
       call = started;
+      if (context.closed.isEnded) call.cancel();
       call.start(
         forward(this.#parts, {
           repetition,

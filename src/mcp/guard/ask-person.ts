@@ -44,9 +44,14 @@ export class AskPerson {
    * Handles the repetition of a call that waits for approval, and removes the guard's state from its parameters.
    * Returns its answer as text, or undefined for any other call. With a round, the call is decided like any other.
    */
-  repeated(auth: McpAuth, body: unknown, ask: Ask): Promise<string | { readonly round: number }> | undefined {
+  repeated(
+    auth: McpAuth,
+    body: unknown,
+    ask: Ask,
+    isGone = (): boolean => false,
+  ): Promise<string | { readonly round: number }> | undefined {
     const { requestState } = paramsOf(ask.message);
-    return this.#parts.states.isOurs(requestState) ? this.#repeated(auth, body, ask, requestState) : undefined;
+    return this.#parts.states.isOurs(requestState) ? this.#repeated(auth, body, ask, requestState, isGone) : undefined;
   }
 
   async #repeated(
@@ -54,6 +59,7 @@ export class AskPerson {
     body: unknown,
     ask: Ask,
     requestState: string,
+    isGone: () => boolean,
   ): Promise<string | { readonly round: number }> {
     const params = paramsOf(ask.message);
     const { states, decisions } = this.#parts;
@@ -69,8 +75,10 @@ export class AskPerson {
     const refused = (reason: string, url?: string): string =>
       refusalAnswer(body, ask, { allowed: false, reason, ...(auditId !== undefined && { auditId }), approvalId }, url);
     const declined = action === 'decline' || action === 'cancel';
-    const status = declined ? 'pending' : await this.#settled(approvalId);
+    const status = declined ? 'pending' : await this.#settled(approvalId, isGone);
     if (status === 'denied') return refused('APPROVAL_DENIED');
+    // Nobody waits for the answer, so the approval remains for the next identical call.
+    if (isGone()) return refused('APPROVAL_REQUIRED');
     if (status !== 'pending') return { round };
     if (!declined && round < MAX_ROUNDS && ask.id !== undefined)
       return this.#inputRequired(auth, body, ask, { ...waiting, round: round + 1 });
@@ -112,12 +120,12 @@ export class AskPerson {
     }));
   }
 
-  async #settled(approvalId: string): Promise<string | undefined> {
+  async #settled(approvalId: string, isGone: () => boolean): Promise<string | undefined> {
     const ends = performance.now() + this.#waitMs;
     for (;;) {
       const status = await this.#parts.decisions.approvalStatus(approvalId);
       const left = ends - performance.now();
-      if (status !== 'pending' || left <= 0) return status;
+      if (status !== 'pending' || left <= 0 || isGone()) return status;
       await wait(Math.min(LOOK_EVERY_MS, left));
     }
   }

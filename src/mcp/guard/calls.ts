@@ -42,6 +42,7 @@ interface Circumstances {
   readonly method: string;
   readonly header: (name: string) => string | null;
   readonly origin: Origin;
+  readonly isGone?: (() => boolean) | undefined;
   readonly continues?: Continue | undefined;
 }
 
@@ -93,7 +94,7 @@ export class Calls {
         decided.push({ ask, decision: earlier });
         continue;
       }
-      const repeating = person.repeated(auth, body, ask);
+      const repeating = person.repeated(auth, body, ask, request.isGone);
       const repeated = repeating && (await repeating);
       if (typeof repeated === 'string') return { answer: repeated };
       isChanged ||= repeated !== undefined;

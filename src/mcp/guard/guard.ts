@@ -64,6 +64,8 @@ export interface GuardedRequest {
   readonly origin: Origin;
   /** Called when the token is valid, before anything is decided. */
   readonly prepare?: (auth: McpAuth) => Promise<void> | undefined;
+  /** Whether the client has closed the request, which cancels it since MCP 2026-07-28. */
+  readonly isGone?: () => boolean;
   /** Called for each call before it is decided. */
   readonly continues?: Continue;
   /** Returns the body, parsed or as bytes, or null. Throws {@link RefusedBody}. */

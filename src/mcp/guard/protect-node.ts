@@ -108,6 +108,7 @@ async function pass(
   const verdict = await guard.judge({
     method,
     header,
+    isGone: () => res.destroyed,
     origin: { ip: req.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, ''), userAgent: req.headers['user-agent'] },
     body: async () => {
       const found = await body();

@@ -83,6 +83,7 @@ async function guarded(
   const verdict = await guard.judge({
     method: request.method,
     header: headerOf(request),
+    isGone: () => request.signal.aborted,
     origin: { userAgent: request.headers.get('user-agent') ?? undefined },
     body: () => readBody(guard, request, { copy: true, readAgain }),
   });
