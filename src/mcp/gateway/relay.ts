@@ -310,7 +310,7 @@ export class Relay {
     if (method === ELICITATION_COMPLETE) this.#sessions.completed(key, params, client);
     if (!NOTIFICATIONS.has(method)) return;
     if (method === 'notifications/message' && this.server.legate.isolation === 'shared') return;
-    this.#sessions.notify(key, method, params);
+    this.#sessions.notify(key, method, params, client);
   }
 
   /** Answers `subscriptions/listen` (MCP 2026-07-28). The guard has decided about each resource. */

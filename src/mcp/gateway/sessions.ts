@@ -216,16 +216,21 @@ export class ClientSessions {
     for (const session of this.#open.values()) if (session.key === key) session.forgetElicitations();
   }
 
-  /** Passes a notification of the server to those who use its connection, or a connection of this person. */
-  notify(key: string | undefined, method: string, params: Message): void {
+  /**
+   * Passes a notification of the server to those who use its connection, or a connection of this person. A log message
+   * that arrived on the response to a request is only for the client of that request.
+   */
+  notify(key: string | undefined, method: string, params: Message, client?: object): void {
     const { uri } = params;
     const isUpdate = method === 'notifications/resources/updated';
+    const isOfOne = method === 'notifications/message' && client !== undefined;
     if (isUpdate && typeof uri !== 'string') return;
     const concerns = (other: string): boolean => key === undefined || other === key || personOf(other) === key;
     for (const listener of this.listeners) if (concerns(listener.key)) listener.notify(method, params);
     for (const session of this.#open.values()) {
       if (!concerns(session.key)) continue;
       if (isUpdate && !session.subscriptions.has(uri as string)) continue;
+      if (isOfOne && session !== client) continue;
       session.send({ jsonrpc: '2.0', method, params });
     }
   }

@@ -64,7 +64,7 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   t = await createTestService({
     lasting: true,
-    config: { gateway: { servers: { shared: { url, legate: { isolation: 'shared' } } } } },
+    config: { gateway: { servers: { shared: { url, legate: { isolation: 'shared' } }, own: { url } } } },
   });
   // Two persons, one of them with two clients.
   const permissions = [{ resource: 'mcp:shared:*', actions: ['execute'] }];
@@ -132,5 +132,29 @@ it('only the client to which an elicitation belongs is notified of its completio
   notify('notifications/prompts/list_changed', {});
   const last = await Promise.all([2, 3, 1].map(async (events, n) => (await streams[n]?.events(events))?.at(-1)?.data));
   expect(last.map(({ method }) => method)).toEqual(Array(3).fill('notifications/prompts/list_changed'));
+  await Promise.all(streams.map((stream) => stream.close()));
+});
+
+it('a log message on the response to a call reaches the client that made the call, and no other of its person', async () => {
+  const owner = await t.user();
+  const open = async (tool: string): Promise<RawClient> => {
+    const permissions = [{ resource: `mcp:own:${tool}`, actions: ['execute'] }];
+    return new RawClient(t, await t.agent(owner, { permissions }), 'own').open();
+  };
+  const both = [await open('work'), await open('open')] as const;
+  const streams = await Promise.all(both.map((client) => client.listen()));
+  const calling = both[0].call('work', { of: 'log' }, { _meta: { progressToken: 1 } });
+  await until(() => held.has('log'));
+  const { token, event } = held.get('log') as { token: number; event: (message: Json) => void };
+  event({ method: 'notifications/message', params: { level: 'info', data: 'of this call' } });
+  event({ id: token, result: { content: [] } });
+  expect((await (await calling).next()).result).toEqual({ content: [] });
+  // A log message of the server itself is for everyone on the connection.
+  notify('notifications/message', { level: 'info', data: 'of all' });
+  const seen = await Promise.all([2, 1].map(async (events, n) => streams[n]?.events(events)));
+  expect(seen.map((events) => events?.map(({ data }) => data.params.data))).toEqual([
+    ['of this call', 'of all'],
+    ['of all'],
+  ]);
   await Promise.all(streams.map((stream) => stream.close()));
 });
