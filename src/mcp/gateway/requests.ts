@@ -362,7 +362,7 @@ export class Requests {
       capabilities: capabilitiesForServer(declared, this.#parts.server),
       revision: isModern ? MODERN_REVISION : session?.revision,
       mayMakeTask: mayMakeTask(message),
-      notify: session && ((changed: Message) => void session.send(changed)),
+      notify: mayMakeTask(message) ? session?.taskNotifier(String(paramsOf(message)['name'])) : undefined,
       knowsUrlErrors: session !== undefined && session.revision >= URL_ERRORS_SINCE && hasUrlElicitation(declared),
     };
   }

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { growingCache } from '../../kernel/growing-cache.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { InProgress } from '../../kernel/in-progress.ts';
+import { onTool } from '../guard/asks.ts';
 import type { McpAuth } from '../guard/guard-options.ts';
 import { isObject, type Message, type RpcError } from '../guard/json-rpc.ts';
 import { agentOf, callerOf } from './caller-of.ts';
@@ -45,6 +46,9 @@ export class Session {
   readonly #asked = new Map<unknown, (answer: Answer) => void>();
   /** Ids of the session's elicitations, by the server's ids, which two clients of a connection may share. */
   readonly #elicitations = new LRUCache<string, string>({ max: MAX_ELICITATIONS });
+  /** Tools that the client has called in this session. */
+  readonly #called = new Set<string>();
+  #forbidden: ReadonlySet<string> = new Set();
   #lastAsked = 0;
 
   constructor(given: Pick<Session, 'id' | 'caller' | 'agent' | 'key' | 'capabilities' | 'revision' | 'offered'>) {
@@ -57,11 +61,25 @@ export class Session {
     this.offered = given.offered;
   }
 
-  /** Stops listening to resources that the client may no longer read, and returns them. */
+  /**
+   * Stops listening to resources that the client may no longer read, and returns them. Stops notifying it of tasks whose
+   * calls are no longer permitted.
+   */
   async narrow(): Promise<string[]> {
+    const tools = [...this.#called];
+    const allowed = await this.permitted?.(tools.map(onTool)).catch((): boolean[] => []);
+    this.#forbidden = new Set(allowed && tools.filter((_, n) => allowed[n] !== true));
     const lost = await unreadable([...this.subscriptions], this.permitted);
     for (const uri of lost) this.subscriptions.delete(uri);
     return lost;
+  }
+
+  /** Returns a function that sends changes of a task while the call that created it is permitted. */
+  taskNotifier(tool: string): (changed: Message) => void {
+    this.#called.add(tool);
+    return (changed) => {
+      if (!this.#forbidden.has(tool)) this.send(changed);
+    };
   }
 
   /** Sends a message on the stream of the session. Returns false if the client has none. */

@@ -11,6 +11,7 @@ import {
   type TestUser,
 } from '../../../test/support/service.ts';
 import { Stream } from '../../../test/support/stream.ts';
+import { announcePermissions } from './gateway.ts';
 import { gateway } from './index.ts';
 
 const EXTENSION = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -275,6 +276,25 @@ describe('tasks of 2025-11-25', () => {
     expect(result).toMatchObject({ isError: true, _meta: { reason: 'OUTCOME_UNKNOWN' } });
     await stopping.legate.close();
     expect((await outcomes(agent)).map(({ outcome }) => outcome)).toEqual(['unknown']);
+  });
+
+  it('send no changes of status to a client whose call is no longer permitted', async () => {
+    const user = await t.user();
+    const agent = await newAgent(user);
+    const client = await open(agent, 'own');
+    const session = sessions.at(-1) as Session;
+    const stream = await client.listen();
+    await create(client);
+    const body = { permissions: [{ resource: 'mcp:own:other', actions: ['execute'] }] };
+    await t.call('PATCH', `/agents/${agent.id}`, { as: user, body });
+    await announcePermissions(t.legate.platform);
+    const statuses = (): Json[] => stream.seen.filter(({ data }) => data.method === 'notifications/tasks/status');
+    session.notify('notifications/tasks/status', stateOf({ taskId: 'task-1', status: 'completed' }, 'old'));
+    await expect.poll(() => outcomes(agent)).toHaveLength(1);
+    session.notify('notifications/message', { level: 'info' });
+    await stream.until(() => stream.seen.some(({ data }) => data.method === 'notifications/message'));
+    expect(statuses()).toEqual([]);
+    await stream.close();
   });
 
   it('are inaccessible once the permission or the agent has ended', async () => {
