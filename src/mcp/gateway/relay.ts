@@ -327,10 +327,9 @@ export class Relay {
     if (!asked) return rpcError(200, { code: INVALID_PARAMS, message: '`notifications` is missing or malformed.' }, id);
     try {
       const info = await this.upstreams.info(key);
-      const filter = honoured(asked, info);
-      const { resourceSubscriptions: uris = [] } = filter;
+      const { resourceSubscriptions: uris = [], ...others } = honoured(asked, info);
       await this.#parts.lists.opened(agentOf(auth));
-      return await this.#subscriptions.beginning(key, uris, async () => {
+      const answer = await this.#subscriptions.beginning(key, uris, async () => {
         const { refused, hold } = await this.#subscriptions.subscribe(key, uris);
         // Nothing is awaited between this and the listener, which ends with the connection.
         const heard = uris.filter((uri) => !refused.has(uri));
@@ -341,17 +340,17 @@ export class Relay {
           if (heard.length > 0) hold.release();
           void this.#subscriptions.end(key, heard);
         });
-        const { resourceSubscriptions: _, ...others } = filter;
         const rest = { ...others, ...(heard.length > 0 && { resourceSubscriptions: heard }) };
         const own = { key, agent: agentOf(auth), filter: rest, permitted: passed.rules?.permitted };
         const listener: Listener = new Listener(own, id, stream);
         this.#sessions.listeners.add(listener);
         // The permission may have ended while the server was asked.
         void listener.narrow().then((lost) => this.#subscriptions.end(key, lost));
-        closed.onEnd(() => stream.end());
         if (listener.isEmpty) listener.end(info.serverInfo);
-        return eventStream(stream);
+        return stream;
       });
+      closed.onEnd(() => answer.end());
+      return eventStream(answer);
     } catch (error) {
       const answer = { jsonrpc: '2.0', id, ...failureAnswer('subscriptions/listen', error, undefined) };
       return { status: statusOf([answer], true), body: JSON.stringify(answer) };

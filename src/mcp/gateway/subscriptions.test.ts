@@ -143,6 +143,29 @@ const LISTEN: Record<string, Listen> = {
   },
 };
 
+it.each(['old', 'modern'])(
+  'a client that disconnects while the server %s is asked is not listened for',
+  async (name) => {
+    const agent = await t.agent(owner, { permissions: reading(name, '**') });
+    received = 0;
+    const release = hold();
+    const closing = new AbortController();
+    const body = modern('subscriptions/listen', { notifications: { resourceSubscriptions: ['file:///a'] } });
+    const request = new Request(`${t.legate.platform.baseUrl}/gateway/${name}/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json', ...mcpHeaders(body) },
+      body: JSON.stringify(body),
+      signal: closing.signal,
+    });
+    const answering = t.legate.fetch(request, { remoteAddress: '127.0.0.1' });
+    await until(() => received === 1);
+    closing.abort();
+    release();
+    await answering;
+    await until(() => heard[name]?.size === 0);
+  },
+);
+
 describe.each([
   ['old', '2025-11-25'],
   ['old', '2026-07-28'],
