@@ -62,8 +62,8 @@ export class Session {
   }
 
   /**
-   * Stops listening to resources that the client may no longer read, and returns them. Stops notifying it of tasks whose
-   * calls are no longer permitted.
+   * Stops listening to resources that the client may no longer read, and returns them. Stops notifying it of tasks
+   * whose calls are no longer permitted.
    */
   async narrow(): Promise<string[]> {
     const tools = [...this.#called];

@@ -135,7 +135,7 @@ it('only the client to which an elicitation belongs is notified of its completio
   await Promise.all(streams.map((stream) => stream.close()));
 });
 
-it('a log message on the response to a call reaches the client that made the call, and no other of its person', async () => {
+it('a log message on the response to a call reaches only the client that made the call', async () => {
   const owner = await t.user();
   const open = async (tool: string): Promise<RawClient> => {
     const permissions = [{ resource: `mcp:own:${tool}`, actions: ['execute'] }];
