@@ -1,11 +1,14 @@
+import type { Id } from '../../kernel/ids.ts';
 import { InProgress } from '../../kernel/in-progress.ts';
 import type { Passed } from '../guard/guard.ts';
+import { agentOf } from './caller-of.ts';
 
 const CHECK_MS = 500;
 
 interface Work {
   readonly kind: 'stream' | 'request';
   readonly person: string | undefined;
+  readonly agent: Id<'agent'> | undefined;
   readonly alive: (() => Promise<boolean>) | undefined;
   readonly begunAt: number;
   readonly end: () => void;
@@ -20,8 +23,8 @@ export class InForce {
   /** Returns a function that is to be called at the end of the work. */
   add(kind: Work['kind'], { auth, rules }: Passed, end: () => void): () => void {
     const number = ++this.#lastNumber;
-    const [person, alive, begunAt] = [auth?.userId, rules?.alive, performance.now()];
-    this.#works.set(number, { kind, person, alive, begunAt, end });
+    const [person, agent] = [auth?.userId, auth && agentOf(auth)];
+    this.#works.set(number, { kind, person, agent, alive: rules?.alive, begunAt: performance.now(), end });
     this.#timer ??= setInterval(() => void this.#check(), CHECK_MS).unref();
     return () => this.#works.delete(number);
   }
@@ -40,6 +43,11 @@ export class InForce {
     for (const stream of this.#streams) if (person === undefined || stream.person === person) stream.end();
   }
 
+  /** Ends those streams of an agent whose tokens are no longer valid. */
+  async endRevoked(agent: Id<'agent'>): Promise<void> {
+    for (const stream of this.#streams) if (stream.agent === agent) await endIfRevoked(stream);
+  }
+
   stop(): void {
     clearInterval(this.#timer);
     this.endStreams();
@@ -53,7 +61,10 @@ export class InForce {
     }
     const before = performance.now() - CHECK_MS;
     // The token of a request that takes less time was valid when it was decided.
-    for (const { alive, begunAt, end } of works)
-      if (begunAt <= before && alive && !(await alive().catch(() => true))) end();
+    for (const work of works) if (work.begunAt <= before) await endIfRevoked(work);
   }
+}
+
+async function endIfRevoked({ alive, end }: Work): Promise<void> {
+  if (alive && !(await alive().catch(() => true))) end();
 }

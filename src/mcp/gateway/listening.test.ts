@@ -187,6 +187,18 @@ it('ends the stream when the connection to the server ends, and within a second 
   expect(await listening.closed).toBe('remote');
 });
 
+it('notifies a client that listens again on its new stream, because the earlier one may be broken', async () => {
+  const client = await new RawClient(t, agent, 'old').open();
+  const earlier = await client.listen();
+  const stream = await client.listen();
+  await until(() => {
+    notify('notifications/prompts/list_changed');
+    return stream.text.includes('prompts/list_changed');
+  });
+  expect(earlier.text).not.toContain('prompts/list_changed');
+  await Promise.all([earlier.close(), stream.close()]);
+});
+
 const streamsAtModern = (): number => (onlyModern.bus as unknown as { listenerCount: number }).listenerCount;
 /** Returns the first notifications on the stream of a session. */
 const heardOn = async (stream: Stream, count: number): Promise<Json[]> =>

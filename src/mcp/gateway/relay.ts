@@ -185,6 +185,7 @@ export class Relay {
 
   /** Handles changed permissions of an agent: its clients are notified that their lists have changed. */
   async announceLists(agent: Id<'agent'>): Promise<void> {
+    await this.#inForce.endRevoked(agent);
     for (const { key, lost } of await this.#sessions.narrow(agent)) void this.#subscriptions.end(key, lost);
     this.#sessions.announceLists(agent);
   }

@@ -84,7 +84,8 @@ export class Session {
 
   /** Sends a message on the stream of the session. Returns false if the client has none. */
   send(message: Message): boolean {
-    const [stream] = this.streams;
+    // A client that listens again may have lost its earlier stream without the close being noticed.
+    const stream = [...this.streams].at(-1);
     stream?.send(message);
     return stream !== undefined;
   }

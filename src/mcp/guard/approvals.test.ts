@@ -124,7 +124,10 @@ describe('a client of 2025-11-25', () => {
         : ok(message),
     );
     await (await scene.send(initialize(ABLE))).text();
-    const stream = (await scene.send(undefined, { method: 'GET', headers: session })).body;
+    const listen = async () => (await scene.send(undefined, { method: 'GET', headers: session })).body;
+    // The client listens again, for example because its network has changed. The earlier stream may be broken.
+    const earlier = await listen();
+    const stream = await listen();
     const reader = (stream as ReadableStream<Uint8Array>).getReader();
     const { error } = (await (await scene.send(pay, { headers: session })).json()) as Json;
     const [elicitation] = error.data.elicitations;
@@ -145,7 +148,7 @@ describe('a client of 2025-11-25', () => {
     expect(await (await scene.send(pay, { headers: session })).json()).toMatchObject({
       result: { done: 'tools/call' },
     });
-    await reader.cancel();
+    await Promise.all([earlier?.cancel(), reader.cancel()]);
   });
 
   it('without url elicitation gets the link as text', async () => {

@@ -41,7 +41,8 @@ export class Sessions {
       this.#watched.delete(approvalId);
       if (found === undefined || found === 'pending') return;
       const message = { jsonrpc: '2.0', method: 'notifications/elicitation/complete' };
-      const [inject] = session.streams;
+      // The newest, because an earlier one may be broken without the close being noticed.
+      const inject = [...session.streams].at(-1);
       inject?.(`data: ${JSON.stringify({ ...message, params: { elicitationId: approvalId } })}\n\n`);
     };
     const again = (): void => void setTimeout(() => void look(), LOOK_EVERY_MS).unref();
