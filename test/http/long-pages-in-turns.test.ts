@@ -28,9 +28,8 @@ describe('A request for a long page that waits for its turn', () => {
   it('is refused if its credential has ended meanwhile', async () => {
     const { t, owner, agent, pages } = await busyWorld();
     expect((await t.call('DELETE', `/agents/${agent.id}`, { as: owner })).status).toBe(204);
-    const statuses = await Promise.all(pages);
-    expect(new Set(statuses)).toEqual(new Set([200, 401]));
-    expect(statuses.at(-1)).toBe(401);
+    // On PostgreSQL, the requests reach their turns in another order than they were sent.
+    expect(new Set(await Promise.all(pages))).toEqual(new Set([200, 401]));
   });
 
   it('is not carried out if its client has disconnected', async () => {
