@@ -389,7 +389,7 @@ export class Requests {
   }
 
   /** The metadata about the server in results, for revisions that have it. No answer depends on its connection. */
-  #serverInfo({ isModern }: Context): Message | undefined {
-    return isModern ? this.#parts.upstreams.serverInfo : undefined;
+  #serverInfo({ isModern, key }: Context): Message | undefined {
+    return isModern ? this.#parts.upstreams.serverInfo(key) : undefined;
   }
 }

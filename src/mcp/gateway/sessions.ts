@@ -49,6 +49,7 @@ export class Session {
   /** Tools that the client has called in this session. */
   readonly #called = new Set<string>();
   #forbidden: ReadonlySet<string> = new Set();
+  #lastNarrowing = 0;
   #lastAsked = 0;
 
   constructor(given: Pick<Session, 'id' | 'caller' | 'agent' | 'key' | 'capabilities' | 'revision' | 'offered'>) {
@@ -67,8 +68,10 @@ export class Session {
    */
   async narrow(): Promise<string[]> {
     const tools = [...this.#called];
+    const run = ++this.#lastNarrowing;
     const allowed = await this.permitted?.(tools.map(onTool)).catch((): boolean[] => []);
-    this.#forbidden = new Set(allowed && tools.filter((_, n) => allowed[n] !== true));
+    // An earlier run may end after a later one.
+    if (run === this.#lastNarrowing) this.#forbidden = new Set(allowed && tools.filter((_, n) => allowed[n] !== true));
     const lost = await unreadable([...this.subscriptions], this.permitted);
     for (const uri of lost) this.subscriptions.delete(uri);
     return lost;
@@ -206,10 +209,17 @@ export class ClientSessions {
     );
   }
 
-  /** Returns the resources to which sessions of this connection listen. */
+  /** Returns the resources to which sessions of this connection listen, first those of sessions with a stream. */
   subscribedAt(key: string): string[] {
     const own = [...this.#open.values()].filter((one) => one.key === key);
-    return [...new Set(own.flatMap(({ subscriptions }) => [...subscriptions]))];
+    const isOpen = ({ streams }: Session): boolean => streams.size > 0;
+    const ordered = [...own.filter(isOpen), ...own.filter((one) => !isOpen(one))];
+    return [...new Set(ordered.flatMap(({ subscriptions }) => [...subscriptions]))];
+  }
+
+  /** Ends the subscriptions of sessions to a resource to which the gateway does not listen. */
+  forgetResource(key: string, uri: string): void {
+    for (const session of this.#open.values()) if (session.key === key) session.subscriptions.delete(uri);
   }
 
   /** Returns whether a client of this connection listens to a resource on the stream of its session. */

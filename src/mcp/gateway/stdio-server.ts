@@ -124,10 +124,9 @@ export const openProcess =
     return {
       send: async (message) => {
         const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
-        if (child.stdin.writableLength + bytes.byteLength > MAX_WAITING_INPUT) {
-          const waiting = Math.round(child.stdin.writableLength / 1024);
-          throw new InputNotRead(`it does not read its input: ${waiting} KB of it are waiting`);
-        }
+        const waiting = child.stdin.writableLength;
+        if (waiting > 0 && waiting + bytes.byteLength > MAX_WAITING_INPUT)
+          throw new InputNotRead('it does not read its input');
         child.stdin.write(bytes);
       },
       close: async (atOnce) => {

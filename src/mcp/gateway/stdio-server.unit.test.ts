@@ -14,5 +14,5 @@ it('a few megabytes wait for a process that does not read its input; what follow
   expect(errors.slice(0, 8).every((error) => error instanceof CallTimedOut)).toBe(true);
   const refused = errors.slice(9);
   expect(refused.every((error) => error instanceof InputNotRead)).toBe(true);
-  expect(refused[0].message).toMatch(/^it does not read its input: \d+ KB of it are waiting$/);
+  expect(refused[0].message).toBe('it does not read its input');
 });

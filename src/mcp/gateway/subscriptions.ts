@@ -30,15 +30,17 @@ export class Subscriptions {
     const own: Beginning = { key, uris };
     const unheard = new Set(this.#sessions.unheard(key, uris));
     this.#beginning.add(own);
+    let unwanted = uris;
     try {
       // The server may handle two requests that arrive at the same time in any order.
       await Promise.all(uris.map((uri) => this.#ending.get(nameOf(key, uri))));
-      return await work();
+      const begun = await work();
+      // The last other client may have stopped. What nobody listened to before was subscribed now, or refused.
+      unwanted = uris.filter((uri) => !unheard.has(uri));
+      return begun;
     } finally {
       this.#beginning.delete(own);
-      // The last other client may have stopped, and this one may not have begun.
-      const others = uris.filter((uri) => !unheard.has(uri));
-      void this.end(key, others);
+      void this.end(key, unwanted);
     }
   }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Message } from '../guard/json-rpc.ts';
 import { BackOff } from './back-off.ts';
 import { askableOf } from './client-requests.ts';
@@ -20,44 +21,13 @@ import {
 } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { Slots } from './slots.ts';
+import type { Connected, Entry } from './upstream-entry.ts';
+import type { UpstreamEvents } from './upstream-events.ts';
 import { UpstreamListening } from './upstream-listening.ts';
 
-export interface UpstreamEvents {
-  /** A notification; `client` made the request that it belongs to, if that is known. */
-  notified(key: string, method: string, params: Message, client: object | undefined): void;
-  /** A connection was opened. */
-  opened(key: string): void;
-  /** A connection ended. */
-  ended(key: string): void;
-  /** No connection could be opened, or one broke, for another reason than the last time. */
-  failed(problem: string): void;
-  /** The tools of a server were listed. */
-  listed(key: string, tools: readonly Tool[]): void | Promise<void>;
-}
+const MAX_NAMES = 1000;
 
 type Notification = [method: string, params: Message, client: object | undefined];
-
-interface Connected {
-  readonly peer: Peer;
-  readonly info: ServerInfo;
-  /** Input schemas of tools, which state the arguments that are repeated in headers. Only for 2026-07-28. */
-  schemas: ReadonlyMap<string, unknown>;
-  /** Only for 2026-07-28. */
-  readonly listening: UpstreamListening | undefined;
-}
-
-interface Entry {
-  readonly peer: Peer;
-  readonly ready: Promise<Connected>;
-  /** The value of `ready`, once it has resolved. */
-  connected: Connected | undefined;
-  readonly openedAt: number;
-  /** Notifications of changed tools that are not handled yet. */
-  changes: number;
-  /** Requests in progress. */
-  running: number;
-  usedAt: number;
-}
 
 /** Opens a connection for a key. */
 export type OpenFor = (key: string) => OpenChannel;
@@ -78,8 +48,7 @@ export class Upstreams {
   readonly #slots: Slots;
   #stopped = false;
   #problem: string | undefined;
-  /** How the server has named itself on the last connection. */
-  serverInfo: Message = {};
+  readonly #serverInfos = new LRUCache<string, Message>({ max: MAX_NAMES });
 
   constructor(server: GatewayServer, openFor: OpenFor, events: UpstreamEvents) {
     this.#server = server;
@@ -104,6 +73,11 @@ export class Upstreams {
   /** Why the last connection could not be opened or broke; undefined as soon as another one is open. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** How the server has named itself on the last connection of a key. */
+  serverInfo(key: string): Message {
+    return this.#serverInfos.get(key) ?? {};
   }
 
   get #timeoutMs(): number {
@@ -149,6 +123,11 @@ export class Upstreams {
           refused.add(uri);
       return { refused, hold: this.#hold(key, entry) };
     });
+  }
+
+  /** Does the work on an open connection. Throws {@link ServerUnavailable}, SessionEnded. */
+  useOnce(key: string, work: (connected: Connected, timeoutMs: number) => Promise<void>): Promise<void> {
+    return this.#use(key, (connected) => work(connected, this.#timeoutMs), 1);
   }
 
   /** Ends listening to resources, if there is a connection. */
@@ -226,8 +205,8 @@ export class Upstreams {
   }
 
   /** Does the work on a connection; once more on a new one if the server has ended the session before the work. */
-  async #use<T>(key: string, work: (connected: Connected, entry: Entry) => Promise<T>): Promise<T> {
-    for (let isFirst = true; ; isFirst = false) {
+  async #use<T>(key: string, work: (connected: Connected, entry: Entry) => Promise<T>, attempts = 2): Promise<T> {
+    for (let left = attempts; ; left--) {
       const entry = this.#open(key);
       entry.running++;
       try {
@@ -236,7 +215,7 @@ export class Upstreams {
         if (error instanceof InputNotRead) this.#tell(error.message);
         if (!(error instanceof SessionEnded)) throw error;
         this.#replace(key, entry);
-        if (!isFirst) throw error;
+        if (left <= 1) throw error;
       } finally {
         this.#done(key, entry);
       }
@@ -261,8 +240,8 @@ export class Upstreams {
   }
 
   #open(key: string): Entry {
-    const open = this.#entries.get(key);
-    if (open) return open;
+    const existing = this.#entries.get(key);
+    if (existing) return existing;
     if (this.#stopped) throw new ServerUnavailable('the gateway is stopping');
     if (this.#backOff.isPausing(key)) throw new ServerUnavailable('it failed recently and will be started again soon');
     this.#makeRoom();
@@ -271,15 +250,27 @@ export class Upstreams {
       ended: (error: Error) => this.#failed(key, peer, error),
     };
     const slot = this.#slots.take();
-    const opening = slot ? openLater(slot.then(() => this.#openFor(key))) : this.#openFor(key);
-    const peer: Peer = new Peer(opening, events, askableOf(this.#server));
+    const open = (): Peer => {
+      const opening = slot ? openLater(slot.then(() => this.#openFor(key))) : this.#openFor(key);
+      return new Peer(opening, events, askableOf(this.#server));
+    };
+    let peer: Peer;
+    try {
+      peer = open();
+    } catch (error) {
+      // A process cannot be started, for example because this one has no more file descriptors.
+      this.#slots.free();
+      this.#tell((error as Error).message);
+      this.#backOff.failed(key, performance.now());
+      throw new ServerUnavailable((error as Error).message);
+    }
     const ready = this.#connect(key, peer);
     const now = performance.now();
     const entry: Entry = { peer, ready, connected: undefined, openedAt: now, changes: 0, running: 0, usedAt: now };
     ready.then(
       (connected) => {
         entry.connected = connected;
-        this.serverInfo = connected.info.serverInfo;
+        this.#serverInfos.set(key, connected.info.serverInfo);
         this.#problem = undefined;
         this.#events.opened(key);
       },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { until } from '../../../test/support/until.ts';
 import { isObject, type Message } from '../guard/json-rpc.ts';
 import type { OnConnection } from './on-connection.ts';
-import { type ChannelEvents, OutcomeUnknown } from './peer.ts';
+import { type ChannelEvents, OutcomeUnknown, ServerUnavailable } from './peer.ts';
 import { parseServers } from './servers-file.ts';
 import { Upstreams } from './upstreams.ts';
 
@@ -111,4 +111,24 @@ it('a connection that is ending counts against the limit until its process has e
   await Promise.all([waiting[1], last]);
   expect(channels.map(({ key }) => key)).toEqual(['a', 'b', 'd', 'e']);
   expect(most()).toBe(2);
+});
+
+it('a connection that cannot be opened at all does not count against the limit', async () => {
+  const [server] = parseServers({ mcpServers: { x: { command: 'x', legate: { limits: { processes: 1 } } } } }, {});
+  const failed: string[] = [];
+  const events = { listed: () => {}, notified: () => {}, opened: () => {}, ended: () => {} };
+  const openFor = (key: string) => (channel: ChannelEvents) => {
+    if (key !== 'b') throw new Error('spawn EAGAIN');
+    return {
+      send: async ({ id, method }: Message) => {
+        if (id !== undefined) channel.message({ jsonrpc: '2.0', id, result: RESULTS[String(method)] ?? {} });
+      },
+      close: async () => {},
+    };
+  };
+  const upstreams = new Upstreams(server as never, openFor, { ...events, failed: (problem) => failed.push(problem) });
+  await expect(call(upstreams, 'a')).rejects.toThrow(ServerUnavailable);
+  await call(upstreams, 'b');
+  await expect(call(upstreams, 'a')).rejects.toThrow('it failed recently');
+  expect(failed).toEqual(['spawn EAGAIN']);
 });
