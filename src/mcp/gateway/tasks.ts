@@ -166,9 +166,11 @@ export class GatewayTasks {
   }
 
   #end(task: Task, how: Pick<FinishedCall, 'answer' | 'outcome'>): void {
-    if (!task.release) return;
-    task.release();
+    const { release } = task;
+    if (!release) return;
+    // While the gateway stops, this ends the connection, and with it the tasks that are not marked as ended.
     task.release = undefined;
+    release();
     this.#record({ ...task.call, ...how });
   }
 }
