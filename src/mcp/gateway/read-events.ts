@@ -72,7 +72,7 @@ export function readEvents(
       const rest = parts.pop() as string;
       pieces = [rest];
       size = rest.length;
-      return parts.map(eventOf).some(take);
+      return parts.some((event) => take(eventOf(event)));
     };
     const decoded = (chunk: Buffer): string => {
       decoder ??= new StringDecoder('utf8');
@@ -98,16 +98,28 @@ export function readEvents(
 }
 
 function eventOf(event: string): ServerEvent {
-  const lines = event.split(/\r?\n/);
-  const field = (name: string): string[] =>
-    lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ''));
-  const [id, retry] = [field('id').at(-1), field('retry').at(-1)];
+  const data: string[] = [];
+  let name: string | undefined;
+  let id: string | undefined;
+  let retry: string | undefined;
+  // A server may send many events of nothing but empty lines or comments.
+  for (const line of event === '' ? [] : event.split(/\r?\n/)) {
+    const colon = line.indexOf(':');
+    if (colon <= 0) continue;
+    const value = line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    const field = line.slice(0, colon);
+    if (field === 'data') data.push(value);
+    else if (field === 'event') name = value;
+    else if (field === 'id') id = value;
+    else if (field === 'retry') retry = value;
+  }
   // The empty line after an event counts too.
-  return { name: field('event').at(-1), data: field('data').join('\n'), id, retry, chars: event.length + 2 };
+  return { name, data: data.join('\n'), id, retry, chars: event.length + 2 };
 }
 
 /** Returns the messages of an event. Anything else that a server sends is ignored. */
 export function messagesIn({ data }: Pick<ServerEvent, 'data'>): Message[] {
+  if (data === '') return [];
   try {
     const value: unknown = JSON.parse(data);
     return (Array.isArray(value) ? value : [value]).filter(isObject);
