@@ -42,7 +42,7 @@ describe('pages that mail a link', () => {
 
   it('the page of a link warns if it would end what was set up, as for a browser that is not signed in', async () => {
     const { body } = await signUp();
-    const warning = /everything that has been set up so far are removed/;
+    const warning = /everything that has been set up on it so far is removed/;
     const warns = async (link: string, as?: string): Promise<boolean> =>
       warning.test((await t.call('GET', link, as ? { as } : {})).text);
     for (const path of ['/account/verify-email', '/account/magic-link']) {
@@ -59,6 +59,18 @@ describe('pages that mail a link', () => {
     mails.length = 0;
     await new FormClient(t).post('/account/magic-link', { email });
     expect(await warns(await linkTo())).toBe(false);
+  });
+
+  it('the page of a link warns a person without a password too, if there is something to lose', async () => {
+    const { body } = await signUp();
+    const { write } = t.legate.platform.database;
+    await write.updateTable('users').set({ password_hash: null }).where('id', '=', body.user.id).execute();
+    await new FormClient(t).post('/account/magic-link', { email });
+    const link = await linkTo();
+    const warns = async (): Promise<boolean> => (await t.call('GET', link)).text.includes('set up on it so far');
+    expect(await warns()).toBe(false);
+    await t.agent({ ...body.user, token: body.token }, {});
+    expect(await warns()).toBe(true);
   });
 
   it('the page of such a link lets its form redirect to the redirect_uri of an authorization request', async () => {

@@ -250,7 +250,9 @@ describe('POST /password/reset', () => {
     const kept = /agents and their tokens are unchanged, and your passkeys still work/;
     const p = await person();
     const first = await mailed(p);
-    expect(first).toMatch(/passkeys, the second\s+factor, API tokens, the tokens and\s+keys of agents, webhooks/);
+    expect(first).toMatch(
+      /passkeys, the second\s+factor, connections with identity\s+providers and MCP servers, API tokens/,
+    );
     expect(first).not.toMatch(kept);
     expect(await mailed(p)).toMatch(kept);
     const here = await person();

@@ -86,8 +86,9 @@ const en: MailTexts = {
       `Your password for ${brand} was reset`,
       `A new password was set for your account at ${brand}, using a link in a message to this address.`,
       'The link also confirmed, for the first time, that this address is yours. Somebody else could have set up the ' +
-        'account before. So all devices were signed out, and passkeys, the second factor, API tokens, the tokens and ' +
-        'keys of agents, webhooks, and the access of connected applications were removed. The agents themselves ' +
+        'account before. So all devices were signed out, and passkeys, the second factor, connections with identity ' +
+        'providers and MCP servers, API tokens, the tokens and keys of agents, delegations between your agents and ' +
+        'those of others, webhooks, and the access of connected applications were removed. The agents themselves ' +
         'remain. Set up again what you need.',
       'If it was not you, set a new password immediately and tell your administrator.',
     ),
@@ -185,9 +186,10 @@ const de: MailTexts = {
       `Ihr Passwort für ${brand} wurde zurückgesetzt`,
       `Für Ihr Konto bei ${brand} wurde über einen Link in einer E-Mail an diese Adresse ein neues Passwort gesetzt.`,
       'Der Link hat auch zum ersten Mal bestätigt, dass diese Adresse Ihnen gehört. Vorher hätte jemand anderes das ' +
-        'Konto einrichten können. Deshalb wurden alle Geräte abgemeldet, und Passkeys, der zweite Faktor, API-Token, ' +
-        'die Token und Schlüssel der Agenten, Webhooks und der Zugriff verbundener Anwendungen wurden entfernt. Die ' +
-        'Agenten selbst bleiben bestehen. Richten Sie wieder ein, was Sie brauchen.',
+        'Konto einrichten können. Deshalb wurden alle Geräte abgemeldet, und Passkeys, der zweite Faktor, ' +
+        'Verbindungen mit Anmeldediensten und MCP-Servern, API-Token, die Token und Schlüssel der Agenten, ' +
+        'Delegationen zwischen Ihren Agenten und denen anderer, Webhooks und der Zugriff verbundener Anwendungen ' +
+        'wurden entfernt. Die Agenten selbst bleiben bestehen. Richten Sie wieder ein, was Sie brauchen.',
       'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
     ),
   passkeyAdded: (brand, name) =>

@@ -51,7 +51,7 @@ export const verifyEmailRoutes = [
       }
       return confirmPage(platform, request, textsFor(request).verifyEmail, token, {
         formTargets: redirectTargets(platform, found.callbackUrl),
-        endsCredentials: await wouldEndCredentials(platform, found.userId, await sessionOf(call)),
+        endsCredentials: await wouldEndCredentials(platform.database, found, await sessionOf(call)),
       });
     },
   }),

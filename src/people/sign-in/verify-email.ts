@@ -38,9 +38,11 @@ const carriedBy = (data: string): Carried => JSON.parse(data) as Carried;
 export async function findVerification(
   { clock, database }: Pick<Platform, 'clock' | 'database'>,
   token: string,
-): Promise<{ callbackUrl: string | undefined; userId: Id<'user'> } | undefined> {
+): Promise<{ callbackUrl: string | undefined; userId: Id<'user'>; keepsPassword: boolean } | undefined> {
   const found = await findOneTimeToken(database.read, clock.now(), 'verify-email', token);
-  return found && { callbackUrl: carriedBy(found.data).callbackUrl, userId: found.user_id };
+  if (!found) return undefined;
+  const { callbackUrl, signedUpAs } = carriedBy(found.data);
+  return { callbackUrl, userId: found.user_id, keepsPassword: signedUpAs !== undefined };
 }
 
 /**

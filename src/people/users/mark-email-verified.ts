@@ -118,17 +118,29 @@ export async function proveAddress(
 }
 
 /**
- * Returns whether a proof by this browser would end what a person has set up. Where addresses must be verified first,
- * and for an account without a password, there is nothing that the person could miss.
+ * Returns whether a proof by this browser would end what has been set up on the account.
+ * @param keepsPassword the link has the password of a sign-up
  */
 export async function wouldEndCredentials(
-  { config, database }: Pick<Platform, 'config' | 'database'>,
-  userId: Id<'user'>,
+  { read }: Platform['database'],
+  { userId, keepsPassword }: { readonly userId: Id<'user'>; readonly keepsPassword: boolean },
   session: RequestSession | undefined,
 ): Promise<boolean> {
-  if (config.users.requireEmailVerification || session?.userId === userId) return false;
-  const row = await findUser(database.read, userId);
-  return row?.email_verified === 0 && row.password_hash !== null;
+  if (session?.userId === userId) return false;
+  const row = await findUser(read, userId);
+  if (row?.email_verified !== 0) return false;
+  if (row.password_hash !== null && !keepsPassword) return true;
+  const has = async (table: 'passkeys' | 'totp_secrets' | 'api_tokens' | 'identities'): Promise<boolean> =>
+    (await read.selectFrom(table).select('user_id').where('user_id', '=', userId).limit(1).execute()).length > 0;
+  const agents = read.selectFrom('agents').select('id').where('owner_id', '=', userId).limit(1).execute();
+  const found = await Promise.all([
+    has('passkeys'),
+    has('totp_secrets'),
+    has('api_tokens'),
+    has('identities'),
+    agents.then((rows) => rows.length > 0),
+  ]);
+  return found.includes(true);
 }
 
 interface Ended {

@@ -80,7 +80,11 @@ export const passwordlessRoutes = [
       }
       return confirmPage(platform, request, textsFor(request).magicLink, token, {
         formTargets: redirectTargets(platform, found.callbackUrl),
-        endsCredentials: await wouldEndCredentials(platform, found.userId, await sessionOf(call)),
+        endsCredentials: await wouldEndCredentials(
+          platform.database,
+          { userId: found.userId, keepsPassword: false },
+          await sessionOf(call),
+        ),
       });
     },
   }),
