@@ -196,8 +196,8 @@ export const de: Texts = {
     intro: 'Jeder Agent hat hier eine Identität. Jede Aktion wird vorab geprüft und protokolliert.',
     needsAdmin:
       'Dieser Dienst hat noch keinen Administrator. Um einen anzulegen, öffnen Sie den Link, den der Dienst beim ' +
-      'Start ausgegeben hat, oder führen Sie npx legate admin create aus. Konten, die Sie hier anlegen, sind ' +
-      'gewöhnliche.',
+      'Start ausgegeben hat, oder führen Sie npx legate admin create aus. Konten, die Sie hier anlegen, haben ' +
+      'keine Administratorrechte.',
     account: 'Zu Ihrem Konto',
     developers: 'Für Entwicklung und Betrieb',
     docs: 'API-Dokumentation',
@@ -401,9 +401,9 @@ export const de: Texts = {
     done: 'Ihre E-Mail-Adresse ist bestätigt',
     doneText: 'Vielen Dank.',
     endsCredentials:
-      'In diesem Browser sind Sie bei diesem Konto nicht angemeldet. Wenn Sie hier fortfahren, werden das Passwort ' +
-      'und alles bisher Eingerichtete entfernt, weil jemand anderes das Konto angelegt haben könnte. Um es zu ' +
-      'behalten, öffnen Sie den Link in dem Browser, in dem Sie angemeldet sind.',
+      'In diesem Browser sind Sie bei diesem Konto nicht angemeldet. Wenn Sie hier fortfahren, wird alles bisher ' +
+      'Eingerichtete entfernt, etwa Passwort, Passkeys und verbundene Anwendungen, weil jemand anderes das Konto ' +
+      'angelegt haben könnte. Um es zu behalten, öffnen Sie den Link in dem Browser, in dem Sie angemeldet sind.',
     noPassword:
       'Alles, was vorher in diesem Konto eingerichtet war, wurde entfernt, auch das Passwort. Legen Sie ein neues ' +
       'fest oder melden Sie sich mit einem Link per E-Mail an.',

@@ -179,8 +179,8 @@ export const en = {
     title: 'Identity and permissions for software agents',
     intro: 'Each agent has an identity here. Every action is checked before it happens, and recorded.',
     needsAdmin:
-      'This service has no administrator yet. To create one, open the set-up link that it printed at its start, or ' +
-      'run npx legate admin create. An account that you create here is an ordinary one.',
+      'This service has no administrator yet. To create one, open the set-up link that it printed when it started, ' +
+      'or run npx legate admin create. An account that you create here has no administrator rights.',
     account: 'Go to your account',
     developers: 'For developers and operators',
     docs: 'API documentation',
@@ -378,9 +378,9 @@ export const en = {
     done: 'Your e-mail address is confirmed',
     doneText: 'Thank you.',
     endsCredentials:
-      'You are not signed in to this account in this browser. If you continue here, its password and everything ' +
-      'that has been set up so far are removed, because somebody else could have created it. To keep them, open the ' +
-      'link in the browser in which you are signed in.',
+      'You are not signed in to this account in this browser. If you continue here, everything that has been set up ' +
+      'on it so far is removed, such as its password, passkeys and connected applications, because somebody else ' +
+      'could have created it. To keep it, open the link in the browser in which you are signed in.',
     noPassword:
       'Everything that was set up on this account before has been removed, including the password. Set a new ' +
       'one, or sign in with a link by e-mail.',

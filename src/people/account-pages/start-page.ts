@@ -1,7 +1,7 @@
 import { CommonErrors } from '../../kernel/errors.ts';
 import { actions, buttonLink, html, list, notice, page, pathOf, textsFor, tile } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
-import { hasAdmin } from '../setup/setup-link.ts';
+import { needsAdmin } from '../setup/setup-link.ts';
 import { type AnyCall, findPagePerson, offersSignUp, PATHS } from './form.ts';
 
 /** GET /: what this service is, for people. 404 NOT_FOUND for a client that does not accept text/html. */
@@ -13,13 +13,14 @@ export async function startPage(
   if (!request.headers.get('accept')?.includes('text/html')) throw CommonErrors.NOT_FOUND();
   const t = textsFor(request);
   const person = await findPagePerson(platform, call);
-  // In development only: visitors of a public service need not know.
-  const needsAdmin = !platform.production && !person && !(await hasAdmin(platform.database.read));
+  // In development only: visitors of a public service need not know. An application that embeds the service creates no
+  // set-up link, and may have administrators of its own.
+  const hint = !platform.production && (await needsAdmin(platform.database.read));
   const to = (path: string): string => pathOf(platform, path);
   return page(platform, request, {
     title: t.start.title,
     person,
-    body: html`<p>${t.start.intro}</p>${needsAdmin && notice('info', t.start.needsAdmin)}${
+    body: html`<p>${t.start.intro}</p>${hint && notice('info', t.start.needsAdmin)}${
       person
         ? actions(
             ...(platform.config.console.enabled ? [buttonLink(t.console.open, to('/console'), 'primary')] : []),

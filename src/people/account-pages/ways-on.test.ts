@@ -3,6 +3,7 @@ import { FormClient } from '../../../test/support/browser-like.ts';
 import { ask, authorizePath, register } from '../../../test/support/oauth.ts';
 import { createTestService, type TestService } from '../../../test/support/service.ts';
 import type { Mail } from '../../operations/mail/index.ts';
+import { createSetupLink } from '../setup/setup-link.ts';
 import { ensureFirstAdmin } from '../users/index.ts';
 
 const password = 'correct horse battery';
@@ -37,11 +38,15 @@ describe('GET /', () => {
   it('says how to become the administrator as long as there is none, in development only', async () => {
     const hint = 'npx legate admin create';
     const fresh = await createTestService();
+    // An application that embeds the service may have administrators of its own.
+    expect(mainOf((await new FormClient(fresh).get('/')).text)).not.toContain(hint);
+    await createSetupLink(fresh.legate.platform);
     expect(mainOf((await new FormClient(fresh).get('/')).text)).toContain(hint);
     await fresh.user();
     expect(mainOf((await new FormClient(fresh).get('/')).text)).toContain(hint);
     await fresh.admin();
     const production = await createTestService({ production: true });
+    await createSetupLink(production.legate.platform);
     for (const one of [fresh, production])
       expect(mainOf((await new FormClient(one).get('/')).text)).not.toContain(hint);
   });

@@ -46,6 +46,11 @@ export async function assertSetupLink(
 export const hasAdmin = async (db: Db): Promise<boolean> =>
   (await db.selectFrom('users').select('id').where('role', '=', 'admin').limit(1).executeTakeFirst()) !== undefined;
 
+/** Returns whether a set-up link was created, for example at the start, and there is still no administrator. */
+export const needsAdmin = async (db: Db): Promise<boolean> =>
+  (await db.selectFrom('setup_links').select('token_hash').limit(1).executeTakeFirst()) !== undefined &&
+  !(await hasAdmin(db));
+
 /**
  * Consumes a set-up link, creates the administrator and signs them in. Of concurrent requests exactly one succeeds;
  * all other set-up links end. 410 SETUP_LINK_INVALID; 422 EMAIL_IN_USE, which leaves the link valid.

@@ -287,6 +287,18 @@ describe('wrong codes of a second factor that was replaced', () => {
       ip: ip(),
     });
 
+  it('do not count against the one that a repeated set-up creates', async () => {
+    const p = await person();
+    const body = { password: PASSWORD };
+    const first = (await p.t.call('POST', '/totp/enable', { as: p.session, body })).body;
+    const wrong = ['000000', '111111', '222222'].find((code) => code !== current(p, first.secret)) as string;
+    const send = (code: string) => p.t.call('POST', '/totp/verify', { as: p.session, body: { code } });
+    expect(await guesses(10, () => send(wrong))).toEqual(times(10, 401));
+    expect((await send(current(p, first.secret))).status).toBe(429);
+    const { secret } = (await p.t.call('POST', '/totp/enable', { as: p.session, body })).body;
+    expect((await send(current(p, secret))).status).toBe(200);
+  });
+
   for (const replaced of ['by an administrator', 'by the person'])
     it(`do not count against the new one: ${replaced}`, async () => {
       const p = await person();

@@ -63,7 +63,8 @@ export async function confirmTotp(
         used.error,
       );
     const deviceCookie = trusts ? await trustDevice(platform, change, userId, person.userAgent) : undefined;
-    // Other sessions have not proved the new factor, except those begun with a passkey, which counts as both.
+    // Other sessions have not proved the new factor, except those begun with a passkey, or at a provider with a second
+    // factor, which count as both.
     if (known.enabled_at === null)
       await db
         .updateTable('sessions')

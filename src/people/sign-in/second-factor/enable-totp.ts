@@ -2,6 +2,7 @@ import { seal } from '../../../kernel/encryption.ts';
 import type { Platform } from '../../../platform.ts';
 import { withRecentProof, withRecentSignIn } from '../../sessions/index.ts';
 import { type PersonCalling, withPasswordIfUsable } from '../../users/index.ts';
+import { resetAllFailures } from '../attempts/attempts.ts';
 import { replaceBackupCodes } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import type { TotpEnabling } from './schema.ts';
@@ -37,6 +38,7 @@ export async function enableTotp(
       })
       .execute();
     const backupCodes = await replaceBackupCodes(platform, change, row.id);
+    await resetAllFailures(change, row.id, ['totp', 'backup-code']);
     return { totpURI: totpUri(platform.config.service.name, row.email ?? row.id, secret), secret, backupCodes };
   });
 }
