@@ -5,6 +5,8 @@ const LOOK_MS = 500;
 const DEFAULTS = { most: 268_435_456, enough: 134_217_728 };
 /** Smaller bodies are not counted: 10,000 of them take up 80 MB. */
 const SMALL = 8192;
+/** Bodies of which less has arrived are closed last, because that frees little. */
+const LARGE = 65_536;
 
 interface Arriving {
   readonly req: IncomingMessage;
@@ -15,8 +17,8 @@ interface Arriving {
 
 /**
  * Bounds the memory that bodies take up until all of each has arrived. Beyond 256 MB together, the connections of those
- * that began first are closed until 128 MB are left. Clients that send slowly, on many connections and from many
- * addresses, could otherwise use up the memory of the service without a credential.
+ * that began first are closed until 128 MB are left, those with little of it last. Clients that send slowly, on many
+ * connections and from many addresses, could otherwise use up the memory of the service without a credential.
  */
 export class UnfinishedBodies {
   readonly #platform: Pick<Platform, 'log'>;
@@ -50,7 +52,9 @@ export class UnfinishedBodies {
     for (const each of this.#arriving) left += bytesOf(each);
     if (left <= this.#limits.most) return;
     let closed = 0;
-    for (const each of this.#arriving) {
+    const isLarge = (each: Arriving): boolean => bytesOf(each) >= LARGE;
+    const small = this.#arriving.filter((each) => !isLarge(each));
+    for (const each of [...this.#arriving.filter(isLarge), ...small]) {
       if (left <= this.#limits.enough) break;
       left -= bytesOf(each);
       each.req.socket.destroy();
