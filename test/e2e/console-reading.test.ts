@@ -63,11 +63,11 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     await anomaly('rate_spike', 60, 2.5);
     const page = await open('/signals/anomalies');
     const rows = page.locator('tbody tr');
-    await expect.poll(() => rows.filter({ hasText: 'Many refusals' }).innerText()).toContain('20; reported from 15');
+    await expect.poll(() => rows.filter({ hasText: 'Many refusals' }).innerText()).toContain('20; reported at 15');
     expect(await rows.filter({ hasText: 'Unusually many calls' }).innerText()).toContain('60; usually 2.5');
     await page.goto(`${service.url}/console/signals/anomalies/${burst}`);
     await settled(page);
-    expect(await page.locator('dl.facts').innerText()).toMatch(/Reported from\s+15/);
+    expect(await page.locator('dl.facts').innerText()).toMatch(/Reported at\s+15/);
   });
 
   it('names the zone of the hours of an anomaly', async () => {
@@ -89,7 +89,7 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     await page.locator('figure + details summary').click();
     expect(await page.locator('figure + details tbody td').first().innerText()).toBe(today);
     await expect.poll(() => page.getByText(/^About [\d.]+ EUR by the end of the period$/).count()).toBe(1);
-    await page.getByRole('heading', { name: 'Costs by agent, from the beginning' }).waitFor();
+    await page.getByRole('heading', { name: 'Costs by agent, all time' }).waitFor();
   });
 
   it('names the budget that refused a call', async () => {

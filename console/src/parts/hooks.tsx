@@ -109,9 +109,13 @@ export function useAgentChoices(): readonly (readonly [id: string, name: string]
   return (data ?? []).map(({ id, name }) => [id, name]);
 }
 
+/** What `GET /names` takes. Clients with a metadata document are identified by its address, which may be longer. */
+const MAX_NAMES = 300;
+const isNameable = (id: string): boolean => id.length <= 100 && !id.includes(',');
+
 /** The names of ids, in one request for a whole screen. */
 export function useNames(ids: readonly (string | null | undefined)[]): (id: string) => string | undefined {
-  const wanted = [...new Set(ids.filter((id): id is string => !!id))].sort().slice(0, 500);
+  const wanted = [...new Set(ids.filter((id): id is string => !!id && isNameable(id)))].sort().slice(0, MAX_NAMES);
   const { data } = useQuery({
     queryKey: ['names', ...wanted],
     queryFn: () => legate.names.list({ ids: wanted }),

@@ -177,7 +177,7 @@ function Explained({ data: { entry, trace, complete, asOf, policyChanged } }: { 
           <p className="hint">{policyChanged ? t.asOfChanged : t.asOfThen}</p>
         )}
         {!complete && <p className="notice warning">{t.incomplete}</p>}
-        <Trace trace={trace} />
+        <Trace trace={trace} at={entry.timestamp} />
       </Section>
       <Section title={t.arguments}>
         <Json value={entry.parameters} />
@@ -295,11 +295,15 @@ const DelegationLink = ({ id, name }: { id: string; name: string | undefined }) 
   </Link>
 );
 
-/** The budget that refused a call, or the MCP server whose limit did. A deleted one has only its id. */
-function Limit({ id }: { id: string }) {
+/**
+ * The budget that refused a call, or the MCP server whose limit did. A deleted one has only its id, and so has a budget
+ * that was changed after the call, which another limit may have refused.
+ */
+function Limit({ id, at }: { id: string; at: string }) {
   const ofServer = id.startsWith('mcp_');
   const server = useNames([ofServer ? id : null])(id);
-  const budget = useKept(['budgets', 'one', id], () => legate.budgets.get(id), !ofServer).data;
+  const found = useKept(['budgets', 'one', id], () => legate.budgets.get(id), !ofServer).data;
+  const budget = found && found.updatedAt <= at ? found : undefined;
   return (
     <Link to={ofServer ? `/connections/servers/${id}` : '/signals/costs'}>
       {budget ? t.limitOf(formatNumber(budget.limit), unitOf(budget), budget.window as 'day') : null}
@@ -312,7 +316,8 @@ function Limit({ id }: { id: string }) {
 const permissionText = ({ resource, actions }: { resource: string; actions: readonly string[] }): string =>
   `${resource} · ${actions.join(', ')}`;
 
-export function Trace({ trace }: { trace: DecisionTrace }) {
+/** @param at when the decision was made */
+export function Trace({ trace, at }: { trace: DecisionTrace; at: string }) {
   const nameOf = useNames(sourcesOf(trace.entries));
   return (
     <>
@@ -324,7 +329,7 @@ export function Trace({ trace }: { trace: DecisionTrace }) {
       )}
       {trace.refusedBy && (
         <p className="notice">
-          {t.refusedBy} <Limit id={trace.refusedBy} />
+          {t.refusedBy} <Limit id={trace.refusedBy} at={at} />
         </p>
       )}
       {trace.entries.length === 0 ? (

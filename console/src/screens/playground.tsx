@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import type { Permission } from 'legate/client';
 import { useState } from 'react';
-import { asCurl, legate } from '../api.ts';
+import { asCurl, legate, serverNow } from '../api.ts';
 import { draftAt, useDraft } from '../drafts.ts';
 import { AgentLink, Field, useAddress, useAgentChoices, useKept } from '../parts/hooks.tsx';
 import { Empty, ErrorNotice, Result, Screen, Section } from '../parts/screen.tsx';
@@ -161,7 +161,7 @@ export function Playground() {
               question={ask.variables}
             />
           </p>
-          {ask.data.trace && <Trace trace={ask.data.trace} />}
+          {ask.data.trace && <Trace trace={ask.data.trace} at={new Date(serverNow()).toISOString()} />}
           <details>
             <summary>{t.raw}</summary>
             <Json value={ask.data} />

@@ -29,7 +29,7 @@ export const frameEn = {
   anomaly: 'Anomaly',
   evidenceOf: 'Decisions that show it',
   usual: 'Usual',
-  reportedFrom: 'Reported from',
+  reportedFrom: 'Reported at',
   detected: 'Detected',
   inAudit: 'Open in Audit',
   user: 'User',
