@@ -43,7 +43,7 @@ function scene(uris: readonly string[], answer: (uri: string) => Message | 'forg
   return { upstreams, sessions, opened: () => opened, done: () => done };
 }
 
-it('subscriptions that the server does not confirm are deleted, so that the next request for one reaches it', async () => {
+it('subscriptions that the server does not confirm are deleted, so that new requests reach it', async () => {
   const uris = ['file:///gone', 'file:///a', 'file:///silent', 'file:///b'];
   const { upstreams, sessions, done } = scene(uris, (uri) => {
     if (uri === 'file:///silent') return undefined;
