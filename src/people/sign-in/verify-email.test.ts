@@ -185,13 +185,15 @@ describe('where addresses must be verified', () => {
     const time = async (email: string): Promise<number> => {
       const spent = cpuTimer();
       await signUp(email);
-      return spent();
+      const ms = spent();
+      // The mail that follows must not count in the next sign-up.
+      await t.legate.platform.background.idle();
+      return ms;
     };
     const times = { free: [] as number[], taken: [] as number[] };
     for (let i = 0; i < 15; i++) {
       times.free.push(await time(address()));
       times.taken.push(await time(taken));
-      await t.legate.platform.background.idle();
     }
     const median = (all: number[]): number => all.sort((a, b) => a - b)[7] as number;
     expect(median(times.taken) / median(times.free)).toBeGreaterThan(0.4);
