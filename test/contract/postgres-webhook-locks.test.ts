@@ -47,13 +47,19 @@ it('an attempt that fails waits for a deletion of its webhook before it locks an
   expect((await t.call('GET', `/webhooks/${webhook['id']}`, { as: owner })).status).toBe(404);
 });
 
+/** A webhook whose endpoint has failed so often that its deliveries are paused. */
+async function makeFailing(): Promise<Json> {
+  const { clock, database } = hooks.t.legate.platform;
+  const webhook = await hooks.make({ path: hooks.newPath() });
+  const paused = { failures: 20, paused_until: clock.now() + DAY_MS };
+  await database.write.updateTable('webhooks').set(paused).where('id', '=', webhook['id']).execute();
+  return webhook;
+}
+
 it('upkeep waits for a deletion of a webhook before it locks any of its deliveries', async () => {
   const { t } = hooks;
-  const { database } = t.legate.platform;
-  const webhook = await hooks.make({ path: hooks.newPath() });
   const now = t.clock.now();
-  const paused = { failures: 20, paused_until: now + DAY_MS };
-  await database.write.updateTable('webhooks').set(paused).where('id', '=', webhook['id']).execute();
+  const webhook = await makeFailing();
   await keep(webhook, 'pending', now - 2 * HOUR_MS);
   await keep(webhook, 'delivered', now - 8 * DAY_MS);
   const deletion = await clientOf(t.database);
@@ -72,10 +78,8 @@ it('upkeep waits for a deletion of a webhook before it locks any of its deliveri
 it('upkeep does not drop a message that is delivered again at the same time', async () => {
   const { t } = hooks;
   const { database } = t.legate.platform;
-  const webhook = await hooks.make({ path: hooks.newPath() });
   const now = t.clock.now();
-  const paused = { failures: 20, paused_until: now + DAY_MS };
-  await database.write.updateTable('webhooks').set(paused).where('id', '=', webhook['id']).execute();
+  const webhook = await makeFailing();
   const { id } = await keep(webhook, 'pending', now - 2 * HOUR_MS);
   const redelivery = await clientOf(t.database);
   await redelivery.query('begin');

@@ -70,7 +70,10 @@ export class Upstreams {
     return this.#entries.size;
   }
 
-  /** Why the last connection could not be opened or broke; undefined as soon as another one is open. */
+  /**
+   * Why the last connection could not be opened, broke, or took no more input; undefined as soon as another one is
+   * open.
+   */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -125,7 +128,7 @@ export class Upstreams {
     });
   }
 
-  /** Does the work on an open connection. Throws {@link ServerUnavailable}, SessionEnded. */
+  /** Does the work on the connection of a key, without a second attempt. Throws {@link ServerUnavailable}. */
   useOnce(key: string, work: (connected: Connected, timeoutMs: number) => Promise<void>): Promise<void> {
     return this.#use(key, (connected) => work(connected, this.#timeoutMs), 1);
   }

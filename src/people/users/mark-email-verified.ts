@@ -49,9 +49,8 @@ export async function sessionOf(
  * Anybody may have created the account and set it up earlier, so the first proof ends everything that was created
  * before: password, passkeys, sessions, API tokens, second factor, links and codes, and, through the reactions to
  * `user.updated`, identities at providers, agent tokens and keys, grants, webhooks, connections of the gateway and
- * delegations across owners. Two things remain: the values in
- * `proof.chosen`, and everything if the browser that sends the proof is signed in to this account, because then its
- * owner created it.
+ * delegations across owners. Two things remain: the values in `proof.chosen`, and everything if the browser that sends
+ * the proof is signed in to this account, because then its owner created it.
  *
  * Returns the updated row. Later proofs change nothing.
  */
