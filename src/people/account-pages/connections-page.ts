@@ -34,7 +34,7 @@ import {
   listSignInIssuers,
 } from '../federation/index.ts';
 import { SessionErrors, withRecentSignIn } from '../sessions/index.ts';
-import { sendConnectionRemoved, sessionIdOf } from '../users/index.ts';
+import { sendNotice, sessionIdOf } from '../users/index.ts';
 import { type AnyCall, answerForm, findPagePerson, PATHS } from './form.ts';
 import { missingProofOf } from './missing-proof.ts';
 
@@ -126,7 +126,7 @@ export const connectionsForm = (
       const here = pathOf(platform, PATHS.connections);
       if (action === 'remove') {
         const user = await disconnect(platform, person, issuer);
-        sendConnectionRemoved(platform, user, issuer, languageOf(call.request));
+        sendNotice(platform, user, languageOf(call.request), (texts, brand) => texts.connectionRemoved(brand, issuer));
         return seeOther(`${here}?done=removed`);
       }
       await person.reauthorize(platform.database.read);

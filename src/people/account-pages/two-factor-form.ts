@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LegateError } from '../../kernel/errors.ts';
-import { pathOf, type Site, seeOther } from '../../pages/index.ts';
+import { languageOf, pathOf, type Site, seeOther } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import {
   confirmTotp,
@@ -58,15 +58,16 @@ const toStart = (site: Site, call: AnyCall): Response => seeOther(hereWith(site,
 async function act(platform: Platform, call: AnyCall & { readonly body: TwoFactorForm }): Promise<Response> {
   const person = personCalling(call);
   const { action, password } = call.body;
+  const language = languageOf(call.request);
   const code = call.body.code?.replace(/\s/g, '') ?? '';
   if (action === 'begin') return setUpPage(platform, call, (await enableTotp(platform, person, password)).totpURI);
   if (code === '') throw UserErrors.INVALID_CODE({ reason: 'second-factor-code-missing' });
   if (action === 'off') {
-    await disableTotp(platform, person, { password, code });
+    await disableTotp(platform, person, { password, code }, language);
     return seeOther(`${pathOf(platform, PATHS.twoFactor)}?done=off`);
   }
   if (action === 'backup-codes')
-    return backupCodesPage(platform, call, await renewBackupCodes(platform, person, code), 'newCodes');
+    return backupCodesPage(platform, call, await renewBackupCodes(platform, person, code, language), 'newCodes');
   const { backupCodes } = await confirmTotp(platform, { code, trustDevice: false }, person, { withBackupCodes: true });
   return backupCodes === undefined ? toStart(platform, call) : backupCodesPage(platform, call, backupCodes, 'nowOn');
 }

@@ -3,7 +3,7 @@ import type { Platform } from '../../platform.ts';
 import { endSessions } from '../sessions/index.ts';
 import { resetAllFailures } from '../sign-in/attempts/attempts.ts';
 import { deleteOneTimeTokens } from '../sign-in/one-time-token.ts';
-import { sendPasswordChanged } from '../sign-in/send-mail.ts';
+import { sendNotice } from '../sign-in/send-mail.ts';
 import { sessionIdOf } from '../sign-in/session-only.ts';
 import { endTrustedDevices } from '../sign-in/trusted-device.ts';
 import { findUser } from '../users/store.ts';
@@ -53,6 +53,6 @@ export async function changePassword(
     });
     return user;
   });
-  sendPasswordChanged(platform, row, language);
+  sendNotice(platform, row, language, (texts, brand) => texts.passwordChanged(brand));
   return advice;
 }

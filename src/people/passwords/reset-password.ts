@@ -9,7 +9,7 @@ import { knownDeviceOf } from '../sign-in/attempts/known-device.ts';
 import { checkResetPage, linkTo, withQuery } from '../sign-in/callback-url.ts';
 import { mailTexts } from '../sign-in/mail-texts.ts';
 import { consumeOneTimeToken, findOneTimeToken } from '../sign-in/one-time-token.ts';
-import { assertMail, createRequestedLink, sendPasswordReset } from '../sign-in/send-mail.ts';
+import { assertMail, createRequestedLink, sendNotice } from '../sign-in/send-mail.ts';
 import { UserErrors } from '../users/errors.ts';
 import { type AddressProof, deleteCredentials, proveAddress } from '../users/mark-email-verified.ts';
 import type { MailRequest } from '../users/schema.ts';
@@ -102,6 +102,9 @@ export async function resetPassword(
     await resetAllFailures(change, user.id, ['password']);
     return { user, endsCredentials: proved.endsCredentials };
   });
-  sendPasswordReset(platform, row, { isFirstProof: endsCredentials }, language);
+  sendNotice(platform, row, language, (texts, brand) =>
+    // The link may also be the first proof of the address, which ends more.
+    endsCredentials ? texts.firstPasswordReset(brand) : texts.passwordReset(brand),
+  );
   return advice;
 }

@@ -1,12 +1,12 @@
 import type { Language } from '../../pages/index.ts';
 
-interface MailText {
+export interface MailText {
   readonly subject: string;
   readonly text: string;
 }
 
 /** All mails, in each language of the pages. `brand` is the name of the service. */
-interface MailTexts {
+export interface MailTexts {
   magicLink(brand: string, link: string): MailText;
   code(brand: string, code: string): MailText;
   verifyEmail(brand: string, link: string): MailText;
@@ -19,6 +19,9 @@ interface MailTexts {
   passkeyRemoved(brand: string, name: string): MailText;
   connectionAdded(brand: string, name: string): MailText;
   connectionRemoved(brand: string, name: string): MailText;
+  secondFactorOff(brand: string): MailText;
+  secondFactorReset(brand: string): MailText;
+  backupCodesReplaced(brand: string): MailText;
   invite(brand: string, link: string): MailText;
 }
 
@@ -117,6 +120,28 @@ const en: MailTexts = {
       `Your account at ${brand} is no longer connected with ${name}`,
       `Your account at ${brand} is no longer connected with ${name}. You can no longer sign in with ${name}.`,
       'If it was not you, set a new password immediately and tell your administrator.',
+    ),
+  secondFactorOff: (brand) =>
+    mail(
+      `The second factor of your account at ${brand} was switched off`,
+      `The second factor of your account at ${brand} was switched off. Signing in no longer needs a code, and the ` +
+        'backup codes no longer work.',
+      'If it was not you, end the sessions that you do not know, set a new password immediately, and tell your ' +
+        'administrator.',
+    ),
+  secondFactorReset: (brand) =>
+    mail(
+      `The second factor of your account at ${brand} was reset`,
+      `An administrator reset the second factor of your account at ${brand}. Signing in no longer needs a code, and ` +
+        'your backup codes and passkeys no longer work. Set up again what you need.',
+      'If you did not ask for it, tell your administrator.',
+    ),
+  backupCodesReplaced: (brand) =>
+    mail(
+      `The backup codes of your account at ${brand} were replaced`,
+      `The backup codes of your account at ${brand} were replaced. The previous ones no longer work.`,
+      'If it was not you, replace them again, end the sessions that you do not know, set a new password, and tell ' +
+        'your administrator.',
     ),
   invite: (brand, link) =>
     mail(
@@ -218,6 +243,29 @@ const de: MailTexts = {
       `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden`,
       `Ihr Konto bei ${brand} ist nicht mehr mit ${name} verbunden. Mit ${name} können Sie sich nicht mehr anmelden.`,
       'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
+    ),
+  secondFactorOff: (brand) =>
+    mail(
+      `Zweiter Faktor für Ihr Konto bei ${brand} ausgeschaltet`,
+      `Für Ihr Konto bei ${brand} wurde der zweite Faktor ausgeschaltet. Für die Anmeldung ist kein Code mehr nötig, ` +
+        'und die Ersatzcodes gelten nicht mehr.',
+      'Falls Sie das nicht waren, beenden Sie unbekannte Sitzungen, legen Sie sofort ein neues Passwort fest, und ' +
+        'wenden Sie sich an Ihre Administration.',
+    ),
+  secondFactorReset: (brand) =>
+    mail(
+      `Zweiter Faktor für Ihr Konto bei ${brand} zurückgesetzt`,
+      `Die Administration hat den zweiten Faktor Ihres Kontos bei ${brand} zurückgesetzt. Für die Anmeldung ist kein ` +
+        'Code mehr nötig, und Ihre Ersatzcodes und Passkeys gelten nicht mehr. Richten Sie wieder ein, ' +
+        'was Sie brauchen.',
+      'Falls Sie nicht darum gebeten haben, wenden Sie sich an Ihre Administration.',
+    ),
+  backupCodesReplaced: (brand) =>
+    mail(
+      `Neue Ersatzcodes für Ihr Konto bei ${brand}`,
+      `Die Ersatzcodes Ihres Kontos bei ${brand} wurden ersetzt. Die bisherigen gelten nicht mehr.`,
+      'Falls Sie das nicht waren, ersetzen Sie sie noch einmal, beenden Sie unbekannte Sitzungen, legen Sie ein ' +
+        'neues Passwort fest, und wenden Sie sich an Ihre Administration.',
     ),
   invite: (brand, link) =>
     mail(

@@ -8,7 +8,7 @@ import type { UserRow } from '../../storage/index.ts';
 import { UserErrors } from '../users/errors.ts';
 import { findToMail } from '../users/store.ts';
 import { linkTo } from './callback-url.ts';
-import { mailTexts } from './mail-texts.ts';
+import { type MailText, type MailTexts, mailTexts } from './mail-texts.ts';
 import { countCreatedSince, createOneTimeToken, expireOldest } from './one-time-token.ts';
 
 const VERIFICATION_MS = DAY_MS;
@@ -115,66 +115,12 @@ const onlySignUpOf = (
 ): SignedUpAs | undefined =>
   config.users.requireEmailVerification && passwordHash !== null ? { name, passwordHash } : undefined;
 
-/**
- * Tells a user that their password was reset, and what ended with it: more if the link was also the first proof of the
- * address.
- */
-export function sendPasswordReset(
+/** Tells a user about a change of their account, in case it was not them. Does nothing if the user has no address. */
+export function sendNotice(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
-  { email }: UserRow,
-  { isFirstProof }: { readonly isFirstProof: boolean },
+  { email }: Pick<UserRow, 'email'>,
   language: Language,
+  textOf: (texts: MailTexts, brand: string) => MailText,
 ): void {
-  if (!email) return;
-  const { passwordReset, firstPasswordReset } = mailTexts(language);
-  platform.mailer.send({ to: email, ...(isFirstProof ? firstPasswordReset : passwordReset)(brandOf(platform)) });
-}
-
-/** Tells a user that their password was changed, in case it was not them. */
-export function sendPasswordChanged(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
-  { email }: UserRow,
-  language: Language,
-): void {
-  if (email) platform.mailer.send({ to: email, ...mailTexts(language).passwordChanged(brandOf(platform)) });
-}
-
-/** Tells a user that a passkey was added to their account, in case it was not them. */
-export function sendPasskeyAdded(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
-  { email }: UserRow,
-  name: string,
-  language: Language,
-): void {
-  if (email) platform.mailer.send({ to: email, ...mailTexts(language).passkeyAdded(brandOf(platform), name) });
-}
-
-/** Tells a user that a passkey of theirs was removed, in case it was not them. */
-export function sendPasskeyRemoved(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
-  { email }: UserRow,
-  name: string,
-  language: Language,
-): void {
-  if (email) platform.mailer.send({ to: email, ...mailTexts(language).passkeyRemoved(brandOf(platform), name) });
-}
-
-/** Tells a user that their account was connected with an identity provider, in case it was not them. */
-export function sendConnectionAdded(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
-  { email }: UserRow,
-  name: string,
-  language: Language,
-): void {
-  if (email) platform.mailer.send({ to: email, ...mailTexts(language).connectionAdded(brandOf(platform), name) });
-}
-
-/** Tells a user that a connection with an identity provider was removed, in case it was not them. */
-export function sendConnectionRemoved(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'mailer'>,
-  { email }: UserRow,
-  name: string,
-  language: Language,
-): void {
-  if (email) platform.mailer.send({ to: email, ...mailTexts(language).connectionRemoved(brandOf(platform), name) });
+  if (email) platform.mailer.send({ to: email, ...textOf(mailTexts(language), brandOf(platform)) });
 }

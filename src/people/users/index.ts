@@ -45,10 +45,7 @@ export { redirectToSecondStep, secondStepCookie } from '../sign-in/second-step.t
 export {
   assertMail,
   createRequestedLink,
-  sendConnectionAdded,
-  sendConnectionRemoved,
-  sendPasskeyAdded,
-  sendPasskeyRemoved,
+  sendNotice,
 } from '../sign-in/send-mail.ts';
 export { sessionIdOf } from '../sign-in/session-only.ts';
 export { signIn } from '../sign-in/sign-in.ts';

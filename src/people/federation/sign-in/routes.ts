@@ -4,7 +4,7 @@ import { LegateError } from '../../../kernel/errors.ts';
 import { errorPage, languageOf, pathOf, safeReturnTo, seeOther, textsFor } from '../../../pages/index.ts';
 import { type Call, defineRoute, type Platform } from '../../../platform.ts';
 import { SessionErrors, startCookie, withRecentSignIn } from '../../sessions/index.ts';
-import { redirectToSecondStep, sendConnectionAdded, signInDevice } from '../../users/index.ts';
+import { redirectToSecondStep, sendNotice, signInDevice } from '../../users/index.ts';
 import { connect } from '../connections.ts';
 import { IssuerErrors } from '../errors.ts';
 import type { Issuer } from '../schema.ts';
@@ -55,7 +55,7 @@ async function connectAccount(
     reauthorize: withRecentSignIn(platform, { principal, reauthorize }),
   };
   const user = await connect(platform, issuer, person, pending, call.url.search);
-  sendConnectionAdded(platform, user, issuer.name, languageOf(call.request));
+  sendNotice(platform, user, languageOf(call.request), (texts, brand) => texts.connectionAdded(brand, issuer.name));
   const done = pathOf(platform, '/account/connections?done=added');
   return seeOther(done, {}, [pendingCookie.clear(platform)]);
 }

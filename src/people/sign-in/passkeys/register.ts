@@ -6,7 +6,7 @@ import { brandOf, type Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { PasskeyRow, UserRow } from '../../../storage/index.ts';
 import { parseDevice } from '../../sessions/index.ts';
-import { FailedAttempt, findUser, type PersonCalling, sendPasskeyAdded, withSignInAudit } from '../../users/index.ts';
+import { FailedAttempt, findUser, type PersonCalling, sendNotice, withSignInAudit } from '../../users/index.ts';
 import { consumeChallenge, createChallenge } from './challenges.ts';
 import { PasskeyErrors } from './errors.ts';
 import {
@@ -115,7 +115,7 @@ export async function completeRegistration(
     },
     person.actor,
   );
-  sendPasskeyAdded(platform, user, row.name, language);
+  sendNotice(platform, user, language, (texts, brand) => texts.passkeyAdded(brand, row.name));
   return toPasskey(row);
 }
 

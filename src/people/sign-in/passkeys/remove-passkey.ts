@@ -1,7 +1,7 @@
 import type { Id } from '../../../kernel/ids.ts';
 import type { Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
-import { findUser, type PersonCalling, sendPasskeyRemoved } from '../../users/index.ts';
+import { findUser, type PersonCalling, sendNotice } from '../../users/index.ts';
 import { PasskeyErrors } from './errors.ts';
 import { deletePasskeys } from './store.ts';
 
@@ -20,5 +20,6 @@ export async function removePasskey(
     if (!row) throw PasskeyErrors.PASSKEY_NOT_FOUND();
     return { name: row.name, user: await findUser(change.db, userId) };
   });
-  if (removed.user) sendPasskeyRemoved(platform, removed.user, removed.name, language);
+  if (!removed.user) return;
+  sendNotice(platform, removed.user, language, (texts, brand) => texts.passkeyRemoved(brand, removed.name));
 }

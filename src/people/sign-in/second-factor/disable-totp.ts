@@ -1,5 +1,6 @@
+import type { Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
-import { type PersonCalling, recordFailure, UserErrors, withPasswordIfUsable } from '../../users/index.ts';
+import { type PersonCalling, recordFailure, sendNotice, UserErrors, withPasswordIfUsable } from '../../users/index.ts';
 import { deviceOfCall } from '../attempts/attempts.ts';
 import type { DisableTotp } from './schema.ts';
 import { endSecondFactor } from './store.ts';
@@ -7,15 +8,16 @@ import { useCode } from './use-code.ts';
 
 /**
  * Switches the second factor off and deletes its backup codes and trusted devices. Needs the password, if the user has
- * a usable one, and, while the second factor is on, a code. Does nothing if it is off. 400 VALIDATION_FAILED, 401
- * INVALID_PASSWORD, 401 INVALID_CODE, 429 TOO_MANY_TRIES.
+ * a usable one, and, while the second factor is on, a code. Mails the user. Does nothing if it is off. 400
+ * VALIDATION_FAILED, 401 INVALID_PASSWORD, 401 INVALID_CODE, 429 TOO_MANY_TRIES.
  */
 export async function disableTotp(
-  platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'secrets' | 'stateOf'>,
+  platform: Platform,
   person: PersonCalling,
   { password, code }: DisableTotp,
+  language: Language,
 ): Promise<void> {
-  await withPasswordIfUsable<void>(platform, person, password, async (change, row) => {
+  const switchedOff = await withPasswordIfUsable(platform, person, password, async (change, row) => {
     if (row.two_factor_enabled === 1) {
       const attempt = { email: row.email, userId: row.id, ip: person.ip };
       if (code === undefined) {
@@ -26,6 +28,8 @@ export async function disableTotp(
       if (typeof used === 'object')
         return recordFailure(platform, change, { ...attempt, method: used.method }, used.error);
     }
-    return endSecondFactor(change, row.id);
+    await endSecondFactor(change, row.id);
+    return row.two_factor_enabled === 1 ? row : undefined;
   });
+  if (switchedOff) sendNotice(platform, switchedOff, language, (texts, brand) => texts.secondFactorOff(brand));
 }

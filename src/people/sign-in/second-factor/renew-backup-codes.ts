@@ -1,21 +1,23 @@
+import type { Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
-import { findUser, type PersonCalling, recordFailure, withSignInAudit } from '../../users/index.ts';
+import { findUser, type PersonCalling, recordFailure, sendNotice, withSignInAudit } from '../../users/index.ts';
 import { deviceOfCall, resetAllFailures } from '../attempts/attempts.ts';
 import { replaceBackupCodes } from './backup-codes.ts';
 import { SecondFactorErrors } from './errors.ts';
 import { useCode } from './use-code.ts';
 
 /**
- * Replaces the backup codes of a signed-in user and returns the new ones, which are shown once. Needs a code of the app
- * or a backup code. 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
+ * Replaces the backup codes of a signed-in user and returns the new ones, which are shown once. Mails the user. Needs a
+ * code of the app or a backup code. 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
  */
 export async function renewBackupCodes(
-  platform: Pick<Platform, 'config' | 'ledger' | 'secrets' | 'stateOf'>,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'mailer' | 'secrets' | 'stateOf'>,
   person: PersonCalling,
   code: string,
+  language: Language,
 ): Promise<readonly string[]> {
   const { userId } = person.principal;
-  return withSignInAudit<readonly string[]>(
+  const { user, codes } = await withSignInAudit(
     platform,
     async (change) => {
       await person.reauthorize(change.db);
@@ -26,7 +28,7 @@ export async function renewBackupCodes(
         const attempt = { method: used.method, email: row.email, userId, ip: person.ip };
         return recordFailure(platform, change, attempt, used.error);
       }
-      const codes = await replaceBackupCodes(platform, change, userId);
+      const renewed = await replaceBackupCodes(platform, change, userId);
       await resetAllFailures(change, userId, ['backup-code']);
       change.emit({
         type: 'user.updated',
@@ -35,8 +37,10 @@ export async function renewBackupCodes(
         before: { backupCodes: 'set' },
         after: { backupCodes: 'changed' },
       });
-      return codes;
+      return { user: row, codes: renewed };
     },
     person.actor,
   );
+  sendNotice(platform, user, language, (texts, brand) => texts.backupCodesReplaced(brand));
+  return codes;
 }

@@ -1,6 +1,7 @@
 import { asUser } from '../../../access/principal.ts';
 import { readCookie, sessionCookieName } from '../../../access/session-cookie.ts';
 import { idParams } from '../../../kernel/id-schema.ts';
+import { languageOf } from '../../../pages/index.ts';
 import { defineRoute, type Platform } from '../../../platform.ts';
 import { SessionErrors, startCookie, withRecentProof } from '../../sessions/index.ts';
 import { Done, SignedIn, sessionIdOf, signInDevice, UserErrors } from '../../users/index.ts';
@@ -125,6 +126,7 @@ export const secondFactorRoutes = [
         platform,
         { principal: asUser(call.principal), reauthorize: call.reauthorize, ip: call.ip, actor: call.actor },
         call.body,
+        languageOf(call.request),
       );
       return { status: 200, body: { status: true } };
     },
@@ -145,6 +147,7 @@ export const secondFactorRoutes = [
         platform,
         { reauthorize: withRecentProof(platform, call), actor, assertUnchanged },
         call.params.id,
+        languageOf(call.request),
       );
       return { status: 204 };
     },
