@@ -283,7 +283,7 @@ function Decide({ approval, place, late }: { approval: Approval; place: number; 
         {t.approvalMeans}
       </p>
       <Field label={t.noteOptional}>
-        {(id) => <input id={id} maxLength={500} value={note} onChange={(e) => setNote(e.target.value)} />}
+        {(id) => <input id={id} maxLength={1000} value={note} onChange={(e) => setNote(e.target.value)} />}
       </Field>
       {decide.error && <ErrorNotice error={decide.error} />}
       <div className="twochoices">

@@ -13,11 +13,17 @@ async function waiting(args: Record<string, unknown> = { to: '<b>acme</b>', amou
 }
 const open = (t: TestService, path: string, as: TestUser, language = 'en') =>
   t.call('GET', path, { as, headers: { accept: 'text/html', 'accept-language': language } });
-const decide = (t: TestService, path: string, as: { token: string } | undefined, decision: string, headers = {}) =>
+const decide = (
+  t: TestService,
+  path: string,
+  as: { token: string } | undefined,
+  decision: string,
+  { headers = {}, note }: { headers?: Record<string, string>; note?: string } = {},
+) =>
   t.call('POST', path, {
     ...(as ? { as } : {}),
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-    raw: new URLSearchParams({ decision }).toString(),
+    raw: new URLSearchParams({ decision, ...(note === undefined ? {} : { note }) }).toString(),
   });
 
 describe('/account/approvals/:id', () => {
@@ -79,12 +85,30 @@ describe('/account/approvals/:id', () => {
     expect([late.status, late.text.includes('already decided')]).toEqual([409, true]);
   });
 
+  it('takes a reason, which the page and the agent show; an empty one is none', async () => {
+    const { t, owner, agent, path } = await waiting();
+    const page = (await open(t, path, owner)).text;
+    expect(page).toMatch(/<label for="note">Reason <span class="quiet">\(optional\)/);
+    expect(page).toContain('maxlength="1000"');
+    expect((await decide(t, path, owner, 'deny', { note: 'x'.repeat(1001) })).status).toBe(400);
+    expect((await decide(t, path, owner, 'deny', { note: ' Ask <b>Sam</b> first. ' })).status).toBe(303);
+    expect((await open(t, path, owner)).text).toContain('<dd>Ask &lt;b&gt;Sam&lt;/b&gt; first.</dd>');
+    const id = path.split('/').at(-1);
+    const approval = (await t.call('GET', `/approvals/${id}`, { as: agent })).body;
+    expect(approval).toMatchObject({ status: 'denied', note: 'Ask <b>Sam</b> first.' });
+
+    const second = await waiting();
+    expect((await decide(second.t, second.path, second.owner, 'approve', { note: '  ' })).status).toBe(303);
+    const unexplained = await second.t.call('GET', second.path.replace('/account', ''), { as: second.owner });
+    expect(unexplained.body).toMatchObject({ status: 'approved', note: null });
+  });
+
   it('denies, for admins too; 404 for others, 403 for agents and other sites, 400 for unknown decisions', async () => {
     const { t, owner, agent, ask, path } = await waiting();
     expect((await open(t, path, await t.user())).status).toBe(404);
     expect((await decide(t, path, await t.user(), 'approve')).status).toBe(404);
     expect((await decide(t, path, agent, 'approve')).status).toBe(403);
-    expect((await decide(t, path, owner, 'approve', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await decide(t, path, owner, 'approve', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
     expect((await decide(t, path, owner, 'whatever')).status).toBe(400);
     expect((await decide(t, path, { token: 'lgs_x' }, 'approve')).status).toBe(401);
     expect((await decide(t, path, await t.admin(), 'deny')).status).toBe(303);

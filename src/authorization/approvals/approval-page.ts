@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { LegateError } from '../../kernel/errors.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
+import { text } from '../../kernel/json.ts';
 import { visible, visibleJson } from '../../kernel/visible-text.ts';
 import {
   actions,
   button,
   errorSummary,
   facts,
+  field,
   form,
   html,
   notice,
@@ -21,12 +23,15 @@ import type { Call, Platform } from '../../platform.ts';
 import type { Db } from '../../storage/index.ts';
 import { ApprovalErrors } from './errors.ts';
 import { resolveApproval } from './resolve-approval.ts';
-import type { Approval } from './schema.ts';
+import { type Approval, MAX_NOTE } from './schema.ts';
 import { getApproval, toApproval } from './store.ts';
 
 export const APPROVAL_PAGE = '/account/approvals/:id';
 
-export const ApprovalForm = z.object({ decision: z.enum(['approve', 'deny']) }).meta({ id: 'ApprovalForm' });
+/** An empty `note` is none. */
+export const ApprovalForm = z
+  .object({ decision: z.enum(['approve', 'deny']), note: text(MAX_NOTE, 0).optional() })
+  .meta({ id: 'ApprovalForm' });
 
 /** Returns the public address of the page of an approval. */
 export const approvalLink = (site: Site, id: string): string =>
@@ -51,7 +56,7 @@ export async function approvalForm(
   const { id } = call.params;
   const status = call.body.decision === 'approve' ? 'approved' : 'denied';
   try {
-    await resolveApproval(platform, call, id, status, undefined);
+    await resolveApproval(platform, call, id, status, call.body.note?.trim() || undefined);
   } catch (error) {
     if (!(error instanceof LegateError) || error.code !== ApprovalErrors.APPROVAL_NOT_PENDING.code) throw error;
     const row = await getApproval(platform.database.read, call.visibility, id);
@@ -107,10 +112,16 @@ ${
   waits &&
   form(
     addressOf(platform, approval.id),
-    actions(
+    html`${field(t, {
+      name: 'note',
+      label: t.approval.note,
+      hint: t.approval.noteHint,
+      required: false,
+      maxlength: MAX_NOTE,
+    })}${actions(
       button({ label: t.approval.deny, kind: 'secondary', name: 'decision', value: 'deny' }),
       button({ label: t.approval.approve, kind: 'secondary', name: 'decision', value: 'approve' }),
-    ),
+    )}`,
   )
 }`,
   });
@@ -142,6 +153,6 @@ const argumentsOf = (t: Texts, args: Readonly<Record<string, unknown>>): ReturnT
       );
 
 const moment = (t: Texts, iso: string): ReturnType<typeof html> => {
-  const text = new Intl.DateTimeFormat(t.code, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' });
-  return html`<time datetime="${iso}">${text.format(new Date(iso))} UTC</time>`;
+  const format = new Intl.DateTimeFormat(t.code, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' });
+  return html`<time datetime="${iso}">${format.format(new Date(iso))} UTC</time>`;
 };

@@ -3,6 +3,7 @@ import { approve, ask, request, world } from '../../../test/support/approvals.ts
 import { eventsOf } from '../../../test/support/events.ts';
 import { createTestService } from '../../../test/support/service.ts';
 import type { World } from '../../../test/support/world.ts';
+import type { Mail } from '../../kernel/mailer.ts';
 import { approvals } from './index.ts';
 
 describe('a decision that requires approval', () => {
@@ -223,7 +224,7 @@ describe('onApprovalRequested', () => {
 
 describe('approvals.mail', () => {
   const mailed = async (mail: boolean | undefined) => {
-    const mails: { to: string; text: string; link?: string }[] = [];
+    const mails: Mail[] = [];
     const t = await createTestService({
       printMail: (sent) => void mails.push(sent),
       config: { ...(mail === undefined ? {} : { approvals: { mail } }) },
@@ -245,6 +246,7 @@ describe('approvals.mail', () => {
     expect(new URL(mail?.link as string).pathname + new URL(mail?.link as string).search).toBe(
       `/account/approvals/${approvalId}`,
     );
+    expect(mail?.subject).toMatch(/^Agent "payerU\+202E" waits for your approval at /);
     expect(mail?.text).toContain('"payerU+202E" asks to pay bank:transfer');
   });
 

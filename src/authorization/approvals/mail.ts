@@ -30,7 +30,7 @@ async function mailApproval(
   platform.mailer.send({
     to: owner.email,
     link,
-    subject: `An agent waits for your approval at ${brandOf(platform)}`,
+    subject: `Agent "${visible(owner.name)}" waits for your approval at ${brandOf(platform)}`,
     text: [
       `Your agent "${visible(owner.name)}" asks to ${visible(action)} ${visible(resource)}.`,
       'Open this page to see the whole call, and to approve or deny it:',

@@ -29,7 +29,9 @@ export const Approval = z
   .meta({ id: 'Approval' });
 export type Approval = z.output<typeof Approval>;
 
-export const Resolution = z.strictObject({ note: text(1000).optional() });
+/** Largest number of characters of a note. */
+export const MAX_NOTE = 1000;
+export const Resolution = z.strictObject({ note: text(MAX_NOTE).optional() });
 
 export const ApprovalFilter = z.strictObject({
   status: anyOf(ApprovalStatus),

@@ -345,6 +345,7 @@ export const de: Texts = {
     decided: 'Entschieden',
     decidedBy: 'Entschieden von',
     note: 'Begründung',
+    noteHint: 'Der Agent kann sie lesen, und sie wird mit der Entscheidung protokolliert.',
     arguments: 'Argumente',
     noArguments: 'Der Aufruf hat keine Argumente.',
     approve: 'Freigeben',

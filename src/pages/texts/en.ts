@@ -325,6 +325,7 @@ export const en = {
     decided: 'Decided',
     decidedBy: 'Decided by',
     note: 'Reason',
+    noteHint: 'The agent can read it, and it is recorded with the decision.',
     arguments: 'Arguments',
     noArguments: 'The call has no arguments.',
     approve: 'Approve',
