@@ -19,7 +19,8 @@ const EXAMINED_EACH = 50;
 
 /**
  * Returns when each permission last allowed a call; null if that is not found within the limits above. For an agent
- * with fewer allowed decisions than {@link EXAMINED}, null means never.
+ * with fewer allowed decisions than {@link EXAMINED}, null means never. The record of a decision names the delegation
+ * but not which of its permissions allowed the call, so the call counts for each that matches.
  */
 export async function lastUsed(
   { reader }: Pick<Platform, 'reader'>,

@@ -137,7 +137,9 @@ export const EffectivePermission = Permission.extend({
     .meta({ description: 'Further constraints of the chain that must hold too, if one object cannot express them.' }),
   source: PermissionSource,
   lastUsedAt: isoTimestamp.nullable().meta({
-    description: 'When it last allowed a call. null: never, or too many calls of the agent ago to be found.',
+    description:
+      'When it last allowed a call. null: never, or too many calls of the agent ago to be found. A call through a ' +
+      'delegation counts for each of its permissions that match the call.',
   }),
 }).meta({ id: 'EffectivePermission' });
 export type EffectivePermission = z.output<typeof EffectivePermission>;
