@@ -1,3 +1,4 @@
+import { refusalMessage } from './langchain-message.ts';
 import type { AiToolApproval, ClaudeHooks, LangchainMiddleware, MastraHooks, OpenaiGuardrail } from './shapes.ts';
 import type { Denial } from './tools.ts';
 import { type Decide, guardTools } from './tools.ts';
@@ -187,11 +188,8 @@ export function guardFor(
       wrapToolCall: async (request, handler) => {
         const { name, args } = request.toolCall;
         const refused = await decide(name, args, request.runtime?.context, request.runtime?.signal);
-        if (!refused) return handler(request);
-        // LangChain itself creates the message, by calling a tool that only returns the refusal.
-        const message = await handler({ ...request, tool: { name, invoke: async () => JSON.stringify(refused) } });
-        message.status = 'error';
-        return message;
+        // A middleware after this one could replace the tool, so `handler` is not called.
+        return refused ? refusalMessage(request, JSON.stringify(refused)) : handler(request);
       },
     }),
     claudeHooks: () => ({
