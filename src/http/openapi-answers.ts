@@ -106,7 +106,8 @@ export function errors(route: Route<Platform>): Json {
   if (hasPattern) all.push(CommonErrors.NOT_FOUND);
   if (mayHaveNoFields(route)) all.push(CommonErrors.PAYLOAD_TOO_LARGE, CommonErrors.VALIDATION_FAILED);
   if (route.body) all.push(CommonErrors.PAYLOAD_TOO_LARGE, route.wrongMediaType ?? CommonErrors.UNSUPPORTED_MEDIA_TYPE);
-  all.push(CommonErrors.INTERNAL_ERROR, CommonErrors.STORAGE_UNAVAILABLE);
+  all.push(CommonErrors.INTERNAL_ERROR);
+  if (!all.includes(CommonErrors.AUDIT_UNAVAILABLE)) all.push(CommonErrors.STORAGE_UNAVAILABLE);
   const byStatus = new Map<number, Map<string, ErrorFactory>>();
   for (const error of all) byStatus.set(error.status, (byStatus.get(error.status) ?? new Map()).set(error.code, error));
   const described: Json = {};

@@ -9,12 +9,12 @@ import type { Source } from './sources/source.ts';
 /** Renders an error in the format of the route: JSON, that of a standard, or a page. */
 export function renderFailure(
   platform: Pick<Platform, 'audience' | 'baseUrl' | 'clock' | 'config' | 'issuer' | 'log'>,
-  route: Pick<Route<Platform>, 'page' | 'errorBody' | 'mediaType'>,
+  route: Pick<Route<Platform>, 'page' | 'errorBody' | 'mediaType' | 'errors'>,
   source: Source<unknown>,
   requestId: string,
   thrown: unknown,
 ): Rendered | Response {
-  const error = toKnownError(platform, thrown, requestId);
+  const error = asDecisionError(route, toKnownError(platform, thrown, requestId));
   if (!route.page) return asJson(platform, error, route.errorBody, route.mediaType);
   const type = source.header('content-type');
   // People without a session are redirected to the sign-in page and back. Programs get the usual errors.
@@ -24,6 +24,12 @@ export function renderFailure(
   return error.code === CommonErrors.SECOND_FACTOR_REQUIRED.code
     ? seeOther(enrolmentLocation(platform, source.url))
     : errorPage(platform, source.request, error);
+}
+
+/** A decision that cannot be recorded has one code (contract 3), even if storage fails while the credential is read. */
+function asDecisionError({ errors }: Pick<Route<Platform>, 'errors'>, error: LegateError): LegateError {
+  if (error.code !== CommonErrors.STORAGE_UNAVAILABLE.code) return error;
+  return errors?.includes(CommonErrors.AUDIT_UNAVAILABLE) ? CommonErrors.AUDIT_UNAVAILABLE({ cause: error }) : error;
 }
 
 function asJson(

@@ -236,6 +236,29 @@ const onPostgres = (): void => {
     for (const a of answers) if (a.status === 200) expect(ids.has(a.id as string)).toBe(true);
   });
 
+  it('503 AUDIT_UNAVAILABLE while the server is stopped, even if the credential cannot be read', async () => {
+    const w = await world(server.url);
+    const unread = await w.t.agent(w.owner);
+    await ask(w);
+    await server.stop();
+    const body = { action: 'read', resource: 'db:x' };
+    const evaluation = {
+      subject: { type: 'agent', id: unread.id },
+      action: { name: 'read' },
+      resource: { type: 'db', id: 'x' },
+    };
+    const asked = [
+      await ask(w),
+      await w.t.authorize(unread, body),
+      await w.t.call('POST', '/authorize/batch', { as: unread, body: { requests: [body] } }),
+      await w.t.call('POST', '/access/v1/evaluation', { as: unread, body: evaluation }),
+    ];
+    const read = await w.t.call('GET', '/agents', { as: unread });
+    await server.start();
+    for (const r of asked) expect([r.status, r.body.error.code]).toEqual([503, 'AUDIT_UNAVAILABLE']);
+    expect([read.status, read.body.error.code]).toEqual([503, 'STORAGE_UNAVAILABLE']);
+  });
+
   it('loses nothing while connections are cut repeatedly', async () => {
     const w = await world(server.url);
     const killer = new pg.Client(server.url);
