@@ -40,6 +40,18 @@ describe('the examples of Microsoft Entra ID', () => {
     const byId = await get('/Users', { filter: 'externalId eq "0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef"' });
     expect(byId.body.Resources).toEqual([made.body]);
 
+    const id = made.body.id;
+    for (const [filter, ...found] of [
+      [`emails[type eq "work"].value eq "${email.toUpperCase()}"`, made.body],
+      [`emails[type eq "work"].value eq "${name()}"`],
+      [`emails[type eq "home"].value eq "${email}"`],
+      [`id eq "${id}" and emails[type eq "work"].value eq "${email}"`, made.body],
+      [`id eq "${id}" and manager eq "usr_x"`],
+      [`id eq "${id}" and ${ENTERPRISE}:manager eq "usr_x"`],
+      [`id eq "${id}" and manager eq null`, made.body],
+    ] as const)
+      expect([filter, (await get('/Users', { filter })).body.Resources]).toEqual([filter, found]);
+
     const updated = name();
     const r = await patch(
       path,

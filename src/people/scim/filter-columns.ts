@@ -5,7 +5,7 @@ import { emailKey } from '../users/email.ts';
 import { locationOf } from './answer.ts';
 import type { Column, Columns, Key } from './filter-sql.ts';
 import { memberships, membershipsInGroups } from './memberships.ts';
-import { GROUP_SCHEMA, USER_SCHEMA } from './schema.ts';
+import { ENTERPRISE_SCHEMA, GROUP_SCHEMA, USER_SCHEMA } from './schema.ts';
 import type { ScimScope } from './scope.ts';
 import { shownUserName } from './user-name.ts';
 
@@ -42,12 +42,17 @@ const commonColumns = (site: Site, resourceType: 'User' | 'Group', schema: strin
   },
 });
 
+/** The manager of a user, which is not stored. Before it changes one, Entra ID asks who has it. */
+const MANAGER: Column = { kind: 'exact', ref: sql`cast(null as text)` };
+const MANAGER_NAMES = ['manager', `${ENTERPRISE_SCHEMA.toLowerCase()}:manager`];
+
 /** The attributes of users that filters compare. displayName and name have no key, nor has members.display. */
 export function userColumns(site: Site, db: Db, scope: ScimScope): Columns {
   const email = sql.ref('users.email');
   const key = sql.ref('users.email_key');
   return {
     ...commonColumns(site, 'User', USER_SCHEMA, 'users'),
+    ...Object.fromEntries(MANAGER_NAMES.flatMap((name) => [name, `${name}.value`]).map((name) => [name, MANAGER])),
     externalid: column('exact', 'scim_users.external_id'),
     username: {
       kind: 'text',

@@ -27,7 +27,7 @@ interface Token {
   readonly text: string;
 }
 
-const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|([()[\]])|([A-Za-z$][\w.$:-]*|-?\d[\d.eE+-]*))/y;
+const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|([()[\]])|([A-Za-z$][\w.$:-]*|\.[A-Za-z$][\w$-]*|-?\d[\d.eE+-]*))/y;
 
 function tokensOf(text: string): Token[] {
   if (text.length > MAX_CHARS) throw invalid(`is longer than ${MAX_CHARS} characters`);
@@ -85,7 +85,21 @@ class Reader {
     }
     if (this.#skipMark('(')) return this.#closed(')', depth);
     const path = attributeName(this.#word('an attribute'));
-    if (this.#skipMark('[')) return { kind: 'some', path, filter: this.#closed(']', depth) };
+    if (this.#skipMark('[')) return this.#some(path, depth);
+    return this.#comparison(path);
+  }
+
+  /** `emails[type eq "work"]`, or `emails[type eq "work"].value eq "a@example.com"`, which Entra ID sends. */
+  #some(path: string, depth: number): Filter {
+    const filter = this.#closed(']', depth);
+    const next = this.#tokens[this.#at];
+    if (next?.kind !== 'word' || !next.text.startsWith('.')) return { kind: 'some', path, filter };
+    this.#at++;
+    const right = this.#comparison(next.text.slice(1).toLowerCase());
+    return { kind: 'some', path, filter: { kind: 'and', left: filter, right } };
+  }
+
+  #comparison(path: string): Filter {
     const op = this.#word('an operator').toLowerCase();
     if (!(OPERATORS as readonly string[]).includes(op))
       throw invalid(`has the operator ${op.slice(0, 20)}; supported are ${OPERATORS.join(', ')}`);
