@@ -24,9 +24,25 @@ export function whereVisible(visibility: ListVisibility): Expression<SqlBool> {
   }
 }
 
-/** Ids of the users of these tenants. */
+/** Ids of the users of these tenants, and of the deleted users whose agents belong to them. */
 export const ownersOf = (tenantIds: readonly Id<'tenant'>[]) =>
-  eb.selectFrom('users').select('users.id').where('users.tenant_id', 'in', tenantIds);
+  eb
+    .selectFrom('users')
+    .select('users.id')
+    .where('users.tenant_id', 'in', tenantIds)
+    .union(
+      eb
+        .selectFrom('agents')
+        .leftJoin('users', 'users.id', 'agents.owner_id')
+        .select('agents.owner_id as id')
+        .where('agents.tenant_id', 'in', tenantIds)
+        .where('users.id', 'is', null),
+    );
+
+export async function findOwnersOf(db: Db, tenantIds: readonly Id<'tenant'>[]): Promise<Id<'user'>[]> {
+  const found = await db.selectFrom(ownersOf(tenantIds).as('owners')).select('owners.id').execute();
+  return found.map(({ id }) => id);
+}
 
 /** Restricts a visibility to the owners and tenants of the filter. */
 export async function restrictTo(
@@ -46,17 +62,16 @@ export async function restrictTo(
   return isMeant ? visibility : { kind: 'nothing' };
 }
 
-/** Returns those of the users who belong to one of the tenants. */
+/** Returns those of the users who are among the owners of one of the tenants. */
 async function usersAmong(
   db: Db,
   userIds: readonly Id<'user'>[],
   tenantIds: readonly Id<'tenant'>[],
 ): Promise<Id<'user'>[]> {
   const found = await db
-    .selectFrom('users')
-    .select('id')
-    .where('id', 'in', userIds)
-    .where('tenant_id', 'in', tenantIds)
+    .selectFrom(ownersOf(tenantIds).as('owners'))
+    .select('owners.id')
+    .where('owners.id', 'in', userIds)
     .execute();
   return found.map(({ id }) => id);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Visibility } from '../../access/principal.ts';
+import { findOwnersOf } from '../../access/where-visible.ts';
 import { idOf } from '../../kernel/id-schema.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import { parseIp } from '../../kernel/ip.ts';
@@ -31,7 +32,7 @@ const positive = {
   agentId: anyOf(idOf('agent', text(64))),
   userId: anyOf(idOf('user', text(128)), 'Owner of the agent.'),
   ownerId: anyOf(idOf('user', text(128)), 'As userId.'),
-  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner.'),
+  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner; of a deleted owner, the last one.'),
   action: anyOf(text(128)),
   resource: anyOf(ResourceFilter, '`prefix:*` matches everything below the prefix.'),
   result: anyOf(z.enum(['allowed', 'denied', 'rate_limited'])),
@@ -84,7 +85,7 @@ const FIELDS = {
   ip: 'ip',
 } as const;
 
-/** Returns the conditions of a query. Tenants become the users that belong to them now. */
+/** Returns the conditions of a query. Tenants become their owners: the users that belong to them now, and deleted ones. */
 export async function conditionsOf(db: Db, query: RowQuery): Promise<Condition[]> {
   const where: Condition[] = [];
   for (const name of NAMES)
@@ -95,16 +96,11 @@ export async function conditionsOf(db: Db, query: RowQuery): Promise<Condition[]
       if (values === undefined) continue;
       where.push(
         name === 'tenantId'
-          ? { field: 'userId', values: await usersOf(db, values as readonly Id<'tenant'>[]), not }
+          ? { field: 'userId', values: await findOwnersOf(db, values as readonly Id<'tenant'>[]), not }
           : { field: FIELDS[name], values, not },
       );
     }
   return where;
-}
-
-async function usersOf(db: Db, tenantIds: readonly Id<'tenant'>[]): Promise<string[]> {
-  const users = await db.selectFrom('users').select('id').where('tenant_id', 'in', tenantIds).execute();
-  return users.map(({ id }) => id);
 }
 
 /** The condition that restricts a caller to the rows that it may see. */

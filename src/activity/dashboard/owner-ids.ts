@@ -1,4 +1,5 @@
 import type { ListVisibility } from '../../access/principal.ts';
+import { findOwnersOf } from '../../access/where-visible.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Db } from '../../storage/index.ts';
 
@@ -12,9 +13,7 @@ export async function ownerIds(db: Db, visibility: ListVisibility): Promise<read
     case 'owners':
       return visibility.userIds;
     case 'tenants':
-      return (await db.selectFrom('users').select('id').where('tenant_id', 'in', visibility.tenantIds).execute()).map(
-        ({ id }) => id,
-      );
+      return findOwnersOf(db, visibility.tenantIds);
     default:
       return [visibility.userId];
   }
