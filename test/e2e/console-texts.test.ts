@@ -83,4 +83,27 @@ describe.skipIf(chromiumPath === undefined)('texts of the console', () => {
     await page.getByRole('region', { name: 'Als Tabelle' }).waitFor();
     await context.close();
   });
+
+  it('name the outcome of an approval, in both languages', async () => {
+    const decide = async (outcome: 'approve' | 'deny'): Promise<void> => {
+      const call = { action: 'send', resource: `mail:${outcome}` };
+      const { approvalId } = await send('/authorize', call, agent.token);
+      await send(`/approvals/${approvalId}/${outcome}`, {});
+    };
+    for (const outcome of ['approve', 'deny'] as const) await decide(outcome);
+    for (const [locale, granted, denied] of [
+      ['de', 'Freigegeben', 'Freigabe abgelehnt'],
+      ['en', 'Approved', 'Approval denied'],
+    ] as const) {
+      const { page, context } = await open('/', { locale });
+      const textOf = () => page.locator('main').innerText();
+      expect(await textOf()).not.toMatch(/APPROVAL_/);
+      expect(await textOf()).toContain(denied);
+      await page.goto(`${service.url}/console/audit`);
+      await settled(page);
+      expect(await textOf()).not.toMatch(/APPROVAL_/);
+      for (const text of [granted, denied]) expect(await textOf()).toContain(text);
+      await context.close();
+    }
+  });
 });
