@@ -85,7 +85,7 @@ const FIELDS = {
   ip: 'ip',
 } as const;
 
-/** Returns the conditions of a query. Tenants become their owners: the users that belong to them now, and deleted ones. */
+/** Returns the conditions of a query. Tenants become the users that belong to them now, and deleted ones. */
 export async function conditionsOf(db: Db, query: RowQuery): Promise<Condition[]> {
   const where: Condition[] = [];
   for (const name of NAMES)
