@@ -34,7 +34,8 @@ describe.skipIf(chromiumPath === undefined)('texts of the console', () => {
       type: 'service',
       permissions: [{ resource: 'mail:*', actions: ['send'], constraints: { requireApproval: true } }],
     });
-    await send('/authorize', { action: 'send', resource: 'mail:out' }, agent.token);
+    const lines = { text: 'A long line of a message. '.repeat(20), items: [{ price: { currency: 'EUR' } }] };
+    await send('/authorize', { action: 'send', resource: 'mail:out', arguments: lines }, agent.token);
     ({ auditId: refused } = await send('/authorize', { action: 'read', resource: 'db:orders' }, agent.token));
   });
 
@@ -73,6 +74,19 @@ describe.skipIf(chromiumPath === undefined)('texts of the console', () => {
     expect(await leftOf(page, 'dialog h2', NAME)).toBeLessThan(await leftOf(page, 'dialog h2', 'widerrufen'));
     expect(await leftOf(page, 'dialog h2', 'widerrufen')).toBeLessThan(await leftOf(page, 'dialog h2', '?'));
     await context.close();
+  });
+
+  it('of a path next to a long value are on one line, except on a phone', async () => {
+    const linesOf = async (width: number): Promise<number> => {
+      const { page, context } = await open('/approvals', { viewport: { width, height: 900 } });
+      const path = page.locator('.card td bdi', { hasText: 'items[0].price.currency' });
+      const lines = await path.evaluate((e) => Math.round(e.getBoundingClientRect().height / 18));
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      await context.close();
+      return lines;
+    };
+    expect(await linesOf(1440)).toBe(1);
+    expect(await linesOf(390)).toBeGreaterThan(1);
   });
 
   it('in the table of a chart that is wider than a phone scroll inside it, and not the page', async () => {
