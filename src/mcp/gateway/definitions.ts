@@ -94,15 +94,18 @@ export class Definitions {
     }
   }
 
-  /** Returns whether a tool may exist: false only if lists are known and none contains it. */
-  allows(tool: string): boolean {
-    return this.#listed.size === 0 || this.hashesOf(tool) !== undefined;
+  /** Returns whether a tool may exist: false only if lists are known and do not contain it. */
+  allows(tool: string, key?: string): boolean {
+    return this.#listed.size === 0 || this.hashesOf(tool, key) !== undefined;
   }
 
-  /** Returns the hashes of a tool as this connection listed it, or else as another connection listed it last. */
+  /**
+   * Returns the hashes of a tool as this connection listed it. If this connection has not listed any tools, returns the
+   * hashes that another connection listed last.
+   */
   hashesOf(tool: string, key?: string): Hashes | undefined {
-    const own = key === undefined ? undefined : this.#listed.get(key)?.get(tool);
-    if (own) return own;
+    const own = key === undefined ? undefined : this.#listed.get(key);
+    if (own) return own.get(tool);
     for (const tools of this.#listed.values()) {
       const found = tools.get(tool);
       if (found !== undefined) return found;

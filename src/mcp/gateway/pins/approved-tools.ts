@@ -21,7 +21,7 @@ export class ApprovedTools {
 
   /** Returns whether the server has a tool, as far as its list is known, and its definition is approved. */
   allows(tool: string, key: string | undefined): boolean {
-    return this.definitions.allows(tool) && this.#isApproved(tool, key);
+    return this.definitions.allows(tool, key) && this.#isApproved(tool, key);
   }
 
   /** Returns the approved tools of a list. */
