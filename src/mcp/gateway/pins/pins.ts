@@ -16,6 +16,7 @@ interface Pin {
   readonly approved: string | null;
   readonly seen: string;
   readonly isBlocked: boolean;
+  readonly epoch: number;
 }
 
 /** The definitions that the gate has read at one epoch. */
@@ -62,7 +63,9 @@ export class Pins {
       const tools = this.#servers.get(server) ?? new Map<string, Pin>();
       this.#servers.set(server, tools);
       const before = tools.get(tool);
-      const pin = { approved: approved_hash, seen: seen_hash, isBlocked: state === 'blocked' };
+      // A slow query may end after a later one.
+      if (before && before.epoch > policy_epoch) continue;
+      const pin = { approved: approved_hash, seen: seen_hash, isBlocked: state === 'blocked', epoch: policy_epoch };
       if (before && (before.approved !== pin.approved || before.isBlocked !== pin.isBlocked)) this.#changed.add(server);
       tools.set(tool, pin);
       this.#loadedEpoch = Math.max(this.#loadedEpoch, policy_epoch);
