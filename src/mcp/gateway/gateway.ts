@@ -208,10 +208,17 @@ export function toolGate({ stateOf }: Pick<Platform, 'stateOf'>): Gate {
   };
 }
 
-/** Notifies the clients of servers whose permitted tools have changed. */
+/**
+ * Handles decisions about tools: notifies the clients of the servers, and lists the tools of open connections again,
+ * because these may have listed them before the definition that was approved.
+ */
 export function announceChanges({ stateOf }: Pick<Platform, 'stateOf'>): void {
   const relays = stateOf(gatewayServers);
-  for (const name of stateOf(pinsState).takeChanged()) relays.get(name)?.announceTools();
+  for (const name of stateOf(pinsState).takeChanged()) {
+    const relay = relays.get(name);
+    relay?.announceTools();
+    relay?.upstreams.listAgain();
+  }
 }
 
 /** Notifies the clients of agents whose permissions have changed. */

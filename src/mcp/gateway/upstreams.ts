@@ -167,6 +167,12 @@ export class Upstreams {
     return this.#use(key, (connected) => this.#list(key, connected));
   }
 
+  /** Lists the tools of all open connections again, in the background. */
+  listAgain(): void {
+    for (const key of this.#entries.keys())
+      if (this.isReady(key)) this.#use(key, (connected) => this.#list(key, connected), 1).catch(() => {});
+  }
+
   /** Ends one connection, or all. */
   async end(key?: string): Promise<void> {
     for (const one of key === undefined ? [...this.#entries.keys()] : [key]) void this.#end(one);

@@ -10,6 +10,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../../test/support/service.ts';
+import { untilPasses } from '../../../../test/support/until.ts';
 import { gateway } from '../index.ts';
 
 /** A server over stdio that reads its tools from a file for each list. A call returns the process id. */
@@ -50,6 +51,7 @@ const NAMES = [
   'odd',
   'at',
   'own',
+  'spread',
   'slow',
 ];
 let t: TestService;
@@ -242,6 +244,18 @@ describe('two instances', () => {
     await decide('two', 'a', 'block', undefined, other);
     expect(await call('two', 'a')).toMatchObject(refused);
     expect(await list('two')).toEqual(['b']);
+  });
+
+  it('compare what their open connections list now with an approval on the other', async () => {
+    serve('spread', tool('a'));
+    for (const at of [t, other]) expect(await list('spread', at)).toEqual(['a']);
+    serve('spread', tool('a', { description: 'changed' }));
+    expect(await list('spread')).toEqual([]);
+    expect((await decide('spread', 'a', 'approve')).status).toBe(200);
+    expect((await call('spread', 'a')).isError).toBeUndefined();
+    expect(await call('spread', 'a', other)).toMatchObject(refused);
+    await gateway.upkeep?.(other.legate.platform);
+    await untilPasses(async () => expect((await call('spread', 'a', other)).isError).toBeUndefined());
   });
 
   it('that connect to a server for the first time at the same time store one baseline', async () => {
