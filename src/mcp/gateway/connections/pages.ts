@@ -146,7 +146,12 @@ async function beginOnPage(platform: Platform, call: PageCall): Promise<Response
   const t = textsFor(call.request);
   const { server } = getConnectable(platform, call.params.name);
   try {
-    const { address, issuer, browserSecret } = await beginSignIn(platform, callerOf(call), server);
+    const { address, issuer, browserSecret } = await beginSignIn(
+      platform,
+      callerOf(call),
+      server,
+      signInCookie.read(platform, call.request),
+    );
     return page(platform, call.request, {
       title: t.connections.connectTitle(server.name),
       person: await pagePerson(platform, asUser(call.principal)),
@@ -165,10 +170,10 @@ async function beginOnPage(platform: Platform, call: PageCall): Promise<Response
 export async function callbackPage(platform: Platform, call: Call<unknown, SignInAnswer, unknown>): Promise<Response> {
   const person = callerOf(call);
   const ended = await endSignIn(platform, person, signInCookie.read(platform, call.request), call.query);
-  const { server, credentials } = ended;
+  const { server, credentials, isLast } = ended;
   if (credentials) await storeSignIn(platform, person, server, credentials);
   const to = `${pathOf(platform, connectPath(server))}?done=${credentials ? 'connected' : 'refused'}`;
-  return seeOther(to, {}, [signInCookie.clear(platform)]);
+  return seeOther(to, {}, isLast ? [signInCookie.clear(platform)] : []);
 }
 
 /** GET: the servers that need credentials of the signed-in person. */

@@ -4,7 +4,7 @@ import type { UserPrincipal } from '../../../../access/principal.ts';
 import { MINUTE_MS } from '../../../../kernel/clock.ts';
 import { seal, unseal } from '../../../../kernel/encryption.ts';
 import type { Id } from '../../../../kernel/ids.ts';
-import { secretHash } from '../../../../kernel/secrets.ts';
+import { secretHash, secretsEqual } from '../../../../kernel/secrets.ts';
 import { GuardedFetchError } from '../../../../operations/outbound/index.ts';
 import type { Site } from '../../../../pages/index.ts';
 import type { Platform } from '../../../../platform.ts';
@@ -44,12 +44,14 @@ async function reaching<T>(platform: Pick<Platform, 'log'>, work: () => Promise<
 
 /**
  * Begins a sign-in at the authorization server of an MCP server. Returns the address to open, and the secret that the
- * browser keeps until the callback. Throws 502 CONNECTION_UPSTREAM_FAILED.
+ * browser keeps until the callback: `kept`, the one it has already, if other sign-ins of the person in this browser are
+ * unfinished. Throws 502 CONNECTION_UPSTREAM_FAILED.
  */
 export async function beginSignIn(
   platform: Platform,
   person: Person,
   server: GatewayServer,
+  kept: string | undefined,
 ): Promise<{ readonly address: string; readonly issuer: string; readonly browserSecret: string }> {
   const { auth } = server.legate;
   if (auth.type !== 'oauth' || server.url === undefined) throw ConnectionErrors.CONNECTION_NOT_FOUND();
@@ -76,24 +78,27 @@ export async function beginSignIn(
   );
   const moreScopes = before?.type === 'oauth' ? (before.moreScopes ?? []) : [];
   const requested = auth.scopes ?? joinScopes(scopes, moreScopes);
-  const [state, verifier, browserSecret] = [newRandom(), newRandom(), newRandom()];
+  const [state, verifier] = [newRandom(), newRandom()];
   const pending: Pending = {
     verifier,
     namesIssuer: metadata.authorization_response_iss_parameter_supported === true,
     source: { ...source, moreScopes },
   };
   const stateHash = secretHash(state);
-  await platform.ledger.change(person.actor, async (change) => {
+  const browserSecret = await platform.ledger.change(person.actor, async (change) => {
     const { db, now } = change;
     await person.reauthorize(db);
     if (person.principal.via === 'external') await platform.owners.ensureExternal(change, person.principal);
     await db.deleteFrom('gateway_oauth_states').where('expires_at', '<=', now).execute();
     const own = await db
       .selectFrom('gateway_oauth_states')
-      .select('state_hash')
+      .select(['state_hash', 'browser_hash'])
       .where('user_id', '=', userId)
       .orderBy('expires_at', 'desc')
       .execute();
+    const keptHash = kept === undefined ? undefined : secretHash(kept);
+    const isOwn = keptHash !== undefined && own.some((row) => secretsEqual(row.browser_hash, keptHash));
+    const secret = kept !== undefined && isOwn ? kept : newRandom();
     const surplus = own.slice(MAX_STATES - 1).map((row) => row.state_hash);
     if (surplus.length > 0) await db.deleteFrom('gateway_oauth_states').where('state_hash', 'in', surplus).execute();
     await db
@@ -102,11 +107,12 @@ export async function beginSignIn(
         state_hash: stateHash,
         user_id: userId,
         server: server.name,
-        browser_hash: secretHash(browserSecret),
+        browser_hash: secretHash(secret),
         sealed: seal(platform.secrets().pepper, PURPOSE, stateHash, JSON.stringify(pending)),
         expires_at: now + STATE_LIFE_MS,
       })
       .execute();
+    return secret;
   });
   const address = new URL(metadata.authorization_endpoint);
   for (const [name, value] of Object.entries({
@@ -183,21 +189,25 @@ export interface SignInAnswer {
 
 /**
  * Completes a sign-in: consumes the state, which is valid once for the person and browser that began, checks the issuer
- * of the answer (RFC 9207), and exchanges the code. Throws 400 CONNECTION_SIGN_IN_INVALID, 502
- * CONNECTION_UPSTREAM_FAILED.
+ * of the answer (RFC 9207), and exchanges the code. `isLast`: this browser has no other unfinished sign-in.
+ * Throws 400 CONNECTION_SIGN_IN_INVALID, 502 CONNECTION_UPSTREAM_FAILED.
  */
 export async function endSignIn(
   platform: Platform,
   person: Person,
   browserSecret: string | undefined,
   answer: SignInAnswer,
-): Promise<{ readonly server: string; readonly credentials: OAuthCredentials | undefined }> {
+): Promise<{
+  readonly server: string;
+  readonly credentials: OAuthCredentials | undefined;
+  readonly isLast: boolean;
+}> {
   const { state, code, iss, error } = answer;
   if (browserSecret === undefined || state === undefined) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
   const stateHash = secretHash(state);
-  const row = await platform.ledger.change(person.actor, async ({ db, now }) => {
+  const { row, isLast } = await platform.ledger.change(person.actor, async ({ db, now }) => {
     await person.reauthorize(db);
-    return db
+    const ended = await db
       .deleteFrom('gateway_oauth_states')
       .where('state_hash', '=', stateHash)
       .where('browser_hash', '=', secretHash(browserSecret))
@@ -205,6 +215,15 @@ export async function endSignIn(
       .where('expires_at', '>', now)
       .returningAll()
       .executeTakeFirst();
+    const other = await db
+      .selectFrom('gateway_oauth_states')
+      .select('state_hash')
+      .where('browser_hash', '=', secretHash(browserSecret))
+      .where('user_id', '=', person.principal.userId)
+      .where('expires_at', '>', now)
+      .limit(1)
+      .executeTakeFirst();
+    return { row: ended, isLast: other === undefined };
   });
   if (!row) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
   const pending = JSON.parse(unseal(platform.secrets().pepper, PURPOSE, stateHash, row.sealed)) as Pending;
@@ -214,11 +233,11 @@ export async function endSignIn(
     const answered = [error ?? 'without a code', answer.error_description?.slice(0, 300)].filter(Boolean).join(': ');
     const refusal = { server: row.server, problem: `${source.issuer} answered ${answered}` };
     platform.log.warn(refusal, 'A sign-in at a server behind the gateway was refused');
-    return { server: row.server, credentials: undefined };
+    return { server: row.server, credentials: undefined, isLast };
   }
   const grant = exchange(platform, code, verifier);
   const credentials = await askForTokens(platform, source, grant).catch((failure: unknown) => {
     throw upstreamFailed(platform, failure instanceof Error ? failure.message : String(failure));
   });
-  return { server: row.server, credentials };
+  return { server: row.server, credentials, isLast };
 }

@@ -252,3 +252,32 @@ it('the log has the reason of an authorization server that refuses a sign-in', a
     'A sign-in at a server behind the gateway was refused',
   );
 });
+
+it('two sign-ins that one browser has begun both end, and then the browser forgets its secret', async () => {
+  reset({});
+  const browser = browserOf(await t.user());
+  const begun = [await begin(browser, 'found'), await begin(browser, 'configured')];
+  const back = (query?: URLSearchParams) => {
+    const answer = { code: 'c', state: query?.get('state') as string, iss: foreign.base };
+    return browser.get(`/gateway/callback?${new URLSearchParams(answer)}`);
+  };
+  expect((await back(begun[0])).headers.get('location')).toBe('/gateway/found/connect?done=connected');
+  expect((await back(begun[0])).status).toBe(400);
+  expect((await back(begun[1])).headers.get('location')).toBe('/gateway/configured/connect?done=connected');
+  expect(browser.cookies.size).toBe(0);
+});
+
+it('a sign-in does not continue with the secret of another person or of an ended sign-in', async () => {
+  reset({});
+  const secretOf = (browser: FormClient) => [...browser.cookies.values()].join();
+  const browser = browserOf(await t.user());
+  await begin(browser, 'found');
+  const other = browserOf(await t.user());
+  for (const [name, value] of browser.cookies) other.cookies.set(name, value);
+  await begin(other, 'found');
+  expect(secretOf(other)).not.toBe(secretOf(browser));
+  const before = secretOf(browser);
+  t.clock.advance(10 * 60_000);
+  await begin(browser, 'found');
+  expect(secretOf(browser)).not.toBe(before);
+});
