@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Mailbox, openMailbox } from '../../../../test/support/mailbox.ts';
 import { mailedToken, signedUp } from '../../../../test/support/people.ts';
+import { RawClient } from '../../../../test/support/raw-client.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
+import { untilPasses } from '../../../../test/support/until.ts';
 import { resealConnections, unsealCredentials } from './store.ts';
 
 /** A server over stdio whose tool returns its process id and the secrets that it received. */
@@ -24,38 +26,42 @@ const auth = { type: 'userSecret' as const, fields: ['token', 'team'] };
 const command = { command: process.execPath, args: ['-e', SERVER] };
 
 let t: TestService;
+/** Another instance on the same database. */
+let other: TestService;
 let box: Mailbox;
 let alice: TestUser;
 let bob: TestUser;
 
 beforeAll(async () => {
   box = await openMailbox();
-  t = await createTestService({
-    lasting: true,
-    config: {
-      mail: { url: box.url },
-      gateway: {
-        servers: {
-          issues: {
-            command: process.execPath,
-            args: ['-e', SERVER, '--', `\${user:team}`],
-            env: { TOKEN: `of \${user:token}` },
-            legate: { auth },
-          },
-          web: {
-            url: `http://127.0.0.1:1/\${user:team}/mcp`,
-            headers: { Authorization: `Bearer \${user:token}` },
-            legate: { auth },
-          },
-          open: { ...command },
+  const config = {
+    mail: { url: box.url },
+    gateway: {
+      servers: {
+        issues: {
+          command: process.execPath,
+          args: ['-e', SERVER, '--', `\${user:team}`],
+          env: { TOKEN: `of \${user:token}` },
+          legate: { auth },
         },
+        web: {
+          url: `http://127.0.0.1:1/\${user:team}/mcp`,
+          headers: { Authorization: `Bearer \${user:token}` },
+          legate: { auth },
+        },
+        open: { ...command },
       },
     },
-  });
+  };
+  t = await createTestService({ lasting: true, config });
+  other = await createTestService({ lasting: true, config, sameDatabaseAs: t });
   alice = await t.user();
   bob = await t.user();
 });
-afterAll(() => t.legate.close());
+afterAll(async () => {
+  await other.legate.close();
+  await t.legate.close();
+});
 
 const agentOf = (owner: TestUser) =>
   t.agent(owner, {
@@ -149,6 +155,22 @@ describe('a server that needs secrets of a person', () => {
       Array.from({ length: 20 }, (_, i) => (i % 2 ? 'of bob' : 'of alice')),
     );
     expect(answers[0].args.at(-1)).toBe('a b');
+  });
+
+  it('is announced to the clients of the person on each instance', async () => {
+    const carol = await t.user();
+    const listening = async (at: TestService, person: TestUser) =>
+      (await new RawClient(at, await agentOf(person), 'issues').open()).listen();
+    const [here, there] = [await listening(t, carol), await listening(other, carol)];
+    const unconcerned = await listening(other, bob);
+    let connected = 0;
+    await untilPasses(async () => {
+      await put(carol, { token: `token ${++connected}`, team: 'a' });
+      expect(there.seen.map(({ data }) => data.method)).toContain('notifications/tools/list_changed');
+    });
+    await here.events(connected);
+    expect(unconcerned.seen).toEqual([]);
+    for (const stream of [here, there, unconcerned]) await stream.close();
   });
 
   it('is restarted only for changed secrets, and stopped when the connection is removed', async () => {

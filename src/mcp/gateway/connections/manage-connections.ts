@@ -14,6 +14,7 @@ import { ConnectionErrors } from './errors.ts';
 import { revokeLater, revokeWaiting } from './oauth/revocations.ts';
 import { type OAuthCredentials, revokeTokens } from './oauth/tokens.ts';
 import { connectUrl } from './open-for.ts';
+import { watchedPeople } from './opened.ts';
 import type { Connection } from './schema.ts';
 import { type Credentials, findConnectionRow, readCredentials, sealCredentials, usableCredentials } from './store.ts';
 import { fieldProblem } from './user-fields.ts';
@@ -115,7 +116,7 @@ export async function storeSignIn(
 }
 
 async function store(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'owners' | 'secrets'>,
+  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'owners' | 'secrets' | 'stateOf'>,
   caller: Person,
   relay: Relay,
   credentials: Credentials,
@@ -147,6 +148,7 @@ async function store(
     return { row: after, isChanged: true };
   });
   if (isChanged) {
+    platform.stateOf(watchedPeople).connected(userId, name, row.version);
     await relay.upstreams.endPerson(userId);
     relay.announceTools(userId);
   }

@@ -7,9 +7,15 @@ export interface Opened {
   readonly version: number | undefined;
 }
 
-/** The credentials with which connections were opened on this instance, by person and server. */
+/**
+ * The people who have connections or streams on this instance: the credentials with which connections were opened, and
+ * the versions of their credentials, by person and server.
+ */
 class WatchedPeople {
   readonly #opened = new Map<string, Map<string, Opened>>();
+  readonly #versions = new Map<string, Map<string, number>>();
+  /** Number of connections that this instance has stored. */
+  #stored = 0;
 
   opened(person: string, server: string, opened: Opened): void {
     const own = this.#opened.get(person) ?? new Map<string, Opened>();
@@ -20,8 +26,30 @@ class WatchedPeople {
     return new Map(this.#opened.get(person));
   }
 
+  get stored(): number {
+    return this.#stored;
+  }
+
+  /** Remembers new credentials whose person's clients are notified on this instance. */
+  connected(person: string, server: string, version: number): void {
+    this.#stored++;
+    this.#versions.get(person)?.set(server, version);
+  }
+
+  /**
+   * Returns the servers to which the person has connected since the last call. The first call returns none. `versions`
+   * were read when `stored` connections had been stored: if there are more now, they are not compared.
+   */
+  newlyConnected(person: string, versions: ReadonlyMap<string, number>, stored: number): string[] {
+    if (stored !== this.#stored) return [];
+    const before = this.#versions.get(person);
+    this.#versions.set(person, new Map(versions));
+    return before ? [...versions].flatMap(([name, version]) => (before.get(name) === version ? [] : name)) : [];
+  }
+
   keepOnly(people: ReadonlySet<string>): void {
     for (const person of this.#opened.keys()) if (!people.has(person)) this.#opened.delete(person);
+    for (const person of this.#versions.keys()) if (!people.has(person)) this.#versions.delete(person);
   }
 }
 

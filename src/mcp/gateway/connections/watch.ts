@@ -15,7 +15,7 @@ export const watchState = defineState(
 
 /**
  * Within a second, on every instance, ends the processes and sessions of deleted or suspended people and of ended
- * connections, and notifies clients of changed permissions.
+ * connections, and notifies clients of changed permissions and of new connections.
  */
 export function startWatch(platform: Pick<Platform, 'database' | 'log' | 'stateOf'>): void {
   if (platform.stateOf(gatewayServers).size === 0) return;
@@ -43,6 +43,7 @@ async function endFormer({ database, stateOf }: Pick<Platform, 'database' | 'sta
     new Set(relays.flatMap((relay) => [...relay.people()].map((person) => asId('user', person))));
   for (const some of chunk([...people()])) {
     const before = new Map<string, ReadonlyMap<string, Opened>>(some.map((person) => [person, watched.of(person)]));
+    const { stored } = watched;
     const db = database.read;
     const users = await db.selectFrom('users').select(['id', 'suspended_at']).where('id', 'in', some).execute();
     const rows = await db
@@ -51,11 +52,15 @@ async function endFormer({ database, stateOf }: Pick<Platform, 'database' | 'sta
       .where('user_id', 'in', some)
       .execute();
     for (const person of some) {
+      const own = rows.filter(({ user_id }) => user_id === person);
+      const versions = new Map(own.map(({ server, version }) => [server, version]));
+      for (const name of watched.newlyConnected(person, versions, stored))
+        stateOf(gatewayServers).get(name)?.announceTools(person);
       const user = users.find(({ id }) => id === person);
       for (const relay of relays) {
         const { name } = relay.server;
         const opened = before.get(person)?.get(name);
-        const row = rows.find(({ user_id, server }) => user_id === person && server === name);
+        const row = own.find(({ server }) => server === name);
         const isGone = user ? user.suspended_at !== null : opened?.known === true;
         const isFormer = opened?.version !== undefined && row?.version !== opened.version;
         // A connection that was opened in the meantime is checked the next time.
