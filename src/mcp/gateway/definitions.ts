@@ -94,6 +94,11 @@ export class Definitions {
     }
   }
 
+  /** Returns the names of the tools that a connection listed last. */
+  listedOn(key: string): string[] {
+    return [...(this.#listed.get(key)?.keys() ?? [])];
+  }
+
   /** Returns whether a tool may exist: false only if lists are known and do not contain it. */
   allows(tool: string, key?: string): boolean {
     return this.#listed.size === 0 || this.hashesOf(tool, key) !== undefined;

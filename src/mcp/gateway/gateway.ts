@@ -209,15 +209,15 @@ export function toolGate({ stateOf }: Pick<Platform, 'stateOf'>): Gate {
 }
 
 /**
- * Handles decisions about tools: notifies the clients of the servers, and lists the tools of open connections again,
- * because these may have listed them before the definition that was approved.
+ * Handles decisions about tools: notifies the clients of the servers, and lists the tools of connections with a tool
+ * that is not approved again, because they may have listed it before it changed to the approved definition.
  */
 export function announceChanges({ stateOf }: Pick<Platform, 'stateOf'>): void {
   const relays = stateOf(gatewayServers);
   for (const name of stateOf(pinsState).takeChanged()) {
     const relay = relays.get(name);
     relay?.announceTools();
-    relay?.upstreams.listAgain();
+    relay?.upstreams.listAgain((key) => relay.tools.withholds(key));
   }
 }
 

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { growingCache } from '../../kernel/growing-cache.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { InProgress } from '../../kernel/in-progress.ts';
 import { onTool } from '../guard/asks.ts';
@@ -27,6 +26,8 @@ export const newSessionId = (): string => randomBytes(24).toString('base64url');
 export class Session {
   readonly id: string;
   readonly caller: string;
+  /** The person whom the caller acts for. */
+  readonly person: string;
   readonly agent: Id<'agent'>;
   /** The connection to the server that its requests use. */
   readonly key: string;
@@ -52,9 +53,12 @@ export class Session {
   #lastNarrowing = 0;
   #lastAsked = 0;
 
-  constructor(given: Pick<Session, 'id' | 'caller' | 'agent' | 'key' | 'capabilities' | 'revision' | 'offered'>) {
+  constructor(
+    given: Pick<Session, 'id' | 'caller' | 'person' | 'agent' | 'key' | 'capabilities' | 'revision' | 'offered'>,
+  ) {
     this.id = given.id;
     this.caller = given.caller;
+    this.person = given.person;
     this.agent = given.agent;
     this.key = given.key;
     this.capabilities = given.capabilities;
@@ -167,25 +171,46 @@ export class Session {
 }
 
 /**
- * The clients of one server that receive notifications: sessions and listeners. Beyond a limit, the sessions that were
- * unused for longest end first.
+ * The clients of one server that receive notifications: sessions and listeners. Beyond a limit, the person with the
+ * most sessions loses the one that was unused for longest, so that nobody can end the sessions of others.
  */
 export class ClientSessions {
   readonly listeners = new Set<Listener>();
-  readonly #open = growingCache<string, Session>(MAX_SESSIONS, (session) => session.end());
+  readonly #open = new Map<string, Session>();
+  /** The ids of each person's sessions, those that were unused for longest first. */
+  readonly #ofPeople = new Map<string, Set<string>>();
 
-  open(auth: McpAuth, given: Omit<ConstructorParameters<typeof Session>[0], 'caller' | 'agent'>): void {
-    this.#open.set(given.id, new Session({ ...given, caller: callerOf(auth), agent: agentOf(auth) }));
+  open(auth: McpAuth, given: Omit<ConstructorParameters<typeof Session>[0], 'caller' | 'person' | 'agent'>): void {
+    const { userId: person } = auth;
+    const session = new Session({ ...given, person, caller: callerOf(auth), agent: agentOf(auth) });
+    this.#open.set(session.id, session);
+    const own = this.#ofPeople.get(person) ?? new Set();
+    this.#ofPeople.set(person, own.add(session.id));
+    if (this.#open.size <= MAX_SESSIONS) return;
+    let most = own;
+    for (const ids of this.#ofPeople.values()) if (ids.size > most.size) most = ids;
+    const [oldest] = most;
+    if (oldest !== undefined) this.end(oldest);
   }
 
   /** Returns undefined for a session of another caller. */
   find(auth: McpAuth, id: string): Session | undefined {
     const session = this.#open.get(id);
-    return session?.caller === callerOf(auth) ? session : undefined;
+    if (session?.caller !== callerOf(auth)) return undefined;
+    const own = this.#ofPeople.get(session.person);
+    own?.delete(id);
+    own?.add(id);
+    return session;
   }
 
   end(id: string): void {
+    const session = this.#open.get(id);
+    if (!session) return;
     this.#open.delete(id);
+    const own = this.#ofPeople.get(session.person);
+    own?.delete(id);
+    if (own?.size === 0) this.#ofPeople.delete(session.person);
+    session.end();
   }
 
   /** Ends the streams of notifications. */
@@ -196,7 +221,7 @@ export class ClientSessions {
 
   clear(): void {
     this.endStreams();
-    this.#open.clear();
+    for (const id of [...this.#open.keys()]) this.end(id);
   }
 
   /** Returns the resources to which no client of this connection listens. */

@@ -167,10 +167,11 @@ export class Upstreams {
     return this.#use(key, (connected) => this.#list(key, connected));
   }
 
-  /** Lists the tools of all open connections again, in the background. */
-  listAgain(): void {
+  /** Lists the tools of these open connections again, in the background. */
+  listAgain(isMeant: (key: string) => boolean): void {
     for (const key of this.#entries.keys())
-      if (this.isReady(key)) this.#use(key, (connected) => this.#list(key, connected), 1).catch(() => {});
+      if (this.isReady(key) && isMeant(key))
+        this.#use(key, (connected) => this.#list(key, connected), 1).catch(() => {});
   }
 
   /** Ends one connection, or all. */

@@ -24,6 +24,11 @@ export class ApprovedTools {
     return this.definitions.allows(tool, key) && this.#isApproved(tool, key);
   }
 
+  /** Returns whether a connection has listed a tool whose definition is not approved. */
+  withholds(key: string): boolean {
+    return this.definitions.listedOn(key).some((tool) => !this.#isApproved(tool, key));
+  }
+
   /** Returns the approved tools of a list. */
   permitted(key: string, tools: readonly Tool[]): Tool[] {
     return tools.filter(({ name }) => this.definitions.hashesOf(name, key) && this.#isApproved(name, key));
