@@ -1,7 +1,7 @@
 import { yieldOnce } from '../../kernel/yield-once.ts';
 import { lastWithin } from '../../ledger/index.ts';
 import type { Database, Db } from '../../storage/index.ts';
-import { leafHash, storedTexts } from './entry-text.ts';
+import { leafHash, sealedTexts } from './entry-text.ts';
 import { erasureRecords, type IsRecorded } from './erasures.ts';
 import { saltIn } from './salts.ts';
 import { hashIn, readRemains, readSealedRows, readTiles } from './store.ts';
@@ -65,7 +65,7 @@ async function firstOfSlice(
     const row = rows[next]?.seq === seq ? rows[next++] : undefined;
     const left = remains.get(seq);
     const expected = hashIn(stored.hashes, index).toString('latin1');
-    const texts = storedTexts(seq, row, left, saltIn(stored.salts, index));
+    const texts = sealedTexts(seq, row, left, saltIn(stored.salts, index));
     const isPruned = !row && seq <= pruned;
     // Retention of events keeps a remainder of each row and is not recorded.
     const isExplained =

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createTestService } from '../../../test/support/service.ts';
+import { createTestService, dialect } from '../../../test/support/service.ts';
 import { checkSealedLedger } from './index.ts';
 import { SALT } from './salts.ts';
 
@@ -56,4 +56,23 @@ it('a check names a head that is before the newest sealed row', async () => {
     .set({ seq: seq - 1 })
     .execute();
   expect((await checkSealedLedger(t.legate.platform)).problem).toContain(`its head is at row ${seq - 1}`);
+});
+
+it.each<[string, { type?: string; data?: string; parameters?: string }]>([
+  // PostgreSQL does not store U+0000.
+  ...(dialect === 'sqlite' ? [['no row can be sealed with', { parameters: 'a\0b' }] as [string, object]] : []),
+  ['is not JSON in the entry of an erasure', { type: 'audit.erased', data: 'nonsense' }],
+  ['is not an object in the entry of an erasure', { type: 'audit.erased', data: 'null' }],
+])('a check, a proof and an export find a row with a value that %s', async (_, changed) => {
+  const t = await createTestService({ config: { ledger: { seal: 'on' } } });
+  const [admin, agent] = [await t.admin(), await t.agent(await t.user())];
+  const { body } = await t.authorize(agent, { action: 'read', resource: 'db:x' });
+  const { seq } = (await t.call('GET', `/audit/${body.auditId}`, { as: admin })).body;
+  await t.legate.ledger.proof(body.auditId);
+  await t.legate.platform.database.write.updateTable('stream_events').set(changed).where('seq', '=', seq).execute();
+  expect(await checkSealedLedger(t.legate.platform)).toMatchObject({ firstBad: seq });
+  const proof = await t.call('GET', `/ledger/proof?seq=${seq}`, { as: admin });
+  expect(proof.body.error?.code).toBe('SEALED_ROW_DIFFERS');
+  const file = await t.call('GET', `/audit/export?format=sealed&fromSeq=1&toSeq=${seq}`, { as: admin });
+  expect(JSON.parse(file.text.trim().split('\n').at(-2) as string)).toHaveProperty('hash');
 });

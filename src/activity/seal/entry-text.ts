@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { StreamEventRow } from '../../storage/index.ts';
+import { statedBy } from './stated-by.ts';
 
 /** The columns of a row that its entry in the tree covers. */
 export type SealedRow = Omit<StreamEventRow, 'change' | 'decided'>;
@@ -108,8 +109,8 @@ export function eventTexts(seq: number, timestamp: number, salt: string, event: 
 
 /** The scope of an erasure is public, so that gaps can be explained. */
 function erasedFields(data: string | null): string[] {
-  const { what, seqs } = JSON.parse(data ?? '{}') as { what: string; seqs: string };
-  return [what, seqs];
+  const { what, seqs } = statedBy(data);
+  return [what, seqs].map((value) => (typeof value === 'string' ? value : ''));
 }
 
 /** Verifiers need these events, so they are never deleted. */
@@ -158,6 +159,16 @@ export function storedTexts(
   if (left?.type !== 'audit') return row ? undefined : { leaf: remainsLeaf(seq, left ?? ABSENT) };
   if (!row || hasPrivateFields(row)) return undefined;
   return { leaf: decisionLeaf(seq, row.timestamp, left.digest, decisionOf(row)) };
+}
+
+/** Like {@link storedTexts}, for a row in the tree: it is undefined too if the row can never have been sealed. */
+export function sealedTexts(...args: Parameters<typeof storedTexts>): ReturnType<typeof storedTexts> {
+  try {
+    return storedTexts(...args);
+  } catch (error) {
+    if (error instanceof UnsealableRow) return undefined;
+    throw error;
+  }
 }
 
 const hasPrivateFields = ({ parameters, ip, user_agent }: SealedRow): boolean =>

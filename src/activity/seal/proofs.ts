@@ -2,7 +2,7 @@ import { prunedUpTo, readHead } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Database } from '../../storage/index.ts';
 import { parseKey } from '../../verify/index.ts';
-import { leafHash, storedTexts } from './entry-text.ts';
+import { leafHash, sealedTexts } from './entry-text.ts';
 import { SealErrors } from './errors.ts';
 import { keptAround } from './kept-checkpoints.ts';
 import { saltIn } from './salts.ts';
@@ -58,7 +58,7 @@ export async function tryTexts(database: Database, seq: number): Promise<Texts |
     readTiles(db, [position]),
   ]);
   const tile = tiles.get(tileKey(position));
-  const texts = tile && storedTexts(seq, row, remains.get(seq), saltIn(tile.salts, index));
+  const texts = tile && sealedTexts(seq, row, remains.get(seq), saltIn(tile.salts, index));
   if (!texts || !hashIn(tile.hashes, index).equals(Buffer.from(leafHash(texts.leaf), 'latin1'))) return undefined;
   return texts;
 }

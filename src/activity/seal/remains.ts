@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform.ts';
 import type { Db, SealRemainsRow } from '../../storage/index.ts';
-import { digestOf, isPermanent, leafHash, rowTexts, type SealedRow, storedTexts } from './entry-text.ts';
+import { digestOf, isPermanent, leafHash, rowTexts, type SealedRow, sealedTexts } from './entry-text.ts';
 import { SALT, saltIn } from './salts.ts';
 import { sealer } from './sealer.ts';
 import { hashIn, lockLog, readLog, readRemains, readSealedRows, readTiles, waitForLog } from './store.ts';
@@ -91,7 +91,7 @@ async function keep(
       const { seq, type, timestamp } = row;
       const index = (seq - 1) % TILE;
       const salt = saltIn(salts, index);
-      const texts = storedTexts(seq, row, kept.get(seq), salt);
+      const texts = sealedTexts(seq, row, kept.get(seq), salt);
       if (!texts || !hashIn(hashes, index).equals(Buffer.from(leafHash(texts.leaf), 'latin1')))
         throw new RowDiffers(seq);
       const isGone = whole && type === 'audit';

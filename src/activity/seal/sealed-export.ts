@@ -1,7 +1,7 @@
 import { lastWithin } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Database, StreamEventRow } from '../../storage/index.ts';
-import { leafHash, type Remains, type SealedRow, storedTexts } from './entry-text.ts';
+import { leafHash, type Remains, type SealedRow, sealedTexts } from './entry-text.ts';
 import { SealErrors } from './errors.ts';
 import { checkpointWith, tryTexts } from './proofs.ts';
 import { saltIn } from './salts.ts';
@@ -114,7 +114,7 @@ function provenTexts(
 ): { leaf: string; private?: string } | { hash: string } | undefined {
   const { hash, salt } = leafOf(seq, tiles);
   if (left?.type === 'audit' && !row) return { hash: base64Of(hash) };
-  const texts = storedTexts(seq, row, left, salt);
+  const texts = sealedTexts(seq, row, left, salt);
   return texts && leafHash(texts.leaf) === hash ? texts : undefined;
 }
 
