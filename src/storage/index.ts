@@ -88,3 +88,4 @@ export type {
 } from './tables/people.ts';
 export { TABLE_NAMES, type Tables } from './tables.ts';
 export { isUnavailable } from './unavailable.ts';
+export { selectIfDamaged } from './whole-texts.ts';

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createTestService, dialect } from '../../../test/support/service.ts';
 import { checkSealedLedger } from './index.ts';
@@ -76,3 +77,27 @@ it.each<[string, { type?: string; data?: string; parameters?: string }]>([
   const file = await t.call('GET', `/audit/export?format=sealed&fromSeq=1&toSeq=${seq}`, { as: admin });
   expect(JSON.parse(file.text.trim().split('\n').at(-2) as string)).toHaveProperty('hash');
 });
+
+const unreadable: [string, string][] = [
+  ['not UTF-8', "cast(x'ff' as text)"],
+  ['extended by U+0000', "parameters || cast(x'0078' as text)"],
+];
+// PostgreSQL stores neither.
+it.each(dialect === 'sqlite' ? unreadable : [])(
+  'a check and a proof name a row with a text that is %s',
+  async (_, text) => {
+    const t = await createTestService({ config: { ledger: { seal: 'on' } } });
+    const [admin, agent] = [await t.admin(), await t.agent(await t.user())];
+    const { body } = await t.authorize(agent, { action: 'read', resource: 'db:x', arguments: { a: 1 } });
+    const { seq } = (await t.call('GET', `/audit/${body.auditId}`, { as: admin })).body;
+    await t.legate.ledger.proof(body.auditId);
+    const { write, prefix } = t.legate.platform.database;
+    await sql`update ${sql.table(`${prefix}stream_events`)} set parameters = ${sql.raw(text)} where seq = ${seq}`.execute(
+      write,
+    );
+    expect(await checkSealedLedger(t.legate.platform)).toMatchObject({ firstBad: seq });
+    const proof = await t.call('GET', `/ledger/proof?seq=${seq}`, { as: admin });
+    expect(proof.body.error?.code).toBe('SEALED_ROW_DIFFERS');
+    expect((await t.call('GET', `/ledger/proof?seq=${seq - 1}`, { as: admin })).status).toBe(200);
+  },
+);

@@ -1,5 +1,12 @@
 import { chunk } from '../../kernel/chunk.ts';
-import { type Database, type Db, type SealRemainsRow, type SealRow, selectArrays } from '../../storage/index.ts';
+import {
+  type Database,
+  type Db,
+  type SealRemainsRow,
+  type SealRow,
+  selectArrays,
+  selectIfDamaged,
+} from '../../storage/index.ts';
 import type { SealedRow } from './entry-text.ts';
 import { SALT } from './salts.ts';
 import {
@@ -135,7 +142,10 @@ type Columns = {
   [K in keyof typeof COLUMNS]: (typeof COLUMNS)[K] extends keyof SealedRow ? SealedRow[(typeof COLUMNS)[K]] : never;
 };
 
-/** Reads the rows `from` to `upto` that exist, in sequence, on `database.read` or in a transaction. */
+/**
+ * Reads the rows `from` to `upto` that exist, in sequence, on `database.read` or in a transaction. Texts that nobody but
+ * the database's owner can have stored are read too, so that a check can name the row.
+ */
 export async function readSealedRows(database: Database, db: Db, from: number, upto: number): Promise<SealedRow[]> {
   const query = db
     .selectFrom('stream_events')
@@ -143,6 +153,8 @@ export async function readSealedRows(database: Database, db: Db, from: number, u
     .where('seq', '>=', from)
     .where('seq', '<=', upto)
     .orderBy('seq');
+  const damaged = await selectIfDamaged<SealedRow>(database, db, query, COLUMNS);
+  if (damaged) return damaged;
   return db === database.read ? (await selectArrays<Columns>(database, query)).map(toRow) : query.execute();
 }
 
