@@ -32,6 +32,7 @@ export class PostgresBatchStore implements BatchStore {
         select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
         on conflict (scope, part) do update set fingerprint = excluded.fingerprint, kind = excluded.kind,
         answer = excluded.answer, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+      // Not null fails the transaction if a trigger or a rule of the database has dropped a row.
       append: `with rows as (
           insert into ${p}stream_events (seq, id, type, timestamp, agent_id, user_id, action, resource, result,
             reason, duration_ms, tokens_cost, parameters, ip, user_agent, delegation_ids, decided)
@@ -42,11 +43,13 @@ export class PostgresBatchStore implements BatchStore {
             $12::float8[], $13::float8[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[])
             with ordinality as r(id, agent_id, user_id, action, resource, result, reason, duration_ms, tokens_cost,
               parameters, ip, user_agent, delegation_ids, decided, at)
+          returning seq
         ), counted as (
           insert into ${p}counters (key, hour, used) select * from unnest($19::text[], $20::bigint[], $21::bigint[])
           on conflict (key) do update set hour = excluded.hour, used = excluded.used
         )
-        update ${p}head set seq = $3::bigint, clock = $2::bigint, writer = $4::text where id = 1`,
+        update ${p}head set seq = case when (select count(*) from rows) = cardinality($5::text[]) then $3::bigint end,
+          clock = $2::bigint, writer = $4::text where id = 1`,
     };
   }
 

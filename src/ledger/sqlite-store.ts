@@ -1,4 +1,4 @@
-import type { Db, IdempotencyKeyRow, SqliteDatabase } from '../storage/index.ts';
+import { assertStored, type Db, type IdempotencyKeyRow, type SqliteDatabase } from '../storage/index.ts';
 import type { AuditRecord, Batch, BatchStore, CounterState, Head, Maintain } from './entry.ts';
 import { KeptDecisions } from './kept-decisions.ts';
 
@@ -105,7 +105,8 @@ export class SqliteBatchStore implements BatchStore {
         if (!alike) pushShared(values, record);
         pushOwn(values, record);
       }
-      writer.prepare(count === 1 ? this.#sql.one : alike ? this.#sql.alike : this.#sql.many).run(values);
+      const insert = writer.prepare(count === 1 ? this.#sql.one : alike ? this.#sql.alike : this.#sql.many);
+      assertStored('stream_events', count, insert.run(values).changes);
     }
     if (batch.counters.length > 0) {
       const count = writer.prepare(this.#sql.count);

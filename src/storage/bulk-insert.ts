@@ -24,7 +24,8 @@ const ROWS_AT_ONCE = 8;
  * Prepares the insertion of many rows at once, inside a change. Its text does not depend on their number, whereas a
  * query builder would compile every value of every row.
  *
- * @param conflict clause after the values, such as `on conflict (id) do nothing`
+ * @param conflict clause after the values, such as `on conflict (id) do nothing`. Without one, the insertion fails if the
+ * database stores fewer rows, as with a trigger that drops them.
  */
 export function bulkInsert<T extends TableName, const C extends Columns<T>>(
   table: T,
@@ -53,7 +54,8 @@ export function bulkInsert<T extends TableName, const C extends Columns<T>>(
       // PostgreSQL reads JSON, in which a lone surrogate is an error.
       const json = JSON.stringify(rows, (_, value: unknown) => (typeof value === 'string' ? wellFormed(value) : value));
       const text = `${into(database)} select * from json_to_recordset($1::json) as r(${typed.join()}) ${conflict}`;
-      await db.executeQuery(CompiledQuery.raw(text, [json]));
+      const { numAffectedRows } = await db.executeQuery(CompiledQuery.raw(text, [json]));
+      if (conflict === '') assertStored(table, rows.length, Number(numAffectedRows));
       return;
     }
     for (let at = 0; at < rows.length; ) {
@@ -62,8 +64,14 @@ export function bulkInsert<T extends TableName, const C extends Columns<T>>(
       for (const row of rows.slice(at, at + count) as readonly Record<string, SqliteValue>[])
         for (const name of names) values.push(row[name] ?? null);
       // A change uses the writer's only connection exclusively.
-      database.writer.prepare(textOf(database, count)).run(values);
+      const { changes } = database.writer.prepare(textOf(database, count)).run(values);
+      if (conflict === '') assertStored(table, count, changes);
       at += count;
     }
   };
+}
+
+/** Throws if the database stored fewer rows than were inserted. */
+export function assertStored(table: string, inserted: number, stored: number): void {
+  if (stored !== inserted) throw new Error(`The database stored ${stored} of ${inserted} rows of ${table}.`);
 }

@@ -9,7 +9,7 @@
  * `migrations/` creates them, and docs/storage.md lists the owner of each table and the lifetime of its rows.
  */
 export { selectArrays, selectMany, selectTexts } from './arrays.ts';
-export { bulkInsert } from './bulk-insert.ts';
+export { assertStored, bulkInsert } from './bulk-insert.ts';
 export {
   type Database,
   type Db,
