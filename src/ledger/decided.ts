@@ -1,4 +1,5 @@
 import type { Actor } from '../access/actor.ts';
+import { storedObject } from './stored-json.ts';
 
 /** The caller who requested a decision, if that was not the agent itself (contract 17.4). */
 export type AskedBy = Pick<Actor, 'kind' | 'id' | 'userId' | 'clientId' | 'grantId' | 'workload' | 'enterprise'>;
@@ -77,7 +78,7 @@ const NOTHING: Decided = {};
 export function readDecided(text: string | null): Decided {
   if (text === null) return NOTHING;
   if (!text.startsWith('{')) return { pattern: text };
-  const { p, d, q, a, v, u, m, b, e } = JSON.parse(text) as Stored;
+  const { p, d, q, a, v, u, m, b, e } = storedObject(text) as Stored;
   return {
     pattern: p,
     chain: d,

@@ -53,4 +53,5 @@ export {
   matches,
   prefixOf,
 } from './search/index.ts';
+export { storedIds, storedObject } from './stored-json.ts';
 export { Yielder } from './yielder.ts';

@@ -1,5 +1,5 @@
 import { isoTime } from '../../kernel/clock.ts';
-import { readDecided } from '../../ledger/index.ts';
+import { readDecided, storedIds, storedObject } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import type { AuditEntry } from './schema.ts';
 
@@ -10,13 +10,13 @@ export const toEntry = (row: StreamEventRow): AuditEntry => ({
   userId: row.user_id ?? '',
   action: row.action ?? '',
   resource: row.resource ?? '',
-  parameters: row.parameters === null ? {} : (JSON.parse(row.parameters) as Record<string, unknown>),
+  parameters: storedObject(row.parameters),
   result: row.result as AuditEntry['result'],
   durationMs: row.duration_ms ?? 0,
   tokensCost: row.tokens_cost ?? 0,
   timestamp: isoTime(row.timestamp),
   reason: row.reason,
-  delegationIds: row.delegation_ids === null ? [] : (JSON.parse(row.delegation_ids) as string[]),
+  delegationIds: storedIds(row.delegation_ids),
   ip: row.ip,
   userAgent: row.user_agent,
   seq: row.seq,
@@ -31,7 +31,7 @@ type Circumstances = Pick<AuditEntry, 'askedBy' | 'approvalId' | 'permission' | 
 function circumstancesOf({ decided, delegation_ids }: StreamEventRow): Circumstances {
   if (decided === null) return {};
   const { askedBy, approvalId, pattern, chain, erased } = readDecided(decided);
-  const delegationIds = chain ?? (delegation_ids === null ? undefined : (JSON.parse(delegation_ids) as string[]));
+  const delegationIds = chain ?? (delegation_ids === null ? undefined : storedIds(delegation_ids));
   const found: { -readonly [Field in keyof Circumstances]: Circumstances[Field] } = {};
   if (askedBy) found.askedBy = askedBy;
   if (approvalId !== undefined) found.approvalId = approvalId;

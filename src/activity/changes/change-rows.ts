@@ -1,5 +1,5 @@
 import type { Actor } from '../../access/actor.ts';
-import { type Commit, type EVENT_COLUMNS, type EventType, eventColumns } from '../../ledger/index.ts';
+import { type Commit, type EVENT_COLUMNS, type EventType, eventColumns, storedObject } from '../../ledger/index.ts';
 import type { ChangeRow, ChangeSubjectRow, StreamEventRow } from '../../storage/index.ts';
 
 /** Events that report an occurrence without a change. Every other type except `audit` is a change. */
@@ -51,9 +51,9 @@ export function changesOf({ firstSeq, records, events, timestamp }: Commit): Sto
 /** Returns the change that an event in the ledger is. */
 export function changeOfRow(row: Pick<StreamEventRow, keyof typeof EVENT_COLUMNS>): StoredChange {
   const data = row.data ?? '{}';
-  const { actor } = JSON.parse(row.change ?? '{}') as { actor?: Actor };
+  const { actor } = storedObject(row.change) as { actor?: Actor };
   return {
     change: { ...row, data, actor_id: actor?.id ?? null },
-    subjects: subjectsOf(row.seq, row.agent_id, JSON.parse(data) as Record<string, unknown>),
+    subjects: subjectsOf(row.seq, row.agent_id, storedObject(data)),
   };
 }

@@ -7,6 +7,7 @@ import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { validationFailed } from '../../kernel/errors.ts';
 import { yieldOnce } from '../../kernel/yield-once.ts';
+import { storedObject } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import { type ChangeRow, type Database, selectArrays } from '../../storage/index.ts';
 import { keptChangesOf } from './kept-changes.ts';
@@ -163,7 +164,7 @@ async function findSeqs(
 
 /** An agent does not see the addresses of people. */
 function toChange(row: ChangeRow, visibility: Visibility): RecordedChange {
-  const { actor, before, after } = JSON.parse(row.change ?? '{}') as {
+  const { actor, before, after } = storedObject(row.change) as {
     actor?: Actor;
     before?: Record<string, unknown>;
     after?: Record<string, unknown>;
@@ -174,7 +175,7 @@ function toChange(row: ChangeRow, visibility: Visibility): RecordedChange {
     id: row.id,
     type: row.type,
     timestamp: isoTime(row.timestamp),
-    data: JSON.parse(row.data) as Record<string, unknown>,
+    data: storedObject(row.data),
     ...(row.agent_id === null ? {} : { agentId: row.agent_id }),
     ...(row.user_id === null ? {} : { userId: row.user_id }),
     ...(actor

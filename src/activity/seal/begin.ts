@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { SYSTEM } from '../../access/actor.ts';
 import { ConfigError } from '../../kernel/config.ts';
-import { readHead, readPosition, setPosition } from '../../ledger/index.ts';
+import { readHead, readPosition, setPosition, storedObject } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, SealRow } from '../../storage/index.ts';
 import { readAnchor, removeUnfinishedAnchors } from './anchor.ts';
 import { type NoteSigner, noteSigner, noteVerifier, openCheckpoint } from './note.ts';
 import { sealer } from './sealer.ts';
-import { statedBy } from './stated-by.ts';
 import { readLog, readRangeHashes } from './store.ts';
 import { MissingTile } from './tree.ts';
 import { cosigner, readPolicy } from './witnesses/index.ts';
@@ -37,7 +36,7 @@ function signersInUse(signers: NoteSigner[], checkpoint: string | null): NoteSig
 /** The verifier keys that the ledger records as added or retired. */
 export async function readKeyEvents(db: Db, type: 'ledger.key-added' | 'ledger.key-retired'): Promise<string[]> {
   const rows = await db.selectFrom('stream_events').select('data').where('type', '=', type).execute();
-  return rows.map(({ data }) => statedBy(data)['vkey']).filter((vkey) => typeof vkey === 'string');
+  return rows.map(({ data }) => storedObject(data)['vkey']).filter((vkey) => typeof vkey === 'string');
 }
 
 /**

@@ -101,3 +101,25 @@ it.each(dialect === 'sqlite' ? unreadable : [])(
     expect((await t.call('GET', `/ledger/proof?seq=${seq - 1}`, { as: admin })).status).toBe(200);
   },
 );
+
+it.each([
+  ['parameters', { parameters: 'nonsense' }],
+  ['parameters that are no object', { parameters: 'null' }],
+  ['a chain', { delegation_ids: 'nonsense' }],
+  ['a decision', { decided: '{"clientId"' }],
+  ['a change', { change: '{"clientId"' }],
+  ['the entry of an erasure', { type: 'audit.erased', data: 'nonsense' }],
+])('other entries can be read, also after a start, next to one with unreadable JSON: %s', async (_, changed) => {
+  const t = await createTestService({ config: { ledger: { seal: 'on' } } });
+  const [admin, agent] = [await t.admin(), await t.agent(await t.user())];
+  const { body } = await t.authorize(agent, { action: 'read', resource: 'db:x' });
+  const other = (await t.authorize(agent, { action: 'read', resource: 'db:y' })).body.auditId;
+  const change = t.legate.platform.database.write.updateTable('stream_events').set(changed);
+  await change.where('id', '=', body.auditId).execute();
+  for (const service of [t, await createTestService({ config: { ledger: { seal: 'on' } }, sameDatabaseAs: t })])
+    for (const path of ['/audit', '/audit?delegationId=dlg_x', '/events', '/changes', `/audit/${other}`, '/agents']) {
+      const { status, text } = await service.call('GET', path, { as: admin });
+      expect([path, status]).toEqual([path, 200]);
+      if (path === '/audit' || path === '/events') expect(text).toContain(other.slice(4));
+    }
+});

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { storedObject } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
-import { statedBy } from './stated-by.ts';
 
 /** The columns of a row that its entry in the tree covers. */
 export type SealedRow = Omit<StreamEventRow, 'change' | 'decided'>;
@@ -109,7 +109,7 @@ export function eventTexts(seq: number, timestamp: number, salt: string, event: 
 
 /** The scope of an erasure is public, so that gaps can be explained. */
 function erasedFields(data: string | null): string[] {
-  const { what, seqs } = statedBy(data);
+  const { what, seqs } = storedObject(data);
   return [what, seqs].map((value) => (typeof value === 'string' ? value : ''));
 }
 

@@ -1,6 +1,5 @@
-import { readRuns } from '../../ledger/index.ts';
+import { readRuns, storedObject } from '../../ledger/index.ts';
 import type { Db } from '../../storage/index.ts';
-import { statedBy } from './stated-by.ts';
 
 /**
  * Returns whether the entry `by` of the ledger records the erasure of a part of a row or, with `whole`, of the whole
@@ -34,7 +33,7 @@ async function readErased(db: Db, seq: number): Promise<Erased | undefined> {
     .where('seq', '=', seq)
     .where('type', '=', 'audit.erased')
     .executeTakeFirst();
-  const { what, seqs } = statedBy(row?.data ?? null);
+  const { what, seqs } = storedObject(row?.data ?? null);
   return typeof what === 'string' && typeof seqs === 'string' && RUNS.test(seqs) ? { what, seqs } : undefined;
 }
 

@@ -8,6 +8,7 @@ import {
   prunedUpTo,
   readPosition,
   setPosition,
+  storedObject,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { Database, Db } from '../../storage/index.ts';
@@ -17,7 +18,6 @@ import { type ComparedRows, firstChanged } from './compare-rows.ts';
 import { deleteDeliveries, eraseApprovals } from './erasure/erase-rows.ts';
 import { RowDiffers, sealedUpTo } from './remains.ts';
 import { SALT } from './salts.ts';
-import { statedBy } from './stated-by.ts';
 import { readLog, readTiles, waitForLog } from './store.ts';
 import { TILE, tileKey } from './tree.ts';
 import { unsealedRows, type WasUnsealed } from './unsealed-rows.ts';
@@ -73,7 +73,7 @@ export async function recordedPruning(db: Db): Promise<number> {
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();
-  const { below } = statedBy(row?.data ?? null);
+  const { below } = storedObject(row?.data ?? null);
   return row && typeof below === 'number' ? Math.min(below, row.seq) - 1 : 0;
 }
 

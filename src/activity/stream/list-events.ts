@@ -2,6 +2,7 @@ import type { Visibility } from '../../access/principal.ts';
 import { isId, timeOfId } from '../../kernel/ids.ts';
 import { filterFieldsOf, matches } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
+import type { StreamEventRow } from '../../storage/index.ts';
 import { checkPlace, filterOf, readPage, rowIds } from '../audit/index.ts';
 import { EventErrors } from './errors.ts';
 import { toJson } from './record.ts';
@@ -23,7 +24,17 @@ export async function listEvents(
   const middle = around === undefined ? undefined : await getSeq(platform, caller, around);
   const place = { limit, order, cursor, around: middle };
   const { rows, next, prev } = await readPage(platform, filter, { list: 'events', ...query }, place);
-  return { events: rows.map((row) => JSON.parse(toJson(row)) as StreamEvent), next, prev };
+  return { events: rows.map(eventOf), next, prev };
+}
+
+/** A row that was changed in the database to contain other texts than JSON is shown without them. */
+function eventOf(row: StreamEventRow): StreamEvent {
+  try {
+    return JSON.parse(toJson(row)) as StreamEvent;
+  } catch {
+    const rest = { parameters: null, delegation_ids: null, decided: null, data: null, change: null };
+    return JSON.parse(toJson({ ...row, ...rest })) as StreamEvent;
+  }
 }
 
 /** Throws 404 EVENT_NOT_FOUND, also for an event that the caller cannot see. */

@@ -7,6 +7,7 @@ import {
   matches,
   movePosition,
   readPosition,
+  storedObject,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
@@ -29,7 +30,7 @@ const PUMP_MS = 500;
 const OWN = 'webhook.';
 const CREATED: EventType = 'webhook.created';
 const isAbout = ({ data }: { data: string | null }, webhookId: Id<'webhook'>): boolean =>
-  (JSON.parse(data ?? '{}') as { webhookId?: unknown }).webhookId === webhookId;
+  storedObject(data)['webhookId'] === webhookId;
 /**
  * A process that has not renewed the lease of its delivery for this long is considered stopped. With clocks that differ
  * by 2 s and the pump, another process takes over within 10 s.
@@ -255,7 +256,7 @@ export class Dispatcher {
       .where('id', '=', agent_id)
       .executeTakeFirst();
     const agentName = agent?.name ?? agent_id ?? '';
-    return chatBody(this.#platform, format, { type, timestamp, agentName, data: JSON.parse(data ?? '{}') });
+    return chatBody(this.#platform, format, { type, timestamp, agentName, data: storedObject(data) });
   }
 
   /** Begins due deliveries for which there is room. Returns true if any were due, or if there is no room at all. */

@@ -1,5 +1,5 @@
 import type { Id } from '../../kernel/ids.ts';
-import { type Decided, readDecided } from '../../ledger/index.ts';
+import { type Decided, readDecided, storedObject } from '../../ledger/index.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
 import { isApprovalStep } from './approval.ts';
 import { CallFacts } from './call-facts.ts';
@@ -18,11 +18,7 @@ export const requestOf = (row: RecordedColumns, decided: Decided): DecisionReque
   action: row.action ?? '',
   resource: row.resource ?? '',
   now: row.timestamp,
-  call: new CallFacts(
-    row.ip,
-    row.parameters === null ? undefined : (JSON.parse(row.parameters) as Record<string, unknown>),
-    decided.matched,
-  ),
+  call: new CallFacts(row.ip, row.parameters === null ? undefined : storedObject(row.parameters), decided.matched),
 });
 
 /**

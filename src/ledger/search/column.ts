@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { storedIds } from '../stored-json.ts';
 import { MAX_PREFIX_SEGMENTS } from './filter.ts';
 
 /** Columns of the index, in the order of their numbers in the database. */
@@ -56,7 +57,7 @@ function nodesOfResource(resource: string): Node[] {
 }
 
 const nodesOfChain = (json: string): Node[] => {
-  const ids = JSON.parse(json) as string[];
+  const ids = storedIds(json);
   return ids.map((text, i) => ({ key: ids.slice(0, i + 1).join(), text }));
 };
 

@@ -5,6 +5,7 @@ import { LedgerFollower } from '../follower.ts';
 import { Lease } from '../lease.ts';
 import { movePosition, readHead, readPosition, Superseded } from '../position.ts';
 import { readRuns } from '../runs.ts';
+import { storedObject } from '../stored-json.ts';
 import { clientOf } from './client.ts';
 import { COLUMNS } from './column.ts';
 import {
@@ -243,7 +244,10 @@ export class EventIndex {
       .where('seq', '<=', upto)
       .where('type', '=', 'audit.erased')
       .execute();
-    const runs = rows.flatMap(({ data }) => readRuns((JSON.parse(data ?? '{}') as { seqs: string }).seqs));
+    const runs = rows.flatMap(({ data }) => {
+      const { seqs } = storedObject(data);
+      return typeof seqs === 'string' ? readRuns(seqs) : [];
+    });
     for (const { first, size } of this.#closed)
       if (runs.some(([from, to]) => from < first + size && to >= first)) await this.#rewrite(first, size);
     this.parts.clear();

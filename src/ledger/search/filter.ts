@@ -1,4 +1,5 @@
 import type { StreamEventRow } from '../../storage/index.ts';
+import { storedIds } from '../stored-json.ts';
 import { clientOf } from './client.ts';
 
 /** Conditions by which rows of the ledger can be selected. */
@@ -86,8 +87,7 @@ export const filterFieldsOf = (row: StreamEventRow): FilterFields => ({
 function hasOneOf(fields: FilterFields, { field, values }: Condition): boolean {
   switch (field) {
     case 'delegationId': {
-      const chain = fields.delegationIds === null ? [] : (JSON.parse(fields.delegationIds) as string[]);
-      return chain.some((id) => values.includes(id));
+      return storedIds(fields.delegationIds).some((id) => values.includes(id));
     }
     case 'resource': {
       const { resource } = fields;
