@@ -24,8 +24,8 @@ const ROWS_AT_ONCE = 8;
  * Prepares the insertion of many rows at once, inside a change. Its text does not depend on their number, whereas a
  * query builder would compile every value of every row.
  *
- * @param conflict clause after the values, such as `on conflict (id) do nothing`. Without one, the insertion fails if the
- * database stores fewer rows, as with a trigger that drops them.
+ * @param conflict clause after the values, such as `on conflict (id) do nothing`. Without one, the insertion fails if
+ * the database stores fewer rows, as with a trigger that drops them.
  */
 export function bulkInsert<T extends TableName, const C extends Columns<T>>(
   table: T,
