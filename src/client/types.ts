@@ -938,7 +938,7 @@ export interface EffectivePermission {
     /** The chain, from the root to the agent. */
     readonly delegationIds: readonly string[];
   };
-  /** When it last allowed a call. null: never, or too many calls of the agent ago to be found. */
+  /** When it last allowed a call. null: never, or too many calls of the agent ago to be found. A call through a delegation counts for each of its permissions that match the call. */
   readonly lastUsedAt: string | null;
 }
 

@@ -91,10 +91,9 @@ it.each(dialect === 'sqlite' ? unreadable : [])(
     const { body } = await t.authorize(agent, { action: 'read', resource: 'db:x', arguments: { a: 1 } });
     const { seq } = (await t.call('GET', `/audit/${body.auditId}`, { as: admin })).body;
     await t.legate.ledger.proof(body.auditId);
-    const { write, prefix } = t.legate.platform.database;
-    await sql`update ${sql.table(`${prefix}stream_events`)} set parameters = ${sql.raw(text)} where seq = ${seq}`.execute(
-      write,
-    );
+    const { write } = t.legate.platform.database;
+    const changed = write.updateTable('stream_events').set({ parameters: sql<string>`${sql.raw(text)}` });
+    await changed.where('seq', '=', seq).execute();
     expect(await checkSealedLedger(t.legate.platform)).toMatchObject({ firstBad: seq });
     const proof = await t.call('GET', `/ledger/proof?seq=${seq}`, { as: admin });
     expect(proof.body.error?.code).toBe('SEALED_ROW_DIFFERS');

@@ -143,8 +143,8 @@ type Columns = {
 };
 
 /**
- * Reads the rows `from` to `upto` that exist, in sequence, on `database.read` or in a transaction. Texts that nobody but
- * the database's owner can have stored are read too, so that a check can name the row.
+ * Reads the rows `from` to `upto` that exist, in sequence, on `database.read` or in a transaction, damaged ones too, so
+ * that a check can name them.
  */
 export async function readSealedRows(database: Database, db: Db, from: number, upto: number): Promise<SealedRow[]> {
   const query = db
