@@ -16,6 +16,7 @@ import { agentsOfWebhooks } from './migrations/0106-agents-of-webhooks.ts';
 import { changesFollowTheLedger } from './migrations/0107-changes-follow-the-ledger.ts';
 import { issuersOfTheConfiguration } from './migrations/0108-issuers-of-the-configuration.ts';
 import { countingStartOfBudgets } from './migrations/0109-counting-start-of-budgets.ts';
+import { agentsOfTenants } from './migrations/0110-agents-of-tenants.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 import type { PostgresClient } from './postgres-client.ts';
@@ -40,6 +41,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0107-changes-follow-the-ledger': changesFollowTheLedger,
   '0108-issuers-of-the-configuration': issuersOfTheConfiguration,
   '0109-counting-start-of-budgets': countingStartOfBudgets,
+  '0110-agents-of-tenants': agentsOfTenants,
 };
 
 /**
