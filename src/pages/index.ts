@@ -48,7 +48,16 @@ export {
 export { assertOwnForm } from './cross-site.ts';
 export { errorPage, messageOf } from './error-page.ts';
 export { attributes, type Html, html } from './html.ts';
-export { chosenLanguageCookie, formatTime, type Language, languageOf, textsFor } from './language.ts';
+export {
+  chosenLanguageCookie,
+  formatTime,
+  type Language,
+  languageNamed,
+  languageOf,
+  statedLanguage,
+  textsFor,
+  textsIn,
+} from './language.ts';
 export { brandOf, page, seeOther } from './page.ts';
 export { qrCode } from './qr-code.ts';
 export { enrolmentLocation, redirectTargets, safeReturnTo, signInLocation } from './return-to.ts';

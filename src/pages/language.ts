@@ -23,12 +23,22 @@ export const LANGUAGE_COOKIE = 'lang';
  * Returns the language of the answer: `?lang=`, else the language chosen before, else that requested by an application
  * (`ui_locales`), else the best of Accept-Language, else English.
  */
-export function languageOf(request: Request): Language {
+export const languageOf = (request: Request): Language => statedLanguage(request) ?? FALLBACK;
+
+/** Like {@link languageOf}, but returns undefined if the request states no language. */
+export function statedLanguage(request: Request): Language | undefined {
   const chosen = chosenLanguage(request);
   if (chosen) return chosen;
   const kept = readCookie(request.headers.get('cookie'), LANGUAGE_COOKIE);
-  return isLanguage(kept) ? kept : (wishOf(request) ?? accepted(request.headers.get('accept-language')));
+  if (isLanguage(kept)) return kept;
+  const header = request.headers.get('accept-language');
+  return wishOf(request) ?? (header === null ? undefined : accepted(header));
 }
+
+const FALLBACK: Language = 'en';
+
+/** Returns a stored language if it is available, else English. */
+export const languageNamed = (code: string | null): Language => (isLanguage(code) ? code : FALLBACK);
 
 /** Returns the language of `?lang=` if it is available. */
 export function chosenLanguage(request: Request): Language | undefined {
@@ -83,12 +93,14 @@ function regionOf(request: Request): string {
 }
 
 /** Returns the texts in the language of the answer. */
-export const textsFor = (request: Request): Texts => CATALOGUE[languageOf(request)];
+export const textsFor = (request: Request): Texts => textsIn(languageOf(request));
+
+export const textsIn = (language: Language): Texts => CATALOGUE[language];
 
 /** RFC 9110, section 12.5.4: by weight, then by order. `de-AT` selects German (lookup, RFC 4647, section 3.4). */
-function accepted(header: string | null): Language {
-  let best: { code: Language; weight: number } = { code: 'en', weight: 0 };
-  for (const range of (header ?? '').slice(0, 1000).split(',')) {
+function accepted(header: string): Language {
+  let best: { code: Language; weight: number } = { code: FALLBACK, weight: 0 };
+  for (const range of header.slice(0, 1000).split(',')) {
     const [tag = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const q = parameters.find((parameter) => parameter.startsWith('q='));
     const weight = q === undefined ? 1 : Number(q.slice(2));

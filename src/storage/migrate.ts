@@ -17,6 +17,7 @@ import { changesFollowTheLedger } from './migrations/0107-changes-follow-the-led
 import { issuersOfTheConfiguration } from './migrations/0108-issuers-of-the-configuration.ts';
 import { countingStartOfBudgets } from './migrations/0109-counting-start-of-budgets.ts';
 import { agentsOfTenants } from './migrations/0110-agents-of-tenants.ts';
+import { languagesOfUsers } from './migrations/0111-languages-of-users.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 import type { PostgresClient } from './postgres-client.ts';
@@ -42,6 +43,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0108-issuers-of-the-configuration': issuersOfTheConfiguration,
   '0109-counting-start-of-budgets': countingStartOfBudgets,
   '0110-agents-of-tenants': agentsOfTenants,
+  '0111-languages-of-users': languagesOfUsers,
 };
 
 /**

@@ -250,6 +250,21 @@ describe('approvals.mail', () => {
     expect(mail?.text).toContain('"payerU+202E" asks to pay bank:transfer');
   });
 
+  it('is in the language in which the owner signed in last', async () => {
+    const mails: Mail[] = [];
+    const t = await createTestService({ printMail: (sent) => void mails.push(sent) });
+    const { body } = await t.call('POST', '/sign-up', {
+      headers: { 'accept-language': 'de' },
+      body: { email: 'ana@example.com', password: 'correct horse battery' },
+    });
+    const permissions = [{ resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } }];
+    await t.authorize(await t.agent({ ...body.user, token: body.token }, { name: 'payer', permissions }), ask);
+    await expect
+      .poll(() => mails.map((m) => m.subject))
+      .toEqual([expect.stringMatching(/^Agent „payer“ wartet bei .* auf Ihre Freigabe$/)]);
+    expect(mails[0]?.text).toContain(mails[0]?.link);
+  });
+
   it('sends no mail if the option is off', async () => {
     const { t, mails } = await mailed(false);
     await t.legate.close();

@@ -1,6 +1,6 @@
 import { asId } from '../../kernel/ids.ts';
 import { visible } from '../../kernel/visible-text.ts';
-import { brandOf } from '../../pages/index.ts';
+import { brandOf, languageNamed, textsIn } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import { approvalLink } from './approval-page.ts';
 import { notifyOfApprovals } from './notify.ts';
@@ -8,7 +8,8 @@ import type { Approval } from './schema.ts';
 
 /**
  * Mails each approval requested at this instance to the owner of the agent (`approvals.mail`). The mail links to the
- * page of the approval and contains no credential: the owner signs in there.
+ * page of the approval and contains no credential: the owner signs in there. It is in the language in which the owner
+ * signed in last.
  */
 export function mailApprovals(platform: Platform): void {
   if (!platform.config.approvals.mail || !platform.mailer.available) return;
@@ -22,20 +23,18 @@ async function mailApproval(
   const owner = await platform.database.read
     .selectFrom('agents')
     .innerJoin('users', 'users.id', 'agents.owner_id')
-    .select(['users.email', 'agents.name'])
+    .select(['users.email', 'users.language', 'agents.name'])
     .where('agents.id', '=', asId('agent', agentId))
     .executeTakeFirst();
   if (!owner?.email) return;
   const link = approvalLink(platform, id);
+  const { mail } = textsIn(languageNamed(owner.language)).approval;
+  const agent = visible(owner.name);
+  const paragraphs = mail.text({ agent, action: visible(action), resource: visible(resource), link });
   platform.mailer.send({
     to: owner.email,
     link,
-    subject: `Agent "${visible(owner.name)}" waits for your approval at ${brandOf(platform)}`,
-    text: [
-      `Your agent "${visible(owner.name)}" asks to ${visible(action)} ${visible(resource)}.`,
-      'Open this page to see the whole call, and to approve or deny it:',
-      link,
-      'You are asked to sign in there. If you do nothing, the call is not allowed.\n',
-    ].join('\n\n'),
+    subject: mail.subject(agent, brandOf(platform)),
+    text: `${paragraphs.join('\n\n')}\n`,
   });
 }

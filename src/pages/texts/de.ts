@@ -350,6 +350,15 @@ export const de: Texts = {
     noArguments: 'Der Aufruf hat keine Argumente.',
     approve: 'Freigeben',
     deny: 'Ablehnen',
+    mail: {
+      subject: (agent, brand) => `Agent „${agent}“ wartet bei ${brand} auf Ihre Freigabe`,
+      text: ({ agent, action, resource, link }) => [
+        `Ihr Agent „${agent}“ bittet um Freigabe: ${action} ${resource}`,
+        'Auf dieser Seite sehen Sie den ganzen Aufruf und können ihn freigeben oder ablehnen:',
+        link,
+        'Dort melden Sie sich an. Wenn Sie nichts tun, wird der Aufruf nicht erlaubt.',
+      ],
+    },
     tooLate:
       'Dieser Aufruf wartet nicht mehr auf Freigabe: Er wurde schon entschieden, oder die Anfrage ist abgelaufen.',
     outcomes: {

@@ -330,6 +330,15 @@ export const en = {
     noArguments: 'The call has no arguments.',
     approve: 'Approve',
     deny: 'Deny',
+    mail: {
+      subject: (agent: string, brand: string) => `Agent "${agent}" waits for your approval at ${brand}`,
+      text: ({ agent, action, resource, link }: Record<'agent' | 'action' | 'resource' | 'link', string>) => [
+        `Your agent "${agent}" asks to ${action} ${resource}.`,
+        'Open this page to see the whole call, and to approve or deny it:',
+        link,
+        'You are asked to sign in there. If you do nothing, the call is not allowed.',
+      ],
+    },
     tooLate: 'This call is no longer waiting for approval: it was already decided, or the request has expired.',
     outcomes: {
       approved: 'This call is approved. The agent may make it once. If it does not do so by itself, ask it to.',

@@ -22,7 +22,7 @@ import type { InviteRow } from '../../storage/index.ts';
 import { isTrustedFor, listSignInIssuers } from '../federation/index.ts';
 import { getInvite } from '../invites/invites.ts';
 import { startCookie } from '../sessions/index.ts';
-import { formProblems, mayUsePassword, SignUp, signUp, UserErrors } from '../users/index.ts';
+import { deviceOf, formProblems, mayUsePassword, SignUp, signUp, UserErrors } from '../users/index.ts';
 import { type AnyCall, answerForm, destination, formTargets, PATHS, waiting, withReturnTo } from './form.ts';
 import { passwordsOffPage, providerButtons } from './other-ways.ts';
 
@@ -158,7 +158,7 @@ export const signUpForm = (platform: Platform, call: AnyCall & { readonly body: 
       const { advice, ...result } = await signUp(
         platform,
         { ...input, inviteToken: inviteIn(call) },
-        call,
+        deviceOf(call),
         languageOf(call.request),
       );
       if ('status' in result) return checkMailPage(platform, call, input.email, advice);

@@ -2,6 +2,7 @@ import type { PlainText } from '../../kernel/branded.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { newSecret, secretHash } from '../../kernel/secrets.ts';
 import type { Change } from '../../ledger/index.ts';
+import type { Language } from '../../pages/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { SessionRow } from '../../storage/index.ts';
 import { actAsPerson } from './act-as-person.ts';
@@ -15,6 +16,8 @@ import { nextUse } from './use-order.ts';
 export interface Device {
   readonly ip: string | null;
   readonly userAgent: string | null;
+  /** undefined: the request stated none. */
+  readonly language?: Language | undefined;
 }
 
 /** How strongly a sign-in authenticated its user. */
@@ -77,6 +80,7 @@ export async function createSession(
     user_agent: trackDevice ? device.userAgent : null,
   };
   await db.insertInto('sessions').values(session).execute();
+  if (device.language !== undefined) await keepLanguage(change, userId, device.language);
   change.emit({
     type: 'auth.signin',
     userId,
@@ -89,6 +93,16 @@ export async function createSession(
     },
   });
   return { token, session };
+}
+
+/** Mails that no request of the person causes are in this language. */
+async function keepLanguage({ db }: Change, userId: Id<'user'>, language: Language): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ language })
+    .where('id', '=', userId)
+    .where((eb) => eb.or([eb('language', 'is', null), eb('language', '<>', language)]))
+    .execute();
 }
 
 async function makeRoom(platform: Pick<Platform, 'config'>, change: Change, userId: Id<'user'>): Promise<void> {

@@ -1,6 +1,7 @@
 import type { PlainText } from '../../kernel/branded.ts';
 import { invalidCredential } from '../../kernel/errors.ts';
 import type { Change } from '../../ledger/index.ts';
+import { statedLanguage } from '../../pages/index.ts';
 import type { Answer } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow } from '../../storage/index.ts';
@@ -106,13 +107,19 @@ export async function finishSignIn(
   return startSession(platform, change, row, method, rememberMe, device, { authTime: NEVER, provider });
 }
 
+/** Returns the client of a request. */
+export const deviceOf = (call: Omit<Device, 'language'> & { readonly request: Request }): Device => ({
+  ip: call.ip,
+  userAgent: call.userAgent,
+  language: statedLanguage(call.request),
+});
+
 /** Returns what is known about the client of a sign-in from its request. */
 export const signInDevice = (
   platform: Pick<Platform, 'baseUrl' | 'config'>,
-  call: Device & { readonly request: Request },
+  call: Omit<Device, 'language'> & { readonly request: Request },
 ): SignInDevice => ({
-  ip: call.ip,
-  userAgent: call.userAgent,
+  ...deviceOf(call),
   deviceToken: readDeviceToken(platform, call.request),
   knownDevice: readKnownDevice(platform, call.request),
 });

@@ -26,6 +26,7 @@ export { browserCookie } from '../sign-in/browser-cookie.ts';
 export { checkCallbackUrl, linkTo } from '../sign-in/callback-url.ts';
 export {
   answerSignIn,
+  deviceOf,
   type FirstStep,
   finishSignIn,
   type SignedInResult,

@@ -7,7 +7,7 @@ import { languageOf } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
 import { passwordErrors } from '../passwords/password-policy.ts';
 import { endCookie, SessionErrors, withRecentProof } from '../sessions/index.ts';
-import { answerSignIn, signInDevice } from '../sign-in/finish-sign-in.ts';
+import { answerSignIn, deviceOf, signInDevice } from '../sign-in/finish-sign-in.ts';
 import { getSession } from '../sign-in/get-session.ts';
 import { signIn } from '../sign-in/sign-in.ts';
 import { signOut } from '../sign-in/sign-out.ts';
@@ -70,7 +70,7 @@ export const userRoutes = [
       ...passwordErrors,
     ],
     handle: async (call, platform) => {
-      const { advice, ...result } = await signUp(platform, call.body, call, languageOf(call.request));
+      const { advice, ...result } = await signUp(platform, call.body, deviceOf(call), languageOf(call.request));
       return 'status' in result
         ? { status: 200, body: result, headers: advice }
         : answerSignIn(platform, result, advice);

@@ -12,10 +12,10 @@ import { emailKey } from './email.ts';
 import { UserErrors } from './errors.ts';
 import { isUserId, type User, type UserFilter } from './schema.ts';
 
-/** Columns that only the person can change and that are never part of an answer. */
-const VOLATILE = ['email_key', 'password_hash', 'search_key'];
+/** Columns that only the person changes and that are never part of an answer. */
+const VOLATILE = ['email_key', 'language', 'password_hash', 'search_key'];
 
-export const toUser = (row: Omit<UserRow, 'email_key' | 'password_hash' | 'search_key'>): User =>
+export const toUser = (row: Omit<UserRow, 'email_key' | 'language' | 'password_hash' | 'search_key'>): User =>
   versioned(
     {
       id: row.id,
@@ -61,6 +61,7 @@ export async function insertUser(change: Change, user: NewUser): Promise<UserRow
     two_factor_enabled: 0,
     tenant_id: user.tenantId ?? null,
     suspended_at: null,
+    language: null,
     created_at: now,
     updated_at: now,
   };
@@ -108,6 +109,7 @@ export async function ensureExternalUser(
     two_factor_enabled: 0,
     tenant_id: tenantId,
     suspended_at: null,
+    language: null,
     created_at: now,
     updated_at: now,
   };

@@ -45,6 +45,8 @@ export interface UsersTable {
   tenant_id: Id<'tenant'> | null;
   /** null: the user is active. */
   suspended_at: Generated<number | null>;
+  /** The language in which the person signed in last, if the request stated one. */
+  language: Generated<string | null>;
   created_at: number;
   updated_at: number;
 }

@@ -42,6 +42,16 @@ it('a person is mailed when an administrator resets their second factor, unless 
   expect((await reset()).status).toBe(204);
   expect((await reset()).status).toBe(204);
   expect(await subjects(p)).toEqual([RESET]);
+
+  // In the language in which the person signed in last.
+  const body = { email: p.email, password: PASSWORD };
+  const headers = { 'accept-language': 'de-AT,de;q=0.9' };
+  const { token: session } = (await p.t.call('POST', '/sign-in', { body, headers })).body;
+  await enableTotp({ ...p, session });
+  // A program that states no language changes nothing.
+  await p.t.call('POST', '/sign-in', { body });
+  expect((await reset()).status).toBe(204);
+  expect((await subjects(p)).at(-1)).toMatch(/^Zweiter Faktor für Ihr Konto bei .* zurückgesetzt$/);
 });
 
 it('the mail is in the language of the request', async () => {

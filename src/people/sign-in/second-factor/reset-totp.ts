@@ -1,6 +1,6 @@
 import type { Changer } from '../../../access/caller.ts';
 import type { Id } from '../../../kernel/ids.ts';
-import type { Language } from '../../../pages/index.ts';
+import { languageNamed } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
 import { findUser, sendNotice, toUser, UserErrors } from '../../users/index.ts';
 import { deletePasskeys } from '../passkeys/store.ts';
@@ -14,7 +14,6 @@ export async function resetTotp(
   platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'mailer'>,
   caller: Changer,
   userId: Id<'user'>,
-  language: Language,
 ): Promise<void> {
   const reset = await platform.ledger.change(caller.actor, async (change) => {
     await caller.reauthorize(change.db);
@@ -25,5 +24,6 @@ export async function resetTotp(
     const passkeys = await deletePasskeys(change, userId, 'second-factor-reset');
     return user.two_factor_enabled === 1 || passkeys.length > 0 ? user : undefined;
   });
-  if (reset) sendNotice(platform, reset, language, (texts, brand) => texts.secondFactorReset(brand));
+  if (reset)
+    sendNotice(platform, reset, languageNamed(reset.language), (texts, brand) => texts.secondFactorReset(brand));
 }

@@ -147,7 +147,6 @@ export const secondFactorRoutes = [
         platform,
         { reauthorize: withRecentProof(platform, call), actor, assertUnchanged },
         call.params.id,
-        languageOf(call.request),
       );
       return { status: 204 };
     },
