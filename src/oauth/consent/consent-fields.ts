@@ -66,12 +66,16 @@ export async function agentChoice(
   const { agents, usual } = await listAgentChoices(platform, userId, client.id);
   const chosen = typed ?? usual ?? NEW_AGENT;
   const named = agents.find((a) => a.id === chosen)?.name;
-  const options = agents.map((a) => ({
-    value: a.id,
-    label: a.name,
-    checked: chosen === a.id,
-    ...(a.id === usual ? { hint: t.consent.usual } : {}),
-  }));
+  const options = agents.map((a) => {
+    const isAmbiguous = agents.some(({ id, name }) => id !== a.id && name === a.name);
+    const hints = [...(a.id === usual ? [t.consent.usual] : []), ...(isAmbiguous ? [a.id] : [])];
+    return {
+      value: a.id,
+      label: a.name,
+      checked: chosen === a.id,
+      ...(hints.length > 0 ? { hint: hints.join(' · ') } : {}),
+    };
+  });
   return details(
     named === undefined ? t.consent.actsAsNew : t.consent.actsAs(named),
     html`<p class="quiet">${t.consent.agentsHint}</p>${radios(t.consent.agents, 'agent', [

@@ -44,6 +44,15 @@ describe('the consent page', () => {
     expect(buttons[0]).toBe(buttons[1]);
   });
 
+  it('tells agents of the same name apart by their ids', async () => {
+    const owner = await signUp(t);
+    const create = async (name: string) => (await t.agent(owner, { name, type: 'delegated' })).id;
+    const [first, second, other] = [await create('Notes'), await create('Notes'), await create('Mail')];
+    const { text } = await get({}, owner);
+    const shown = (id: string) => text.includes(`>${id}<`);
+    expect([first, second, other].map(shown)).toEqual([true, true, false]);
+  });
+
   it('[RFC 9700 4.16] the consent page cannot be framed or cached, and loads and runs nothing', async () => {
     const r = await get({}, await signUp(t));
     const csp = r.headers.get('content-security-policy') ?? '';
