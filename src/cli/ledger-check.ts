@@ -11,7 +11,10 @@ a checkpoint left the database.`,
     const settings = readSettings();
     useExistingData(settings);
     const { size, firstBad, problem } = await withLegate(settings, ({ platform }) => checkSealedLedger(platform));
-    if (problem === undefined) return void process.stdout.write(`${size} rows are as they were sealed\n`);
+    if (problem === undefined)
+      return void process.stdout.write(
+        `${size === 1 ? '1 row is as it was' : `${size} rows are as they were`} sealed\n`,
+      );
     process.exitCode = 1;
     process.stdout.write(`${problem}\n${firstBad === undefined ? '' : `the first bad row is ${firstBad}\n`}`);
   },
