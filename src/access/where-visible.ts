@@ -36,6 +36,8 @@ export const ownersOf = (tenantIds: readonly Id<'tenant'>[]) =>
         .leftJoin('users', 'users.id', 'agents.owner_id')
         .select('agents.owner_id as id')
         .where('agents.tenant_id', 'in', tenantIds)
+        // The agents of a deleted user are revoked.
+        .where('agents.revoked_at', 'is not', null)
         .where('users.id', 'is', null),
     );
 

@@ -2000,7 +2000,7 @@ export type WebhookFilters = {
   readonly userId?: readonly string[] | undefined;
   /** As userId. May be repeated to match any of several values. */
   readonly ownerId?: readonly string[] | undefined;
-  /** Tenant of the owner; of a deleted owner, the last one. May be repeated to match any of several values. */
+  /** Tenant of the owner; of a deleted owner, those of the agents. May be repeated to match any of several values. */
   readonly tenantId?: readonly string[] | undefined;
   /** May be repeated to match any of several values. */
   readonly action?: readonly string[] | undefined;
@@ -2089,7 +2089,7 @@ export interface StreamQuery {
   readonly userId?: readonly string[] | undefined;
   /** As userId. May be repeated to match any of several values. */
   readonly ownerId?: readonly string[] | undefined;
-  /** Tenant of the owner; of a deleted owner, the last one. May be repeated to match any of several values. */
+  /** Tenant of the owner; of a deleted owner, those of the agents. May be repeated to match any of several values. */
   readonly tenantId?: readonly string[] | undefined;
   /** May be repeated to match any of several values. */
   readonly action?: readonly string[] | undefined;
@@ -2753,7 +2753,7 @@ export interface Resources {
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner; of a deleted owner, the last one. May be repeated to match any of several values. */
+      /** Tenant of the owner; of a deleted owner, those of the agents. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
@@ -2818,7 +2818,7 @@ export interface Resources {
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner; of a deleted owner, the last one. May be repeated to match any of several values. */
+      /** Tenant of the owner; of a deleted owner, those of the agents. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
@@ -2882,7 +2882,7 @@ export interface Resources {
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner; of a deleted owner, the last one. May be repeated to match any of several values. */
+      /** Tenant of the owner; of a deleted owner, those of the agents. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
@@ -2940,7 +2940,7 @@ export interface Resources {
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner; of a deleted owner, the last one. May be repeated to match any of several values. */
+      /** Tenant of the owner; of a deleted owner, those of the agents. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;
@@ -3446,7 +3446,7 @@ export interface Resources {
       readonly userId?: string | readonly string[] | undefined;
       /** As userId. May be repeated to match any of several values. */
       readonly ownerId?: string | readonly string[] | undefined;
-      /** Tenant of the owner; of a deleted owner, the last one. May be repeated to match any of several values. */
+      /** Tenant of the owner; of a deleted owner, those of the agents. May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly action?: string | readonly string[] | undefined;

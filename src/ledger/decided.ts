@@ -81,7 +81,7 @@ export function readDecided(text: string | null): Decided {
   const { p, d, q, a, v, u, m, b, e } = storedObject(text) as Stored;
   return {
     pattern: p,
-    chain: d,
+    chain: Array.isArray(d) ? d : undefined,
     askedBy: q,
     approvalId: a,
     approved: v === 1,

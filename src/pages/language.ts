@@ -25,14 +25,14 @@ export const LANGUAGE_COOKIE = 'lang';
  */
 export const languageOf = (request: Request): Language => statedLanguage(request) ?? FALLBACK;
 
-/** Like {@link languageOf}, but returns undefined if the request states no language. */
+/** Like {@link languageOf}, but returns undefined if the request states no available language. */
 export function statedLanguage(request: Request): Language | undefined {
   const chosen = chosenLanguage(request);
   if (chosen) return chosen;
   const kept = readCookie(request.headers.get('cookie'), LANGUAGE_COOKIE);
   if (isLanguage(kept)) return kept;
   const header = request.headers.get('accept-language');
-  return wishOf(request) ?? (header === null ? undefined : accepted(header));
+  return wishOf(request) ?? accepted(header ?? '');
 }
 
 const FALLBACK: Language = 'en';
@@ -98,8 +98,8 @@ export const textsFor = (request: Request): Texts => textsIn(languageOf(request)
 export const textsIn = (language: Language): Texts => CATALOGUE[language];
 
 /** RFC 9110, section 12.5.4: by weight, then by order. `de-AT` selects German (lookup, RFC 4647, section 3.4). */
-function accepted(header: string): Language {
-  let best: { code: Language; weight: number } = { code: FALLBACK, weight: 0 };
+function accepted(header: string): Language | undefined {
+  let best: { code: Language | undefined; weight: number } = { code: undefined, weight: 0 };
   for (const range of header.slice(0, 1000).split(',')) {
     const [tag = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const q = parameters.find((parameter) => parameter.startsWith('q='));

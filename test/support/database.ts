@@ -168,8 +168,16 @@ async function filledTables(url: string, prefix: string): Promise<string[]> {
 
 async function dropTables(url: string, name: string): Promise<void> {
   const tables = [...TABLE_NAMES, 'migrations'].map((table) => `${name}_${table}`);
-  await query(url, `set lock_timeout = 0; drop table if exists ${tables.join(', ')}`);
+  const drop = () => query(url, `set lock_timeout = 0; drop table if exists ${tables.join(', ')}`);
+  // The last query of a service that was closed may still hold locks, in another order.
+  await drop().catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== DEADLOCK) throw error;
+    return drop();
+  });
 }
+
+/** SQLSTATE deadlock_detected. PostgreSQL ends one of the two transactions. */
+const DEADLOCK = '40P01';
 
 /**
  * A connection of this worker, in addition to those of its services. It has cached the tables, which a new connection

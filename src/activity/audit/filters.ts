@@ -32,7 +32,7 @@ const positive = {
   agentId: anyOf(idOf('agent', text(64))),
   userId: anyOf(idOf('user', text(128)), 'Owner of the agent.'),
   ownerId: anyOf(idOf('user', text(128)), 'As userId.'),
-  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner; of a deleted owner, the last one.'),
+  tenantId: anyOf(idOf('tenant', text(128)), 'Tenant of the owner; of a deleted owner, those of the agents.'),
   action: anyOf(text(128)),
   resource: anyOf(ResourceFilter, '`prefix:*` matches everything below the prefix.'),
   result: anyOf(z.enum(['allowed', 'denied', 'rate_limited'])),

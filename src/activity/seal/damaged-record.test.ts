@@ -106,6 +106,7 @@ it.each([
   ['parameters that are no object', { parameters: 'null' }],
   ['a chain', { delegation_ids: 'nonsense' }],
   ['a decision', { decided: '{"clientId"' }],
+  ['a chain of a decision', { decided: '{"p":"db:*","d":5}' }],
   ['a change', { change: '{"clientId"' }],
   ['the entry of an erasure', { type: 'audit.erased', data: 'nonsense' }],
 ])('other entries can be read, also after a start, next to one with unreadable JSON: %s', async (_, changed) => {

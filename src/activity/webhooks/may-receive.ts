@@ -1,3 +1,4 @@
+import { storedObject } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { UserRow, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
 import { findRowOf } from '../stream/index.ts';
@@ -14,7 +15,7 @@ export async function isOfOwner(
   { type, body, event_id }: WebhookDeliveryRow,
 ): Promise<boolean> {
   if (type === TEST_TYPE) return true;
-  if (format === null) return (JSON.parse(body) as { userId?: unknown }).userId === user_id;
+  if (format === null) return storedObject(body)['userId'] === user_id;
   // A message for a chat does not name the user.
   return (await findRowOf(platform, event_id))?.user_id === user_id;
 }

@@ -90,6 +90,8 @@ describe('/account/approvals/:id', () => {
     const page = (await open(t, path, owner)).text;
     expect(page).toMatch(/<label for="note">Reason <span class="quiet">\(optional\)/);
     expect(page).toContain('maxlength="1000"');
+    // Enter in the field decides nothing.
+    expect(page.match(/<button[^>]*>/g)?.find((button) => !button.includes('plain'))).toContain('disabled');
     expect((await decide(t, path, owner, 'deny', { note: 'x'.repeat(1001) })).status).toBe(400);
     expect((await decide(t, path, owner, 'deny', { note: ' Ask <b>Sam</b> first. ' })).status).toBe(303);
     expect((await open(t, path, owner)).text).toContain('<dd>Ask &lt;b&gt;Sam&lt;/b&gt; first.</dd>');

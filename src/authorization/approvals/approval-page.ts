@@ -112,7 +112,8 @@ ${
   waits &&
   form(
     addressOf(platform, approval.id),
-    html`${field(t, {
+    // Enter in the field would press the first button that is not disabled, which decides.
+    html`<button type="submit" disabled hidden></button>${field(t, {
       name: 'note',
       label: t.approval.note,
       hint: t.approval.noteHint,

@@ -246,7 +246,7 @@ describe('approvals.mail', () => {
     expect(new URL(mail?.link as string).pathname + new URL(mail?.link as string).search).toBe(
       `/account/approvals/${approvalId}`,
     );
-    expect(mail?.subject).toMatch(/^Agent "payerU\+202E" waits for your approval at /);
+    expect(mail?.subject).toMatch(/^Agent "payerU\+202E" is waiting for your approval at /);
     expect(mail?.text).toContain('"payerU+202E" asks to pay bank:transfer');
   });
 

@@ -29,6 +29,8 @@ const post = <B extends z.ZodType>(o: {
   effect?: Effect;
   body: B;
   answer: z.ZodType;
+  /** Whether the request makes decisions, which are recorded. */
+  isRecorded?: true;
   work: (call: Call<undefined, undefined, z.output<B>>, platform: Platform) => Promise<unknown>;
 }) =>
   defineRoute({
@@ -42,7 +44,7 @@ const post = <B extends z.ZodType>(o: {
     wrongMediaType: CommonErrors.VALIDATION_FAILED,
     echoRequestId: true,
     responses: { 200: o.answer },
-    errors: [CommonErrors.AUDIT_UNAVAILABLE],
+    ...(o.isRecorded ? { errors: [CommonErrors.AUDIT_UNAVAILABLE] } : {}),
     handle: async (call, platform) => ({ status: 200, body: await o.work(call, platform) }),
   });
 
@@ -56,6 +58,7 @@ export const authzenRoutes = [
       '`action.properties`.',
     body: Evaluation,
     answer: Decision,
+    isRecorded: true,
     work: (call, platform) => evaluate(platform, askerOf(call), call.body),
   }),
   post({
@@ -63,6 +66,7 @@ export const authzenRoutes = [
     summary: 'Decide up to 100 access evaluations',
     body: Evaluations,
     answer: Decisions.or(Decision),
+    isRecorded: true,
     work: (call, platform) => evaluateAll(platform, askerOf(call), call.body),
   }),
   post({

@@ -62,7 +62,7 @@ function hashesOf(tool: Tool): Hashes {
 
 /** The tools of one server as listed last on each of its connections. */
 export class Definitions {
-  /** The connection that listed last comes first. */
+  /** The connection that was used last comes first. */
   readonly #listed = new LRUCache<string, ReadonlyMap<string, Hashes>>({ max: MAX_CONNECTIONS });
   /** Definitions by their JSON, because connections list the same ones repeatedly. */
   readonly #hashes = new LRUCache<string, Hashes>({
@@ -96,7 +96,7 @@ export class Definitions {
 
   /** Returns the names of the tools that a connection listed last. */
   listedOn(key: string): string[] {
-    return [...(this.#listed.get(key)?.keys() ?? [])];
+    return [...(this.#listed.peek(key)?.keys() ?? [])];
   }
 
   /** Returns whether a tool may exist: false only if lists are known and do not contain it. */

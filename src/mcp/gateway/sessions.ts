@@ -172,10 +172,12 @@ export class Session {
 
 /**
  * The clients of one server that receive notifications: sessions and listeners. Beyond a limit, the person with the
- * most sessions loses the one that was unused for longest, so that nobody can end the sessions of others.
+ * most sessions loses the one that was unused for longest, so that nobody can end the sessions of others. If everybody
+ * has one, the one that was unused for longest ends.
  */
 export class ClientSessions {
   readonly listeners = new Set<Listener>();
+  /** Those that were unused for longest first. */
   readonly #open = new Map<string, Session>();
   /** The ids of each person's sessions, those that were unused for longest first. */
   readonly #ofPeople = new Map<string, Set<string>>();
@@ -189,7 +191,7 @@ export class ClientSessions {
     if (this.#open.size <= MAX_SESSIONS) return;
     let most = own;
     for (const ids of this.#ofPeople.values()) if (ids.size > most.size) most = ids;
-    const [oldest] = most;
+    const [oldest] = most.size === 1 ? this.#open.keys() : most;
     if (oldest !== undefined) this.end(oldest);
   }
 
@@ -200,6 +202,8 @@ export class ClientSessions {
     const own = this.#ofPeople.get(session.person);
     own?.delete(id);
     own?.add(id);
+    this.#open.delete(id);
+    this.#open.set(id, session);
     return session;
   }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { McpAuth } from '../guard/guard-options.ts';
-import { ClientSessions } from './sessions.ts';
+import { ClientSessions, Session } from './sessions.ts';
 
 const authOf = (userId: string): McpAuth => ({
   token: '',
@@ -36,4 +36,29 @@ it('beyond 20,000 sessions, the person with the most loses those that were unuse
   sessions.end('ana');
   sessions.open(ana, given('again'));
   expect(sessions.find(ben, 'ben-7')).toBeDefined();
+});
+
+it('beyond 20,000 sessions of as many people, the one that was unused for longest ends', () => {
+  const sessions = new ClientSessions();
+  for (let i = 0; i < 20_000; i++) sessions.open(authOf(`p${i}`), given(`s${i}`));
+  expect(sessions.find(authOf('p0'), 's0')).toBeDefined();
+  sessions.open(authOf('last'), given('last'));
+  expect(sessions.find(authOf('last'), 'last')).toBeDefined();
+  expect([0, 1, 2].map((i) => sessions.find(authOf(`p${i}`), `s${i}`) !== undefined)).toEqual([true, false, true]);
+});
+
+it('of two checks of what is permitted, the later one counts, whichever ends last', async () => {
+  const session = new Session({ ...given('s'), caller: 'c', person: 'p', agent: 'agt_a' as never });
+  const sent: unknown[] = [];
+  session.streams.add({ send: (message: unknown) => sent.push(message) } as never);
+  const notify = session.taskNotifier('pay');
+  let finish = (_permitted: boolean[]): void => {};
+  session.permitted = () => new Promise((resolve) => (finish = resolve));
+  const earlier = session.narrow();
+  session.permitted = async () => [false];
+  await session.narrow();
+  finish([true]);
+  await earlier;
+  notify({ jsonrpc: '2.0', method: 'notifications/tasks/status' });
+  expect(sent).toEqual([]);
 });

@@ -331,7 +331,7 @@ export const en = {
     approve: 'Approve',
     deny: 'Deny',
     mail: {
-      subject: (agent: string, brand: string) => `Agent "${agent}" waits for your approval at ${brand}`,
+      subject: (agent: string, brand: string) => `Agent "${agent}" is waiting for your approval at ${brand}`,
       text: ({ agent, action, resource, link }: Record<'agent' | 'action' | 'resource' | 'link', string>) => [
         `Your agent "${agent}" asks to ${action} ${resource}.`,
         'Open this page to see the whole call, and to approve or deny it:',

@@ -132,8 +132,8 @@ const en: MailTexts = {
   secondFactorReset: (brand) =>
     mail(
       `The second factor of your account at ${brand} was reset`,
-      `An administrator reset the second factor of your account at ${brand}. Signing in no longer needs a code, and ` +
-        'your backup codes and passkeys no longer work. Set up again what you need.',
+      `An administrator switched off the second factor of your account at ${brand} and removed your passkeys. ` +
+        'Signing in needs no code now, and your backup codes no longer work. Set up again what you need.',
       'If you did not ask for it, tell your administrator.',
     ),
   backupCodesReplaced: (brand) =>
@@ -255,9 +255,9 @@ const de: MailTexts = {
   secondFactorReset: (brand) =>
     mail(
       `Zweiter Faktor für Ihr Konto bei ${brand} zurückgesetzt`,
-      `Die Administration hat den zweiten Faktor Ihres Kontos bei ${brand} zurückgesetzt. Für die Anmeldung ist kein ` +
-        'Code mehr nötig, und Ihre Ersatzcodes und Passkeys gelten nicht mehr. Richten Sie wieder ein, ' +
-        'was Sie brauchen.',
+      `Die Administration hat den zweiten Faktor Ihres Kontos bei ${brand} ausgeschaltet und Ihre Passkeys entfernt. ` +
+        'Für die Anmeldung ist kein Code nötig, und Ihre Ersatzcodes gelten nicht mehr. Richten Sie wieder ein, was ' +
+        'Sie brauchen.',
       'Falls Sie nicht darum gebeten haben, wenden Sie sich an Ihre Administration.',
     ),
   backupCodesReplaced: (brand) =>

@@ -1,5 +1,6 @@
 import type { Id } from '../../../kernel/ids.ts';
 import { yieldOnce } from '../../../kernel/yield-once.ts';
+import { storedObject } from '../../../ledger/index.ts';
 import { emailKey } from '../../../people/users/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { Db } from '../../../storage/index.ts';
@@ -15,7 +16,7 @@ interface Shown {
   readonly after?: Fields;
 }
 
-const parse = (change: string | null): Shown => JSON.parse(change ?? '{}') as Shown;
+const parse = (change: string | null): Shown => storedObject(change) as Shown;
 
 const keysIn = ({ before, after }: Shown): string[] =>
   [before?.['email'], after?.['email']].flatMap((email) => (typeof email === 'string' ? [emailKey(email)] : []));

@@ -4,7 +4,7 @@ import type { Changer } from '../../../access/caller.ts';
 import { chunk } from '../../../kernel/chunk.ts';
 import type { Id } from '../../../kernel/ids.ts';
 import { yieldOnce } from '../../../kernel/yield-once.ts';
-import { type Erasure, EVENT_TYPES } from '../../../ledger/index.ts';
+import { type Erasure, EVENT_TYPES, storedObject } from '../../../ledger/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { Database, Db } from '../../../storage/index.ts';
 import { isPermanent } from '../entry-text.ts';
@@ -171,7 +171,7 @@ async function eraseActors({ ledger, database }: Pick<Platform, 'database' | 'le
         for (const seq of some) {
           const row = await db.selectFrom(table).select(['type', 'change']).where('seq', '=', seq).executeTakeFirst();
           if (!row) continue;
-          const { actor, ...rest } = JSON.parse(row.change ?? '{}') as { actor?: Actor };
+          const { actor, ...rest } = storedObject(row.change) as { actor?: Actor };
           if (!actor || !isPrivate(actor) || !isBy(actor, person)) continue;
           // The reason of an erasure is part of its record, also if administrators erase themselves.
           const left = isPermanent(row.type) ? withoutAddress(actor) : withoutPrivate(actor);

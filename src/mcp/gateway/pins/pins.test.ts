@@ -52,7 +52,6 @@ const NAMES = [
   'at',
   'own',
   'spread',
-  'slow',
 ];
 let t: TestService;
 let other: TestService;
