@@ -116,6 +116,8 @@ export const router = createRouter({
   routeTree: root,
   basepath: CONSOLE,
   scrollRestoration: true,
+  // The screen of another object starts afresh: with its own data, and without an open dialog.
+  defaultRemountDeps: ({ params }: { params: { id?: string; name?: string } }) => [params.id, params.name],
   defaultErrorComponent: NotLoaded,
   parseSearch: (search) => {
     const { lang: _, ...rest } = Object.fromEntries(new URLSearchParams(search));

@@ -1,0 +1,91 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/chromium.ts';
+import { settled, visit, WIDE } from '../support/console-scene.ts';
+import { pagesService } from '../support/pages-service.ts';
+
+describe.skipIf(chromiumPath === undefined)('screens of one object, when another one follows', () => {
+  const service = pagesService({ users: { requireSecondFactor: 'none' }, webhooks: { allowPrivateNetworks: true } });
+  let session = '';
+  const webhooks: string[] = [];
+  const servers: string[] = [];
+
+  // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
+  const send = async (method: string, path: string, body?: object, token = session): Promise<any> => {
+    const response = await fetch(service.url + path, {
+      method,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    expect(response.status, `${method} ${path}`).toBeLessThan(300);
+    return response.json();
+  };
+
+  beforeAll(async () => {
+    const account = { email: 'admin@example.com', password: 'correct horse battery' };
+    const { id: ownerId } = await service.legate.users.create({ ...account, role: 'admin' });
+    ({ token: session } = await send('POST', '/sign-in', account));
+    const permissions = [{ resource: 'mcp:*', actions: ['execute'] }];
+    const agent = await send('POST', '/agents', { ownerId, name: 'caller', type: 'service', permissions });
+    for (const name of ['first', 'second']) {
+      const webhook = { url: `http://127.0.0.1:9/${name}`, types: ['agent.revoked'] };
+      webhooks.push((await send('POST', '/webhooks', webhook)).id);
+      const server = { name, endpoint: `https://${name}.example/mcp`, tools: ['read'] };
+      servers.push((await send('POST', '/mcp/servers', server)).id);
+      await send('POST', '/authorize', { action: 'execute', resource: `mcp:${name}:read` }, agent.token);
+    }
+  });
+
+  async function open(path: string): Promise<{ page: Page; context: BrowserContext }> {
+    const { page, context } = await service.open({ javaScriptEnabled: true, viewport: WIDE, locale: 'en' });
+    await context.addCookies([{ name: 'legate_session', value: session, domain: 'localhost', path: '/' }]);
+    await page.goto(`${service.url}/console${path}`);
+    await settled(page);
+    return { page, context };
+  }
+
+  it('does not show the previous object at the address of the next one, whose answer is slow', async () => {
+    const { page, context } = await open(`/connections/webhooks/${webhooks[0]}`);
+    const main = page.locator('main');
+    await main.getByText('http://127.0.0.1:9/first').waitFor();
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(`**/webhooks/${webhooks[1]}`, async (route) => {
+      await held;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(`**/webhooks/${webhooks[1]}`);
+    await page.evaluate((to) => {
+      history.pushState(null, '', to);
+      dispatchEvent(new PopStateEvent('popstate'));
+    }, `/console/connections/webhooks/${webhooks[1]}`);
+    await asked;
+    await expect.poll(() => main.getByText('http://127.0.0.1:9/first').count()).toBe(0);
+    answer();
+    await main.getByText('http://127.0.0.1:9/second').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+    await context.close();
+  });
+
+  it('closes a dialog about an object when the person goes back to another one', async () => {
+    const { page, context } = await open(`/connections/webhooks/${webhooks[0]}`);
+    await visit(page, `/connections/webhooks/${webhooks[1]}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('the second one is not used');
+    await page.goBack();
+    await page.locator('main').getByText('http://127.0.0.1:9/first').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await context.close();
+  });
+
+  it('shows what belongs to an object, not what belongs to the previous one', async () => {
+    const { page, context } = await open(`/connections/servers/${servers[0]}`);
+    await page.getByRole('link', { name: 'mcp:first:read' }).waitFor();
+    await visit(page, `/connections/servers/${servers[1]}`);
+    await page.getByRole('link', { name: 'mcp:second:read' }).waitFor();
+    expect(await page.getByRole('link', { name: 'mcp:first:read' }).count()).toBe(0);
+    await context.close();
+  });
+});
