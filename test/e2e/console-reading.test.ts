@@ -70,6 +70,21 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     expect(await page.locator('dl.facts').innerText()).toMatch(/Reported at\s+15/);
   });
 
+  it('names the state of the agents that it lists, and copies the request of that list', async () => {
+    const page = await open('/agents?status=revoked&expires=soon');
+    expect(await page.getByLabel('State').inputValue()).toBe('active');
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = async (text) => void Object.assign(window, { copied: text });
+    });
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await expect
+      .poll(() => page.evaluate(() => (window as { copied?: string }).copied))
+      .toMatch(/status=active&expiresBefore=20/);
+    await page.getByLabel('State').selectOption('revoked');
+    await expect.poll(() => page.url()).toBe(`${service.url}/console/agents?status=revoked`);
+    expect(await page.getByLabel('Expire within 7 days').isChecked()).toBe(false);
+  });
+
   it('names the zone of the hours of an anomaly', async () => {
     const hour = await anomaly('unusual_hour', '03:00', '09:00, 11:00');
     const page = await open('/signals/anomalies', { timezoneId: 'Asia/Tokyo' });

@@ -24,37 +24,45 @@ const SelectionContext = createContext<Choice>([new Map(), () => {}]);
 export function Agents() {
   const [{ q = '', status = '', sort, cursor, expires }, setAddress] = useAddress();
   const soon = expires === 'soon';
+  // Only active agents can still expire.
+  const state = soon ? 'active' : (status as State | '');
   const order = SORTS.find((s) => s === sort) ?? '-createdAt';
-  const agents = useKept(['agents', 'list', q, status, order, cursor, soon], () =>
+  const agents = useKept(['agents', 'list', q, state, order, cursor, soon], () =>
     legate.agents
       .list({
         view: 'summary',
         sort: order,
         limit: 50,
         ...(q && { q }),
-        ...(status && { status: status as State }),
-        ...(soon && { status: 'active', expiresBefore: new Date(serverNow() + WEEK_MS) }),
+        ...(state && { status: state }),
+        ...(soon && { expiresBefore: new Date(serverNow() + WEEK_MS) }),
       })
       .page(cursor),
   );
   /** The names of the selected agents by id, across all pages. */
   const [selected, select] = useState<Selection>(new Map());
   const choice = useMemo((): Choice => [selected, select], [selected]);
-  const query = new URLSearchParams({ view: 'summary', sort: order, ...(q && { q }), ...(status && { status }) });
+  const query = new URLSearchParams({
+    view: 'summary',
+    sort: order,
+    ...(q && { q }),
+    ...(state && { status: state }),
+    ...(soon && { expiresBefore: new Date(serverNow() + WEEK_MS).toISOString() }),
+  });
   return (
     <Screen title={t.nav.agents} curl={`/agents?${query}`} actions={rights.write && <RegisterAgent />}>
       <div className="filters">
         <SearchField label={t.searchName} value={q} onChange={(text) => setAddress({ q: text, cursor: undefined })} />
         <Select
           label={t.state}
-          value={status as State | ''}
+          value={state}
           options={[
             ['', t.any],
             ['active', t.status.active],
             ['revoked', t.status.revoked],
             ['expired', t.status.expired],
           ]}
-          onChange={(value) => setAddress({ status: value, cursor: undefined })}
+          onChange={(value) => setAddress({ status: value, expires: undefined, cursor: undefined })}
         />
         <Select
           label={t.sort}
@@ -74,7 +82,7 @@ export function Agents() {
       <Result of={agents} lines={8}>
         {({ items, next, total }) =>
           items.length === 0 ? (
-            <Empty>{q || status || soon ? t.nothingFits : t.noAgents}</Empty>
+            <Empty>{q || state ? t.nothingFits : t.noAgents}</Empty>
           ) : (
             <>
               {rights.write && (
