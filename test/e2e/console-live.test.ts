@@ -68,6 +68,29 @@ describe.skipIf(chromiumPath === undefined)('the console follows events', () => 
     await context.close();
   });
 
+  it('counts new decisions only if all of them are in the list, and updates the chart together with the list', async () => {
+    const { context, tab } = await open();
+    const page = await tab();
+    await page.getByLabel('Filter').fill('result:allowed');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Nothing matches.').waitFor();
+    await decide(1);
+    const seek = page.getByRole('button', { name: 'Look for new decisions' });
+    await seek.waitFor();
+    expect(await page.getByRole('button', { name: / new$/ }).count()).toBe(0);
+    await page.getByLabel('Filter').fill('');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    const news = page.getByRole('button', { name: '1 new' });
+    await news.waitFor();
+    const chart = page.getByText('Each bar opens its period');
+    const counted = async (): Promise<number> => Number.parseInt(await chart.innerText(), 10);
+    const before = await counted();
+    await decide(2);
+    await page.getByRole('button', { name: '2 new' }).click();
+    await expect.poll(counted).toBe(before + 1);
+    await context.close();
+  });
+
   it('again after a broken connection and refusals, including the events in between', async () => {
     const { context, tab, streams } = await open();
     const page = await tab();

@@ -1,6 +1,6 @@
 import type { AuditFacets, AuditHistogram } from 'legate/client';
 import { memo, useCallback, useState } from 'react';
-import { legate, REST, rights } from '../api.ts';
+import { legate, queries, REST, rights } from '../api.ts';
 import { useNewDecisions } from '../live.ts';
 import { Bars } from '../parts/bars.tsx';
 import { EntryTable } from '../parts/entries.tsx';
@@ -44,6 +44,11 @@ export function Audit() {
     (bar: { from: string; to: string }): void => setAddress({ since: bar.from, until: bar.to, cursor: undefined }),
     [setAddress],
   );
+  const reload = (): void => {
+    for (const key of ['audit', 'histogram', 'facets', 'ledger']) void queries.invalidateQueries({ queryKey: [key] });
+    // New decisions are on the first page.
+    if (cursor) setAddress({ cursor: undefined });
+  };
   return (
     <Screen
       title={t.nav.audit}
@@ -100,7 +105,7 @@ export function Audit() {
           <Tail filter={streamed(query)} />
         </Section>
       ) : (
-        <Section title={t.decisions} aside={<News reload={() => void entries.refetch()} />}>
+        <Section title={t.decisions} aside={<News counted={!q && !until} reload={reload} />}>
           <Result of={entries} lines={8}>
             {({ items, next }) =>
               items.length === 0 ? (
@@ -176,8 +181,11 @@ const streamed = (query: Readonly<Record<string, readonly string[]>>) =>
 const ErasedNotice = ({ count }: { count: number }) =>
   count > 0 ? <p className="notice">{t.erasedOnPage(count)}</p> : null;
 
-/** New entries do not move the rows under the pointer; they wait for a click. */
-function News({ reload }: { reload: () => void }) {
+/**
+ * New entries do not move the rows under the pointer; they wait for a click. They are counted before the filter, so
+ * with a filter there is no number.
+ */
+function News({ counted, reload }: { counted: boolean; reload: () => void }) {
   const seen = useNewDecisions();
   const [shown, setShown] = useState(seen);
   return seen > shown ? (
@@ -189,7 +197,7 @@ function News({ reload }: { reload: () => void }) {
         reload();
       }}
     >
-      {t.newEntries(formatNumber(seen - shown))}
+      {counted ? t.newEntries(formatNumber(seen - shown)) : t.seekNew}
     </button>
   ) : null;
 }

@@ -261,6 +261,7 @@ export const de: Texts = {
     `Schlüssel: ${keys} Zum Beispiel type:agent.updated, oder nach subject: die Kennung eines Agenten.`,
   range: (from, to) => `Von ${from} bis ${to}`,
   newEntries: (n) => `${n} neue`,
+  seekNew: 'Nach neuen Entscheidungen suchen',
   onlyThis: (value) => `Nur ${value}`,
   withoutThis: (value) => `Ohne ${value}`,
   omitted: (n) => `${n} weitere Berechtigungen sind nicht aufgeführt.`,

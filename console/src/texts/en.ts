@@ -255,6 +255,7 @@ export const en = {
   changesHint: (keys: string) => `Keys: ${keys} For example type:agent.updated, or the id of an agent after subject:.`,
   range: (from: string, to: string) => `From ${from} to ${to}`,
   newEntries: (n: string) => `${n} new`,
+  seekNew: 'Look for new decisions',
   onlyThis: (value: string) => `Only ${value}`,
   withoutThis: (value: string) => `Without ${value}`,
   omitted: (n: number) => `${n} further permissions are not shown.`,
