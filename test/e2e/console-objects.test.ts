@@ -88,4 +88,36 @@ describe.skipIf(chromiumPath === undefined)('screens of one object, when another
     expect(await page.getByRole('link', { name: 'mcp:first:read' }).count()).toBe(0);
     await context.close();
   });
+
+  it('shows the secret of a change that was sent, even if Escape is pressed before the answer', async () => {
+    const { page, context } = await open('/agents');
+    const dialog = page.getByRole('dialog');
+    let answer = (): void => {};
+    let held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/\/(agents|rotate)$/, async (route) => {
+      if (route.request().method() === 'POST') await held;
+      await route.continue();
+    });
+    const sendSlowly = async (verb: string): Promise<void> => {
+      await dialog.getByRole('button', { name: verb }).click();
+      await expect.poll(() => dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Escape');
+      answer();
+      await dialog.getByText(/^lg[a-z]_\w+/).waitFor();
+      await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    };
+    await page.getByRole('button', { name: 'Register agent' }).click();
+    await dialog.getByLabel('Name').fill('patient');
+    await sendSlowly('Register agent');
+    await page.getByRole('link', { name: 'patient' }).click();
+    held = new Promise((resolve) => {
+      answer = resolve;
+    });
+    await page.getByRole('button', { name: 'Rotate token' }).click();
+    await sendSlowly('Rotate token');
+    await context.close();
+  });
 });

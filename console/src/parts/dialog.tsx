@@ -9,7 +9,15 @@ import { ErrorNotice, Result } from './screen.tsx';
 import { CopyButton, Untrusted, visible } from './text.tsx';
 
 /** A modal dialog with a question, the consequences and buttons. Without `close`, the Escape key does not end it. */
-export function Dialog({ title, close, children }: { title: string; close?: () => void; children: ReactNode }) {
+export function Dialog({
+  title,
+  close,
+  children,
+}: {
+  title: string;
+  close?: (() => void) | undefined;
+  children: ReactNode;
+}) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   // A layout effect ends while the element is still in the document, so the focus returns to where it was.
@@ -160,7 +168,8 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
   const shown = change.isSuccess ? secret?.(change.data as never) : undefined;
   if (shown !== undefined) return <Secret value={shown} close={finish} />;
   return (
-    <Dialog title={question} close={close}>
+    // A change that has been sent cannot be cancelled, and its response may contain a secret.
+    <Dialog title={question} close={change.isPending ? undefined : close}>
       {props.text && <p>{props.text}</p>}
       {preview && <Result of={consequences}>{(data) => <Consequences of={data} />}</Result>}
       {withReason && (
@@ -177,7 +186,7 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
       )}
       {change.error && <ErrorNotice error={change.error} />}
       <div className="actions">
-        <button type="button" className="button" onClick={close}>
+        <button type="button" className="button" disabled={change.isPending} onClick={close}>
           {t.cancel}
         </button>
         <button

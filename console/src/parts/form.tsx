@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useIsMutating, useMutation, useQuery } from '@tanstack/react-query';
 import { LegateError, type Preview } from 'legate/client';
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { queries } from '../api.ts';
@@ -85,10 +85,13 @@ function FormDialog<N extends string, T>(props: FormProps<N, T> & { readonly clo
   const [secret, setSecret] = useState<string>();
   const isTyped = Object.keys(typed.values).length > 0 || typed.reason !== '';
   useDraft(name, isTyped && secret === undefined ? typed : undefined);
+  // A change that has been sent cannot be cancelled, and its response may contain a secret.
+  const sending = useIsMutating({ mutationKey: [id] }) > 0;
   if (secret !== undefined) return <Secret value={secret} close={close} />;
   const fields = (of: T) => (
     <Fields
       {...props}
+      id={id}
       of={of}
       typed={typed}
       type={setTyped}
@@ -97,7 +100,7 @@ function FormDialog<N extends string, T>(props: FormProps<N, T> & { readonly clo
     />
   );
   return (
-    <Dialog title={title} close={close}>
+    <Dialog title={title} close={sending ? undefined : close}>
       {props.intro && <p>{props.intro}</p>}
       {edited ? <Result of={loaded}>{fields}</Result> : fields(undefined as T)}
     </Dialog>
@@ -112,6 +115,7 @@ function Fields<N extends string, T>({
   preview,
   stale,
   secret,
+  id,
   of,
   typed: { values: typed, reason },
   type,
@@ -119,6 +123,8 @@ function Fields<N extends string, T>({
   again,
   close,
 }: FormProps<N, T> & {
+  /** The key of the change that the form sends. */
+  readonly id: string;
   readonly of: T;
   readonly typed: Typed<N>;
   readonly type: (typed: Typed<N>) => void;
@@ -135,6 +141,7 @@ function Fields<N extends string, T>({
   const values = { ...base, ...Object.fromEntries(all.map((input) => [input.name, currentOf(input)])) } as Values<N>;
   const consequences = useMutation({ mutationFn: () => (preview as NonNullable<typeof preview>)(values, of) });
   const send = useChange({
+    mutationKey: [id],
     mutationFn: async () => run(values, of, reason.trim() || undefined),
     onSuccess: (answer) => {
       for (const key of stale) void queries.invalidateQueries({ queryKey: [key] });
@@ -205,7 +212,7 @@ function Fields<N extends string, T>({
         error && <ErrorNotice error={error} />
       )}
       <div className="actions">
-        <button type="button" className="button" onClick={close}>
+        <button type="button" className="button" disabled={send.isPending} onClick={close}>
           {t.cancel}
         </button>
         <button

@@ -321,7 +321,7 @@ function Review({
   });
   const conflict = isConflict(save.error);
   return (
-    <Dialog title={t.saveQuestion(agent.name)} close={close}>
+    <Dialog title={t.saveQuestion(agent.name)} close={save.isPending ? undefined : close}>
       <PermissionChanges before={agent.permissions} after={permissions} />
       <Result of={preview}>{(data) => <Consequences of={data} />}</Result>
       <Result of={replay} lines={2}>
@@ -355,7 +355,7 @@ function Review({
         save.error && <ErrorNotice error={save.error} />
       )}
       <div className="actions">
-        <button type="button" className="button" onClick={close}>
+        <button type="button" className="button" disabled={save.isPending} onClick={close}>
           {t.cancel}
         </button>
         <button
