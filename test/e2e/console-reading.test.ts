@@ -85,6 +85,17 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     expect(await page.getByLabel('Expire within 7 days').isChecked()).toBe(false);
   });
 
+  it('says what is wrong with a time in the address', async () => {
+    const page = await open('/audit?since=yesterday');
+    await page.getByText('yesterday to').waitFor();
+    await page
+      .getByText(/since: /)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Whole range' }).click();
+    await expect.poll(() => page.url()).toBe(`${service.url}/console/audit`);
+  });
+
   it('names the zone of the hours of an anomaly', async () => {
     const hour = await anomaly('unusual_hour', '03:00', '09:00, 11:00');
     const page = await open('/signals/anomalies', { timezoneId: 'Asia/Tokyo' });

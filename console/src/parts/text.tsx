@@ -112,7 +112,11 @@ export const Id = ({ children }: { children: string }) => (
 
 const time = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeZone: 'UTC' });
-export const formatTime = (iso: string): string => time.format(new Date(iso));
+/** A text that is not a time, which the address of a screen may contain, stays as it is. */
+export const formatTime = (iso: string): string => {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? visible(iso) : time.format(date);
+};
 /** A day of UTC. */
 export const formatDay = (iso: string): string => day.format(new Date(iso));
 /** A time in the zone of the reader, with the exact one in its title. */
