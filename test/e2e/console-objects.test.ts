@@ -9,6 +9,7 @@ describe.skipIf(chromiumPath === undefined)('screens of one object, when another
   let session = '';
   const webhooks: string[] = [];
   const servers: string[] = [];
+  let agentId = '';
 
   // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
   const send = async (method: string, path: string, body?: object, token = session): Promise<any> => {
@@ -27,6 +28,7 @@ describe.skipIf(chromiumPath === undefined)('screens of one object, when another
     ({ token: session } = await send('POST', '/sign-in', account));
     const permissions = [{ resource: 'mcp:*', actions: ['execute'] }];
     const agent = await send('POST', '/agents', { ownerId, name: 'caller', type: 'service', permissions });
+    agentId = agent.id;
     for (const name of ['first', 'second']) {
       const webhook = { url: `http://127.0.0.1:9/${name}`, types: ['agent.revoked'] };
       webhooks.push((await send('POST', '/webhooks', webhook)).id);
@@ -86,6 +88,18 @@ describe.skipIf(chromiumPath === undefined)('screens of one object, when another
     await visit(page, `/connections/servers/${servers[1]}`);
     await page.getByRole('link', { name: 'mcp:second:read' }).waitFor();
     expect(await page.getByRole('link', { name: 'mcp:first:read' }).count()).toBe(0);
+    await context.close();
+  });
+
+  it('leads from the number of calls of a tool to these calls, whatever the name of the tool', async () => {
+    await send('POST', '/authorize', { agentId, action: 'execute', resource: 'mcp:first:read all' });
+    const { page, context } = await open(`/connections/servers/${servers[0]}`);
+    await page.getByRole('link', { name: 'mcp:first:read all' }).click();
+    await page.waitForURL('**/audit?**');
+    await settled(page);
+    expect(await page.getByLabel('Filter').inputValue()).toBe('resource:"mcp:first:read all"');
+    expect(new URL(page.url()).searchParams.get('since')).not.toBeNull();
+    expect(await page.locator('tbody tr').filter({ hasText: 'mcp:first:read all' }).count()).toBe(1);
     await context.close();
   });
 

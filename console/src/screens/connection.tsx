@@ -7,6 +7,7 @@ import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
 import { CopyButton, formatNumber, Id, Json, Time, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
+import { filterText } from './audit-filter.ts';
 import { EndGrant, RemoveClient, RemoveServer } from './connection-acts.tsx';
 import { ServerForm } from './connection-forms.tsx';
 
@@ -17,13 +18,14 @@ export function ServerScreen() {
   const id = useParam('id');
   const server = useKept(['servers', 'one', id], () => legate.mcp.servers.get(id));
   const name = server.data?.name ?? '';
+  const since = new Date(Math.floor(Date.now() / 3.6e6) * 3.6e6 - MONTH_MS).toISOString();
   const calls = useKept(
     ['facets', 'server', id],
     () =>
       legate.audit.facets({
         by: 'resource',
         resource: `mcp:${name}:*`,
-        since: new Date(Math.floor(Date.now() / 3.6e6) * 3.6e6 - MONTH_MS).toISOString(),
+        since,
         limit: 50,
       }),
     name !== '',
@@ -86,7 +88,7 @@ export function ServerScreen() {
                     {
                       label: t.resource,
                       cell: (v) => (
-                        <Link to="/audit" search={{ q: `resource:${v.value}` } as never}>
+                        <Link to="/audit" search={{ q: filterText({ resource: [v.value] }), since } as never}>
                           <Untrusted mono>{v.value}</Untrusted>
                         </Link>
                       ),
