@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === undefined)('the console follows events', () => 
     await context.close();
   });
 
-  it('counts new decisions only if all of them are in the list, and updates the chart together with the list', async () => {
+  it('counts new decisions only if the list has all of them, and updates the chart together with it', async () => {
     const { context, tab } = await open();
     const page = await tab();
     await page.getByLabel('Filter').fill('result:allowed');
