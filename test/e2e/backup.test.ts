@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { legate, scratchFolder, serve, servedFolder, signUp } from '../support/cli.ts';
+import { legate, root, scratchFolder, serve, servedFolder, signUp } from '../support/cli.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import type { Json } from '../support/service.ts';
 
@@ -49,6 +49,19 @@ const FULL_DISK = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 describe('legate backup and restore', () => {
+  it('runs the commands of docs/guides/backup.md', async () => {
+    const guide = readFileSync(join(root, 'docs/guides/backup.md'), 'utf8');
+    const cwd = await servedFolder();
+    const commands = [...guide.matchAll(/^(?:env -u \S+ )?(?:LEGATE_DATA_DIR=\/?(\S+) )?npx legate ([^#\n]+)/gm)];
+    expect(commands.map(([, , command]) => command?.split(' ')[0])).toEqual(['backup', 'backup', 'restore', 'restore']);
+    mkdirSync(join(cwd, 'backups'));
+    for (const [line, folder, command = ''] of commands) {
+      const env: Record<string, string> = folder ? { LEGATE_DATA_DIR: join(cwd, folder) } : {};
+      const { code, stderr } = await legate(command.trim().split(' '), { cwd, env });
+      expect([code, stderr], line).toEqual([0, '']);
+    }
+  });
+
   it.each(['SQLite', 'PostgreSQL'])(
     'saves a running service on %s under load and restores it elsewhere, with its keys and every answered decision',
     async (kind) => {
