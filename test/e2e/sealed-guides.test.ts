@@ -99,6 +99,9 @@ async function createScene() {
 it('docs/guides/audit-for-auditors.md: the ledger is checked offline with one file and a key', async () => {
   const { legate, env, sh, stop, decide } = await createScene();
   for (let i = 0; i < 8; i++) await decide();
+  // The guide shows how the auditor's token begins.
+  const shown = blocksOf('audit-for-auditors.md').flatMap(({ text }) => / TOKEN=(\w+)\.\.\./.exec(text)?.[1] ?? []);
+  expect(shown).toEqual([env['TOKEN']?.slice(0, 4)]);
   const before: Record<string, () => Promise<unknown>> = {
     '/proof >': async () => {
       env['ENTRY'] = await decide();
