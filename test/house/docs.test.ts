@@ -50,6 +50,16 @@ describe('generated docs', () => {
   });
 });
 
+describe('docs/performance.md', () => {
+  it('has every figure of the README', () => {
+    const figuresOf = (text: string): string[] => text.match(/\d[\d.,]*\d/g) ?? [];
+    const speed = /^## Speed$(.*?)^## /ms.exec(readFileSync(resolve(root, 'README.md'), 'utf8'))?.[1] ?? '';
+    const measured = new Set(figuresOf(readFileSync(docs('performance.md'), 'utf8')));
+    expect(figuresOf(speed).length).toBeGreaterThan(20);
+    expect(figuresOf(speed).filter((figure) => !measured.has(figure))).toEqual([]);
+  });
+});
+
 describe('docs/map.md', () => {
   const map = readFileSync(docs('map.md'), 'utf8');
   const rows = [...map.matchAll(/^\| `([A-Z]+) ([^`]+)` \|(.*)\|$/gm)].map(([, method, path, files]) => ({
