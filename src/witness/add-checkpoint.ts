@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   assertConsistent,
@@ -64,6 +64,8 @@ export function openWitness({ name, logs, folder, now = Date.now }: WitnessOptio
     keys.set(key.name, [...(keys.get(key.name) ?? []), key]);
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const ignore = join(folder, '.gitignore');
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { mode: 0o600 });
   const store = openStore(join(folder, 'witness.db'));
   const { vkey, cosign } = cosigner(name, readSeed(folder));
 

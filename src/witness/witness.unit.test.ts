@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -143,6 +143,7 @@ describe('a witness [C2SP tlog-witness]', () => {
     const [first, second] = [open(folder), open(folder)];
     expect(second.vkey).toBe(first.vkey);
     expect(statSync(join(folder, 'witness-key')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(folder, '.gitignore'), 'utf8')).toBe('*\n');
     first.addCheckpoint(requestOf(0, leaves(4)));
     const forked = [...leaves(3), ...leaves(1, 'other')];
     expect(second.addCheckpoint(requestOf(4, forked)).status).toBe(409);

@@ -350,6 +350,13 @@ describe('deploy/', () => {
         expect(known, `${file}: ${name}`).toContain(`\`${name}\``);
   });
 
+  it('git and images leave out the secrets that an operator adds', () => {
+    for (const file of ['.gitignore', '.dockerignore']) {
+      const patterns = readFileSync(join(root, file), 'utf8').split('\n');
+      expect(patterns, file).toEqual(expect.arrayContaining(['**/*.env', 'deploy/certificates']));
+    }
+  });
+
   it('mounts and builds from files that exist', () => {
     for (const [, path] of textOf('compose.yaml').matchAll(/- \.\/(\S+?):/g))
       if (path !== 'certificates') expect(existsSync(deploy(path as string)), path).toBe(true);
