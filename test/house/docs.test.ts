@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderClientTable, renderClientTypes } from '../../scripts/docs/client.ts';
@@ -7,7 +7,9 @@ import { renderErrors } from '../../scripts/docs/errors.ts';
 import { renderStandards, requirementsIn } from '../../scripts/docs/standards.ts';
 import { renderTourMarkdown } from '../../src/cli/tour/render.ts';
 import { readConfig } from '../../src/config.ts';
+import { mountRoutes } from '../../src/http/app.ts';
 import { EVENT_TYPES } from '../../src/ledger/index.ts';
+import { modules } from '../../src/modules.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { distinctRoutes } from '../support/endpoints.ts';
 
@@ -57,6 +59,37 @@ describe('docs/performance.md', () => {
     const measured = new Set(figuresOf(readFileSync(docs('performance.md'), 'utf8')));
     expect(figuresOf(speed).length).toBeGreaterThan(20);
     expect(figuresOf(speed).filter((figure) => !measured.has(figure))).toEqual([]);
+  });
+});
+
+describe('README, docs and guides', () => {
+  /** Endpoints of witnesses and of the service that lists breached passwords, and one with the name of a server. */
+  const OTHERS = ['POST /add-checkpoint', 'GET /range', 'PUT /gateway/connections/issues'];
+  const withoutIds = (path: string): string =>
+    path.replace(/\{[^}]+\}|:\w+(?:\{[^}]*\})?|\$[A-Z]+|\b[a-z]{3}_\.{3}/g, ':id').replace(/\W+$/, '');
+
+  it('name only endpoints that exist, with their paths', () => {
+    const all = mountRoutes(modules, readConfig({}).values);
+    const known = new Set(all.map(({ route, path }) => `${route.method} ${withoutIds(path)}`));
+    const pages = ['docs', 'docs/guides'].flatMap((folder) =>
+      readdirSync(resolve(root, folder)).flatMap((file) => (/(?<!map)\.md$/.test(file) ? [`${folder}/${file}`] : [])),
+    );
+    const named = ['README.md', ...pages].flatMap((file) =>
+      [
+        ...readFileSync(resolve(root, file), 'utf8').matchAll(/\b(GET|POST|PUT|PATCH|DELETE)\s+(\/\w[\w/:{}$.-]*)/g),
+      ].map(([, method, path]) => ({ file, endpoint: `${method} ${withoutIds(path as string)}` })),
+    );
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter(({ endpoint }) => !known.has(endpoint) && !OTHERS.includes(endpoint))).toEqual([]);
+  });
+});
+
+describe('docs/preview.md', () => {
+  it('names each endpoint that has a preview', () => {
+    const text = readFileSync(docs('preview.md'), 'utf8');
+    const previewed = mounted.filter(({ route, path }) => route.preview && !path.includes('/sessions'));
+    expect(previewed.length).toBeGreaterThan(10);
+    expect(previewed.map(({ path }) => path).filter((path) => !text.includes(`${path}\``))).toEqual([]);
   });
 });
 
