@@ -112,6 +112,10 @@ export const option = {
 /** Returns a schema whose first issue names the member that it is about. */
 const withPaths = <T>(schema: z.ZodType<T>): z.ZodType<T> =>
   z.unknown().transform((value, ctx): T => {
+    if (value === NOT_JSON) {
+      ctx.addIssue({ code: 'custom', message: 'is not valid JSON' });
+      return z.NEVER;
+    }
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
     const { path, message } = parsed.error.issues[0] as z.core.$ZodIssue;
@@ -119,11 +123,14 @@ const withPaths = <T>(schema: z.ZodType<T>): z.ZodType<T> =>
     return z.NEVER;
   }) as unknown as z.ZodType<T>;
 
+/** Stands for a text that is not JSON. No schema accepts it. */
+const NOT_JSON = Symbol('not JSON');
+
 function jsonFromText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return text;
+    return NOT_JSON;
   }
 }
 

@@ -78,6 +78,14 @@ describe('loadConfig', () => {
     });
   });
 
+  it('parses JSON, and says whether the text or the value in it is not valid', () => {
+    const json = { names: option.json({ schema: z.array(z.string()), default: [], description: '' }) };
+    const named = (LEGATE_NAMES: string) => loadConfig(json, { env: { LEGATE_NAMES } });
+    expect(named('["a"]').values).toEqual({ names: ['a'] });
+    expect(() => named('["a"')).toThrow('LEGATE_NAMES: is not valid JSON');
+    expect(() => named('"a"')).toThrow(/LEGATE_NAMES: .*array/);
+  });
+
   it('treats an empty variable as unset', () => {
     expect(load({ env: { PORT: '', LEGATE_USERS_SIGN_UP: '' } }).values).toMatchObject({
       http: { port: 3000 },

@@ -126,11 +126,15 @@ it('legate serve prints the addresses of servers behind the gateway, and names a
   expect(service.output()).toContain('/gateway/notes/mcp\n');
   expect(service.output()).not.toContain('/gateway/off/mcp');
   expect(await service.stop()).toBe(0);
-  const wrong = await legate(['serve'], { cwd, env: configured({ notes: { comand: 'x' } }) });
-  expect(wrong).toMatchObject({
-    code: 78,
-    stderr: expect.stringContaining('LEGATE_GATEWAY_SERVERS: notes: unknown key "comand"'),
-  });
+  for (const [text, problem] of [
+    ['{"notes":{"comand":"x"}}', 'notes: unknown key "comand"'],
+    ['{"notes":', 'is not valid JSON'],
+    ['[]', 'must be an object'],
+  ] as const)
+    expect(await legate(['serve'], { cwd, env: { LEGATE_GATEWAY_SERVERS: text } })).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining(`LEGATE_GATEWAY_SERVERS: ${problem}`),
+    });
 });
 
 it('legate gateway refuses ambiguous arguments', async () => {

@@ -12,7 +12,7 @@ export const gatewayConfig = {
       } catch (error) {
         if (!(error instanceof InvalidServers)) throw error;
         // The option has the object itself, without the key that files of clients have.
-        ctx.addIssue({ code: 'custom', message: error.message.replace(/^mcpServers\./, '') });
+        ctx.addIssue({ code: 'custom', message: error.message.replace(/^mcpServers(?:\.|: )/, '') });
       }
     }),
     description:

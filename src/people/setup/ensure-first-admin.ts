@@ -37,7 +37,7 @@ export async function ensureFirstAdmin(
   const { email, password } = platform.config.admin;
   if (email === undefined || password === undefined) return { kind: 'setupLink', url: await createSetupLink(platform) };
   await assertNotGuessable(platform, password, email).catch((error: Error) => {
-    throw new ConfigError([`admin.password: ${error.message}`]);
+    throw new ConfigError([`admin.password (LEGATE_ADMIN_PASSWORD): ${error.message}`]);
   });
   const passwordHash = await hashPassword(password);
   return platform.ledger.change(SYSTEM, async (change) => {

@@ -8,7 +8,7 @@ import { type Policy, parsePolicy, Undecidable } from '../../../verify/index.ts'
  */
 export function readPolicy(path: string): Policy {
   const refuse = (problem: string): never => {
-    throw new ConfigError([`ledger.policy: ${problem}`]);
+    throw new ConfigError([`ledger.policy (LEGATE_LEDGER_POLICY): ${problem}`]);
   };
   let text: string;
   try {

@@ -319,7 +319,7 @@ describe('ledger.policy', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const [, key] = /^witness w1 (\S+)/m.exec(scene.policy) ?? [];
     for (const [text, problem] of [
-      [undefined, /cannot be read \(ENOENT\)/],
+      [undefined, /ledger\.policy \(LEGATE_LEDGER_POLICY\): \S+ cannot be read \(ENOENT\)/],
       ['quorum', /The policy is not valid/],
       [`witness w1 ${key} ftp://w.example\nquorum w1\n`, /not an http or https address/],
       [`witness w1 ${key}\nquorum w1\n`, /too few witnesses/],
