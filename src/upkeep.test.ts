@@ -1,14 +1,14 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createTestService, type TestService } from '../test/support/service.ts';
+import { createTestService, FakeClock, type TestService } from '../test/support/service.ts';
 import { DAY_MS } from './kernel/clock.ts';
 
 const config = { events: { retentionDays: 1 } };
 
 /** Runs the upkeep of a service or command that keeps events for a day, and closes it. */
-async function upkeepFor(t: TestService, serves: boolean): Promise<void> {
+async function upkeepFor(t: TestService, serves: boolean, clock: FakeClock = t.clock): Promise<void> {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { legate } = await createTestService({ sameDatabaseAs: t, serves, config });
+  const { legate } = await createTestService({ sameDatabaseAs: t, serves, config, clock, databaseClock: t.clock });
   vi.advanceTimersByTime(5000);
   await legate.close();
   vi.useRealTimers();
@@ -25,4 +25,14 @@ it('a command with a shorter retention than the service deletes no events; an in
   expect(await kept()).toBe(1);
   await upkeepFor(t, true);
   expect(await kept()).toBe(0);
+});
+
+it('an instance whose clock is ahead of the database deletes nothing', async () => {
+  const t = await createTestService();
+  const user = await t.user();
+  await t.agent(user);
+  const fast = new FakeClock();
+  fast.advance(400 * DAY_MS);
+  await upkeepFor(t, true, fast);
+  expect((await t.call('GET', '/events?types=agent.created', { as: user })).body).toHaveLength(1);
 });

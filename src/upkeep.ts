@@ -7,10 +7,11 @@ const UPKEEP_MS = 5000;
 
 /**
  * Runs the upkeep of all modules, one run at a time. Returns a function that stops it, after the current run. A command
- * may have other settings than the service, such as a shorter retention, so it only keeps its entry as an instance.
+ * may have other settings than the service, such as a shorter retention, so it only keeps its entry as an instance. So
+ * does an instance with a wrong clock, which would delete what has not expired.
  */
 export function startUpkeep(platform: Platform, keys: KeyStore): () => Promise<void> {
-  const due = platform.instance.serves ? modules : [system];
+  const due = platform.instance.serves ? modules : [];
   let running = Promise.resolve();
   let idle = true;
   const timer = setInterval(() => {
@@ -20,7 +21,10 @@ export function startUpkeep(platform: Platform, keys: KeyStore): () => Promise<v
       await keys
         .reload()
         .catch((error: unknown) => platform.log.warn({ err: error }, 'keys that were added could not be read'));
-      for (const module of due) await module.upkeep?.(platform);
+      // Compares the clocks.
+      await system.upkeep?.(platform);
+      if (!platform.ledger.time.isTrusted) return;
+      for (const module of due) if (module !== system) await module.upkeep?.(platform);
     })()
       .catch((error: unknown) => platform.log.warn({ err: error }, 'upkeep failed and is tried again'))
       .finally(() => {

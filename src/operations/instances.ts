@@ -20,10 +20,11 @@ export async function renewInstance(platform: Platform): Promise<void> {
   const { instance, ledger, clock, database } = platform;
   const askedAt = clock.now();
   await ledger.maintain(async (db) => {
-    if (database.dialect === 'postgres') {
-      const { rows } = await sql<{ time: number }>`select ${sql.raw(DATABASE_TIME)} as time`.execute(db);
-      ledger.time.compare(rows[0]?.time, askedAt);
-    }
+    const { rows } =
+      database.dialect === 'postgres'
+        ? await sql<{ time: number }>`select ${sql.raw(DATABASE_TIME)} as time`.execute(db)
+        : { rows: [] };
+    ledger.time.compare(rows[0]?.time, askedAt);
     const seen_at = now({ clock, ledger });
     await db
       .insertInto('instances')
