@@ -14,10 +14,10 @@ import { keepWebhooks } from './store.ts';
 import { settingsOf, webhookEvent } from './webhook-events.ts';
 
 const MAX_ANSWER_BYTES = 16_384;
-const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
+export const MAX_RETRY_AFTER_MS = 60 * MINUTE_MS;
 /** After this many failures in a row, an endpoint is paused, so that a failing one does not delay others. */
 export const BREAKER_FAILURES = 20;
-const BREAKER_MS = 30 * SECOND_MS;
+export const BREAKER_MS = 30 * SECOND_MS;
 
 interface Result extends Answered {
   readonly retryAfterMs?: number;
@@ -168,6 +168,8 @@ async function disable(
   change.emit({ ...event, data: { ...event.data, changed: ['enabled'] }, ...fields });
 }
 
+/** The largest factor of {@link jittered}. */
+export const MAX_JITTER = 1.1;
 const jittered = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
 
 async function send(

@@ -63,7 +63,7 @@ describe('GET /webhooks/:id/deliveries', () => {
   it('a message that waits for an hour for a failing receiver is dropped and can be redelivered', async () => {
     const [failing, sound] = [(await make()).body, (await make()).body];
     const db = t.legate.platform.database.write;
-    const later = t.clock.now() + DAY_MS;
+    const later = t.clock.now() + 30_000;
     for (const [webhook, failures] of [
       [failing, 20],
       [sound, 19],

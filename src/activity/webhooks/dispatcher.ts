@@ -35,7 +35,7 @@ const isAbout = ({ data }: { data: string | null }, webhookId: Id<'webhook'>): b
  * A process that has not renewed the lease of its delivery for this long is considered stopped. With clocks that differ
  * by 2 s and the pump, another process takes over within 10 s.
  */
-const LEASE_MS = 6 * SECOND_MS;
+export const LEASE_MS = 6 * SECOND_MS;
 const RENEW_MS = 2 * SECOND_MS;
 /** How long a stop waits for slow receivers. Less than the time that the service has to stop. */
 const STOP_MS = 5 * SECOND_MS;
@@ -102,10 +102,12 @@ export class Dispatcher {
 
   /**
    * Catches up with the ledger and begins due deliveries. Returns true if any were due. Commands leave both to the
-   * service, because they may run with other settings, such as one that refuses its addresses.
+   * service, because they may run with other settings, such as one that refuses its addresses. An instance with a wrong
+   * clock leaves both to the others, because receivers refuse its signatures as too old or too new.
    */
   async run(): Promise<boolean> {
-    if (!this.#platform.instance.serves) return false;
+    const { instance, ledger } = this.#platform;
+    if (!instance.serves || !ledger.time.isTrusted) return false;
     return this.#follower.exclusively(async () => {
       const any = (await this.#endpoints()).length > 0;
       // The position in memory may be out of date, because another instance has moved on.

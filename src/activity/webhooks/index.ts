@@ -4,7 +4,7 @@ import { deleteWebhooksOf } from './delete-webhooks.ts';
 import { testsUnderWay } from './deliveries.ts';
 import { dispatcherOf, webhookDispatcher } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
-import { deleteOld, dropOverdue } from './old-deliveries.ts';
+import { deleteOld, dropOverdue, endWaitsOfFastClock } from './old-deliveries.ts';
 import { webhookRoutes } from './routes.ts';
 
 /**
@@ -19,7 +19,8 @@ import { webhookRoutes } from './routes.ts';
 export { type WebhooksApi, webhooksApi } from './api.ts';
 
 /** Notices webhooks created by other processes. Deletes old deliveries. */
-async function upkeep(platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'stateOf'>): Promise<void> {
+async function upkeep(platform: Pick<Platform, 'clock' | 'config' | 'database' | 'ledger' | 'stateOf'>): Promise<void> {
+  await endWaitsOfFastClock(platform);
   dispatcherOf(platform).wake();
   await dropOverdue(platform);
   await deleteOld(platform);

@@ -1,7 +1,8 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import type { Platform } from '../../platform.ts';
-import { BREAKER_FAILURES } from './attempt.ts';
+import { BREAKER_FAILURES, BREAKER_MS, MAX_JITTER, MAX_RETRY_AFTER_MS } from './attempt.ts';
+import { LEASE_MS } from './dispatcher.ts';
 import { keepWebhooks } from './store.ts';
 
 const DELIVERED_DAYS = 7;
@@ -10,10 +11,10 @@ const DROPPED_DAYS = 30;
 const OVERDUE_MS = 60 * MINUTE_MS;
 const SLICE = 5000;
 
-type Needed = Pick<Platform, 'clock' | 'database' | 'ledger'>;
+type Needed = Pick<Platform, 'clock' | 'config' | 'database' | 'ledger'>;
 
 /** Drops deliveries that have waited too long for an endpoint that keeps failing. */
-export async function dropOverdue({ clock, database, ledger }: Needed): Promise<void> {
+export async function dropOverdue({ clock, database, ledger }: Omit<Needed, 'config'>): Promise<void> {
   const now = clock.now();
   await ledger.maintain(async (db) => {
     const overdue = await db
@@ -47,8 +48,53 @@ export async function dropOverdue({ clock, database, ledger }: Needed): Promise<
   });
 }
 
+/** Longer than the clocks of two instances may differ. */
+const CLOCKS_DIFFER_MS = MINUTE_MS;
+
+/**
+ * Ends waits, leases and pauses that end later than any that begins now: a clock that has since been set back began
+ * them.
+ */
+export async function endWaitsOfFastClock({ clock, config, database, ledger }: Needed): Promise<void> {
+  const now = clock.now();
+  const latest = now + CLOCKS_DIFFER_MS;
+  const nextAt = latest + Math.max(MAX_RETRY_AFTER_MS, MAX_JITTER * Math.max(0, ...config.webhooks.retryDelaysMs));
+  const waiting = database.read
+    .selectFrom('webhook_deliveries')
+    .select('webhook_id')
+    .where('status', '=', 'pending')
+    .where((eb) => eb.or([eb('next_at', '>', nextAt), eb('lease_until', '>', latest + LEASE_MS)]));
+  const paused = database.read
+    .selectFrom('webhooks')
+    .select('id')
+    .where('paused_until', '>', latest + BREAKER_MS);
+  const found = [
+    ...(await waiting.distinct().execute()).map((row) => row.webhook_id),
+    ...(await paused.execute()).map(({ id }) => id),
+  ];
+  for (const ids of chunk([...new Set(found)].sort()))
+    await ledger.maintain(async (db) => {
+      await keepWebhooks(database, db, ids);
+      await db
+        .updateTable('webhooks')
+        .set({ paused_until: 0 })
+        .where('id', 'in', ids)
+        .where('paused_until', '>', latest + BREAKER_MS)
+        .execute();
+      const pending = db
+        .updateTable('webhook_deliveries')
+        .where('webhook_id', 'in', ids)
+        .where('status', '=', 'pending');
+      await pending.set({ next_at: now }).where('next_at', '>', nextAt).execute();
+      await pending
+        .set({ lease_until: 0 })
+        .where('lease_until', '>', latest + LEASE_MS)
+        .execute();
+    });
+}
+
 /** Deletes old deliveries and attempts. Age counts from the end of a delivery, however long it waited before. */
-export async function deleteOld({ clock, database, ledger }: Needed): Promise<void> {
+export async function deleteOld({ clock, database, ledger }: Omit<Needed, 'config'>): Promise<void> {
   const now = clock.now();
   const dropped = now - DROPPED_DAYS * DAY_MS;
   await ledger.maintain(async (db) => {
