@@ -17,6 +17,7 @@ import { ClockError, LedgerTime, type LedgerTimeOptions } from './ledger-time.ts
 import { Mutex } from './mutex.ts';
 import { EventNotes } from './noted-events.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
+import { setTimesBack } from './set-times-back.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
 
 type LedgerOptions = Omit<DecisionBatchOptions & ChangeOptions, 'history' | 'time'> &
@@ -147,14 +148,16 @@ export class Ledger {
 
   /**
    * Sets the time of the ledger back to the clock, after a fast clock has advanced it, and appends an event about this.
-   * Later entries have earlier timestamps than those before. Returns the two times, or undefined if the ledger is not
-   * ahead.
+   * Later entries have earlier timestamps than those before. Sets back what was issued or paused meanwhile. Returns the
+   * two times, or undefined if the ledger is not ahead.
    */
   resetClock(by: Actor): Promise<{ from: number; to: number } | undefined> {
     return this.#apply(
       by,
-      async ({ now: to, previousTime: from, emit }) => {
+      async ({ db, now: to, previousTime: from, emit, invalidate }) => {
         if (from <= to) return undefined;
+        await setTimesBack(db, from, to);
+        invalidate();
         emit({
           type: 'ledger.clock_reset',
           data: { from: isoTime(from), to: isoTime(to) },

@@ -93,6 +93,46 @@ describe('a ledger whose time is ahead', () => {
   });
 });
 
+describe('after a reset of a ledger whose time was ahead', () => {
+  const DAY = 86_400_000;
+
+  it('sessions and pauses of the fast clock last as long as others', async () => {
+    const t = await createTestService();
+    const email = 'ada@example.com';
+    const signIn = (password = 'correct horse battery') => t.call('POST', '/sign-in', { body: { email, password } });
+    await t.call('POST', '/sign-up', { body: { email, password: 'correct horse battery' } });
+    t.clock.advance(400 * DAY);
+    const { token } = (await signIn()).body;
+    for (let i = 0; i < 10; i++) await signIn('wrong horse battery');
+    t.clock.advance(-400 * DAY);
+    await t.legate.platform.ledger.resetClock(SYSTEM);
+    const paused = await signIn();
+    expect([paused.status, paused.body.error.details]).toEqual([429, { retryAfter: 900 }]);
+    t.clock.advance(900_000);
+    expect((await signIn()).status).toBe(200);
+    t.clock.advance(7 * DAY - 900_000);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await t.call('GET', '/auth/session', { headers })).status).toBe(401);
+  });
+
+  it('calls that the fast clock counted use up caps and budgets', async () => {
+    const cap = { resource: 'db:capped', actions: ['read'], constraints: { maxCallsPerHour: 1 } };
+    const permissions = [cap, { resource: 'db:y', actions: ['read'] }];
+    const { t, agent, owner } = await newWorld({ permissions });
+    const ask = async (resource: string) => (await t.authorize(agent, { action: 'read', resource })).body.reason;
+    const budget = { agentId: agent.id, metric: 'calls', limit: 2, window: 'month', onExceed: 'deny' };
+    expect((await t.call('POST', '/budgets', { as: owner, body: budget })).status).toBe(201);
+    t.clock.advance(400 * DAY);
+    expect([await ask('db:capped'), await ask('db:y')]).toEqual([undefined, undefined]);
+    t.clock.advance(-400 * DAY);
+    await t.legate.platform.ledger.resetClock(SYSTEM);
+    expect([await ask('db:capped'), await ask('db:y')]).toEqual(['RATE_LIMITED', 'BUDGET_EXCEEDED']);
+    const at = new Date(t.clock.now() - 40 * DAY).toISOString();
+    const past = await t.authorize(agent, { action: 'read', resource: 'db:capped', dryRun: true, at });
+    expect(past.body.allowed).toBe(true);
+  });
+});
+
 if (dialect === 'postgres')
   it('the head row is read with the time of the database server', async () => {
     const t = await createTestService();

@@ -1,0 +1,46 @@
+import { sql } from 'kysely';
+import type { Db, Tables } from '../storage/index.ts';
+
+type Table = keyof Tables & string;
+type Column<T extends Table> = keyof Tables[T] & string;
+
+/** If the first column is later than the clock, it is set back, and the others by the same time. */
+const times = <T extends Table>(table: T, later: Column<T>, ...others: Column<T>[]) => ({ table, later, others });
+
+/**
+ * What lasts for a fixed time. Times that a client stated, such as `expiresAt` of an agent, are not listed, nor are
+ * used assertions and revoked tokens, which may be kept for longer but not for less.
+ */
+const LISTS = [
+  times('sessions', 'created_at', 'absolute_expires_at'),
+  times('sessions', 'last_used_at', 'expires_at'),
+  times('sessions', 'auth_time'),
+  times('setup_links', 'created_at', 'expires_at'),
+  times('one_time_tokens', 'created_at', 'expires_at'),
+  times('email_codes', 'created_at', 'expires_at'),
+  times('trusted_devices', 'created_at', 'expires_at'),
+  times('invites', 'created_at', 'expires_at'),
+  times('passkey_challenges', 'expires_at'),
+  times('attempts', 'failed_at', 'paused_until'),
+  times('approvals', 'created_at', 'expires_at'),
+  times('oauth_grants', 'created_at', 'expires_at'),
+  times('oauth_grants', 'last_used_at'),
+  times('oauth_codes', 'expires_at'),
+  times('oauth_refresh_tokens', 'created_at', 'expires_at'),
+  times('oauth_device_requests', 'polled_at'),
+  times('oauth_device_requests', 'created_at', 'expires_at'),
+  times('oauth_device_failures', 'failed_at'),
+  times('gateway_oauth_states', 'expires_at'),
+  times('stream_tickets', 'expires_at'),
+];
+
+/**
+ * Sets back what was issued, counted or paused while the clock was fast, so that it lasts for its usual time after the
+ * clock is set from `from` to `to`. What ends soon anyway, such as a code, may end at once.
+ */
+export async function setTimesBack(db: Db, from: number, to: number): Promise<void> {
+  for (const { table, later, others } of LISTS) {
+    const set = [later, ...others].map((name) => sql`${sql.ref(name)} = ${sql.ref(name)} - ${from - to}`);
+    await sql`update ${sql.table(table)} set ${sql.join(set)} where ${sql.ref(later)} > ${to}`.execute(db);
+  }
+}
