@@ -62,9 +62,12 @@ export const keysOf =
   (header, token) => {
     const id = JSON.stringify(source);
     const known = cache.kept.get(id);
-    const fresh = known && platform.clock.now() < known.fetchedAt + MAX_AGE_MS ? known : undefined;
+    const fresh = known && isWithin(MAX_AGE_MS, known.fetchedAt, platform.clock.now()) ? known : undefined;
     return fresh?.found.get(nameOf(header)) ?? findKey(platform, cache, id, source, fresh, [header, token]);
   };
+
+/** Whether `now` is less than `ms` after `since`. It is before `since` if the clock was set back. */
+const isWithin = (ms: number, since: number, now: number): boolean => now >= since && now < since + ms;
 
 /** What a key is found by. */
 const nameOf = ({ alg, kid }: Parameters<JWTVerifyGetKey>[0]): string => JSON.stringify([alg, kid]);
@@ -106,7 +109,7 @@ async function refetch(
   if (running) return running;
   const now = clock.now();
   const last = cache.attempts.get(id);
-  if (last !== undefined && now < last + MIN_INTERVAL_MS) return undefined;
+  if (last !== undefined && isWithin(MIN_INTERVAL_MS, last, now)) return undefined;
   cache.attempts.set(id, now);
   const fetching = fetchKeys(cache, source)
     .then((jwks) => {
