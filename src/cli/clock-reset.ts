@@ -7,7 +7,8 @@ import { readSettings, useExistingData, withLegate } from './settings.ts';
 export const command: Command = {
   notes: `If a clock was fast for a moment, the ledger's time stays ahead, because it never decreases by itself.
 Until the clock catches up, all entries have the same timestamp, and agents, tokens and codes expire
-early. A reset also sets back the end of sessions, codes, grants and pauses that the fast clock began.
+early. Correct the clock first: a reset also sets back the end of sessions, codes, grants and pauses
+that began after its present time.
 After it, entries have earlier timestamps than some before them, so a search by time may miss
 entries near the reset, which the event ledger.clock_reset marks.`,
   run: async () => {
