@@ -13,7 +13,7 @@ import {
   URL_ELICITATION_REQUIRED,
 } from './messages.ts';
 import type { Hold } from './on-connection.ts';
-import { type Answer, OutcomeUnknown, type Party, RequestCancelled } from './peer.ts';
+import { type Answer, MAX_ASKED, OutcomeUnknown, type Party, RequestCancelled } from './peer.ts';
 import type { ApprovedTools } from './pins/approved-tools.ts';
 import type { FinishedCall, RecordCall } from './record-call.ts';
 import type { GatewayServer } from './servers-file.ts';
@@ -21,6 +21,7 @@ import { capabilitiesFor, type GatewayTasks, type Task, type TaskForm, taskIn, t
 import type { Upstreams } from './upstreams.ts';
 
 const NOT_SUPPLIED = 'Nothing was done, because the server asks for input that this client cannot supply.';
+const TOO_MANY = `Nothing was done, because the server asks for more than ${MAX_ASKED} inputs at the same time.`;
 
 interface Parts {
   readonly server: GatewayServer;
@@ -162,9 +163,10 @@ function inputOf(answer: Answer, knowsUrlErrors: boolean): Omit<InputNeeded, 'ca
   return { requests: Object.fromEntries(requests), repeat: undefined };
 }
 
-/** Throws {@link InputRequired} if the client has not declared that it can supply the input. */
+/** Throws {@link InputRequired} if the client has not declared that it can supply the input, or if it is too much. */
 function assertAnswerable({ requests }: Pick<InputNeeded, 'requests'>, capabilities: Message): void {
   const asked = Object.values(requests).map((request) => (isObject(request) ? request : {}));
+  if (asked.length > MAX_ASKED) throw new InputRequired(TOO_MANY);
   const paramsOf = (request: Message): Message => (isObject(request['params']) ? request['params'] : {});
   if (asked.every((request) => canAnswer(capabilities, request['method'], paramsOf(request)))) return;
   const urls = asked.flatMap((request) => paramsOf(request)['url'] ?? []);

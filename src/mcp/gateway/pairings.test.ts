@@ -88,6 +88,11 @@ const onlyModern = modernServer.createMcpHandler(
         return text({ to, answer: inputResponses.sure, ...(requestState !== `state for ${to}` && { requestState }) });
       },
     );
+    server.registerTool('flood', { inputSchema: z.object({ times: z.number() }) }, async ({ times }) => {
+      const one = modernServer.inputRequired.elicit(FORM);
+      const inputRequests = Object.fromEntries(Array.from({ length: times }, (_, n) => [`q${n}`, one]));
+      return modernServer.inputRequired({ inputRequests });
+    });
     server.registerTool('open', { inputSchema: z.object({}) }, async (_args, { mcpReq }) => {
       const { inputResponses } = mcpReq as Json;
       if (inputResponses) return text({ action: inputResponses.page.action });
@@ -250,6 +255,13 @@ describe('a server of 2026-07-28', () => {
   it('that requests input which the client cannot supply makes the call fail, with a text for the model', async () => {
     for (const body of [pay({}, {}), rpc('tools/call', { name: 'pay', arguments: { to: 'x' } })])
       expect((await send(body)).result).toMatchObject({ isError: true, content: [{ text: expect.any(String) }] });
+  });
+
+  it('gets at most ten inputs of a client at a time', async () => {
+    const flood = (times: number): Promise<Json> =>
+      send(modern('tools/call', { name: 'flood', arguments: { times } }, CAPABILITIES));
+    expect(Object.keys((await flood(10)).result.inputRequests)).toHaveLength(10);
+    expect((await flood(11)).result).toMatchObject({ isError: true, _meta: { reason: 'INPUT_REQUIRED' } });
   });
 });
 

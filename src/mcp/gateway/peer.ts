@@ -124,7 +124,7 @@ const METHOD_NOT_FOUND = -32601;
 const INVALID_REQUEST = -32600;
 const INTERNAL_ERROR = -32603;
 /** Requests of a server that wait for an answer at the same time, during one request of a client. */
-const MAX_ASKED = 10;
+export const MAX_ASKED = 10;
 
 /**
  * The client side of one connection. Numbers requests itself, so that the ids and progress tokens of several callers
