@@ -56,6 +56,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', as
   if (id !== undefined) out({ id, result: await methods[method]?.(params) });
 });`;
 
+const NEVER = { resource: 'mcp:asker:*', actions: ['execute'], constraints: { maxCallsPerHour: 0 } };
 const FORM = { message: 'Which account?', requestedSchema: { type: 'object', properties: {} } };
 const ELICIT = { method: 'elicitation/create', params: FORM };
 const ACCEPTED = { action: 'accept', content: { account: 'a' } };
@@ -148,6 +149,17 @@ describe('a server that sends requests during a call', () => {
     expect(await send(agent, repeated)).toMatchObject(invalid);
     const { body } = await t.call('GET', `/audit?agentId=${agent.id}`, { as: owner });
     expect(body).toEqual([expect.objectContaining({ resource: 'mcp:asker:ask', result: 'allowed' })]);
+  });
+
+  it('2025-11-25: a call with the state of a waiting call is a new one, which is decided', async () => {
+    const person = await t.user();
+    const agent = await newAgent(person);
+    const asked = modern('tools/call', call('ask', ELICIT), { elicitation: {} });
+    const { requestState } = (await send(agent, asked)).result;
+    const client = await rawClient(agent).open();
+    await t.call('PATCH', `/agents/${agent.id}`, { as: person, body: { permissions: [NEVER] } });
+    const repeated = await client.call('ask', ELICIT, { requestState });
+    expect((await repeated.next()).result).toMatchObject({ isError: true, _meta: { reason: 'RATE_LIMITED' } });
   });
 
   it('a call that waits for input ends when its permission does', async () => {

@@ -11,6 +11,7 @@ import {
   type Message,
   messagesOf,
   paramsOf,
+  revisionOf,
 } from '../guard/json-rpc.ts';
 import { RequestStates, stateKeys } from '../guard/request-state.ts';
 import { mayMakeTask } from '../guard/tasks.ts';
@@ -120,7 +121,8 @@ export class Requests {
   /** Recognises the repetition of a call whose server asked for input, which is not decided a second time. */
   continues(auth: McpAuth, { message }: Ask): Decision | 'invalid' | undefined {
     const { requestState } = paramsOf(message);
-    if (!this.#states.isOurs(requestState)) return undefined;
+    // In earlier revisions, no call is continued, so such a call is a new one.
+    if (revisionOf(message) === undefined || !this.#states.isOurs(requestState)) return undefined;
     const continued = this.#states.take(auth, message, requestState);
     if (!continued) return 'invalid';
     this.#continued.set(message, continued);
