@@ -16,6 +16,7 @@ import {
   type TestUser,
 } from '../../../test/support/service.ts';
 import { until } from '../../../test/support/until.ts';
+import { gatewayServers } from './gateway.ts';
 
 /**
  * A server over stdio. Its tool `ask` sends the request in its arguments, and returns the answer and the requests that
@@ -25,7 +26,7 @@ const SERVER = `
 const out = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
 const waiting = new Map();
 const cancelled = [];
-let declared, lastId = 0;
+let declared, lastToken, lastId = 0;
 const text = (value) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 const calls = {
   ask: async ({ method, params, times = 1 }) => {
@@ -39,6 +40,10 @@ const calls = {
     return text(times === 1 ? first : [first, ...others]);
   },
   hang: () => new Promise(() => {}),
+  report: () => {
+    out({ method: 'notifications/progress', params: { progressToken: lastToken, progress: 1 } });
+    return text('reported');
+  },
   state: () => text({ declared, cancelled: cancelled.length }),
 };
 const methods = {
@@ -47,7 +52,10 @@ const methods = {
     return { protocolVersion: '2025-11-25', serverInfo: { name: 'asker', version: '1' }, capabilities: { tools: {} } };
   },
   'tools/list': () => ({ tools: Object.keys(calls).map((name) => ({ name, inputSchema: { type: 'object' } })) }),
-  'tools/call': (params) => calls[params.name](params.arguments),
+  'tools/call': (params) => {
+    lastToken = params._meta?.progressToken ?? lastToken;
+    return calls[params.name](params.arguments);
+  },
 };
 require('node:readline').createInterface({ input: process.stdin }).on('line', async (line) => {
   const { id, method, params, result, error } = JSON.parse(line);
@@ -160,6 +168,20 @@ describe('a server that sends requests during a call', () => {
     await t.call('PATCH', `/agents/${agent.id}`, { as: person, body: { permissions: [NEVER] } });
     const repeated = await client.call('ask', ELICIT, { requestState });
     expect((await repeated.next()).result).toMatchObject({ isError: true, _meta: { reason: 'RATE_LIMITED' } });
+  });
+
+  it('progress of a call that waits for input leaves no open stream', async () => {
+    const person = await t.user();
+    const [agent, other] = [await newAgent(person), await newAgent(person)];
+    const body = modern('tools/call', call('ask', ELICIT), { elicitation: {} });
+    body.params._meta.progressToken = 'mine';
+    const headers = { accept: 'application/json, text/event-stream', ...mcpHeaders(body) };
+    const { result } = (await t.call('POST', '/gateway/asker/mcp', { as: agent, body, headers })).body;
+    expect(result.resultType).toBe('input_required');
+    expect(textOf((await send(other, modern('tools/call', call('report')))).result)).toBe('reported');
+    const relay = t.legate.platform.stateOf(gatewayServers).get('asker');
+    await relay?.upstreams.endPerson(person.id);
+    expect(relay?.people()).not.toContain(person.id);
   });
 
   it('a call that waits for input ends when its permission does', async () => {

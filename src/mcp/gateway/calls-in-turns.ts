@@ -86,6 +86,8 @@ export class CallInTurns<Reply> implements Party {
       return await Promise.race([ended, asked]);
     } finally {
       this.#asks = () => {};
+      // The response of this turn takes no further message.
+      this.progress = () => {};
       closed.off(cancel);
     }
   }
