@@ -275,6 +275,21 @@ describe('a server that sends requests during a call', () => {
     expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(20);
   });
 
+  it('2025-11-25: the call is cancelled instead of its request being answered when the agent is revoked', async () => {
+    const person = await t.user();
+    const agent = await newAgent(person);
+    const client = await rawClient(agent).open();
+    const stream = await client.listen();
+    const asked = await client.call('ask', ELICIT);
+    await asked.next();
+    await t.call('DELETE', `/agents/${agent.id}`, { as: person });
+    await stream.end();
+    expect(await asked.next()).toMatchObject({ error: { code: 1403 } });
+    await t.legate.platform.background.idle();
+    const { body } = await t.call('GET', `/events?types=gateway.call&agentId=${agent.id}`, { as: person });
+    expect(body.map(({ data }: Json) => data.outcome)).toEqual(['cancelled']);
+  });
+
   it('withdraws its request when the client cancels the call, and notifies the server', async () => {
     const client = await rawClient(await newAgent(await t.user())).open();
     const asked = await client.call('ask', ELICIT);

@@ -43,9 +43,9 @@ export class InForce {
     for (const stream of this.#streams) if (person === undefined || stream.person === person) stream.end();
   }
 
-  /** Ends those streams of an agent whose tokens are no longer valid. */
+  /** Ends those streams and requests of an agent whose tokens are no longer valid. */
   async endRevoked(agent: Id<'agent'>): Promise<void> {
-    for (const stream of this.#streams) if (stream.agent === agent) await endIfRevoked(stream);
+    await endThoseRevoked(this.#works.values().filter((work) => work.agent === agent));
   }
 
   stop(): void {
@@ -61,8 +61,19 @@ export class InForce {
     }
     const before = performance.now() - CHECK_MS;
     // The token of a request that takes less time was valid when it was decided.
-    for (const work of works) if (work.begunAt <= before) await endIfRevoked(work);
+    await endThoseRevoked(works.filter(({ begunAt }) => begunAt <= before));
   }
+}
+
+/**
+ * Ends requests first: a request of the server that waits on the stream of a request would otherwise be answered, and
+ * the server would continue with the call instead of cancelling it.
+ */
+async function endThoseRevoked(works: readonly Work[]): Promise<void> {
+  for (const work of works) if (work.kind === 'request') await endIfRevoked(work);
+  // The stream of a request receives its last answer first.
+  await new Promise(setImmediate);
+  for (const work of works) if (work.kind === 'stream') await endIfRevoked(work);
 }
 
 async function endIfRevoked({ alive, end }: Work): Promise<void> {

@@ -140,6 +140,8 @@ export class Peer {
   /** Metadata of each request in revisions without a session: the revision and the client. */
   envelope: Message | undefined;
   #lastId = 0;
+  /** Resolves when the server was told of the request that was cancelled last. */
+  #cancelled = Promise.resolve();
   #ended: Error | undefined;
 
   constructor(open: OpenChannel, on: PeerEvents = {}, askable = NOTHING) {
@@ -173,7 +175,7 @@ export class Peer {
       };
       const giveUp = (error: Error, reason: string): void => {
         settle(error);
-        this.notify('notifications/cancelled', { requestId: id, reason });
+        this.#cancelled = this.notify('notifications/cancelled', { requestId: id, reason });
       };
       const cancel = (): void => giveUp(new RequestCancelled('it was cancelled'), 'cancelled');
       const startClock = (): NodeJS.Timeout =>
@@ -204,9 +206,9 @@ export class Peer {
     return { ...params, _meta: meta };
   }
 
-  notify(method: string, params?: Message): void {
-    // A notification has no answer, so its loss cannot be reported.
-    this.#channel.send({ jsonrpc: '2.0', method, ...(params && { params }) }).catch(() => {});
+  /** Resolves when it is sent. A notification has no answer, so its loss cannot be reported. */
+  notify(method: string, params?: Message): Promise<void> {
+    return this.#channel.send({ jsonrpc: '2.0', method, ...(params && { params }) }).catch(() => {});
   }
 
   close(atOnce = false): Promise<void> {
@@ -260,6 +262,8 @@ export class Peer {
 
   async #answerServer(id: unknown, method: string, params: Message, during: unknown): Promise<void> {
     const answer = method === 'ping' ? { result: {} } : await this.#ask(id, method, params, during);
+    // A server that learns of the answer before the end of its call would continue with the call.
+    await this.#cancelled;
     if (!this.#ended) this.#channel.send({ jsonrpc: '2.0', id, ...answer }).catch(() => {});
   }
 
