@@ -200,6 +200,10 @@ describe('a server that sends requests during a call', () => {
   it.each<[string, (agent: TestAgent, repeat: () => Promise<Json>) => Promise<unknown>]>([
     ['its agent is revoked', (agent) => t.call('DELETE', `/agents/${agent.id}`, { as: owner })],
     [
+      'its permission ends',
+      (agent) => t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions: [] } }),
+    ],
+    [
       'its repetition is refused',
       async (agent, repeat) => {
         await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body: { permissions: [] } });

@@ -1,5 +1,6 @@
 import type { Id } from '../../kernel/ids.ts';
 import { InProgress } from '../../kernel/in-progress.ts';
+import type { Question } from '../guard/asks.ts';
 import type { Passed } from '../guard/guard.ts';
 import { agentOf } from './caller-of.ts';
 
@@ -20,11 +21,17 @@ export class InForce {
   #lastNumber = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Returns a function that is to be called at the end of the work. */
-  add(kind: Work['kind'], { auth, rules }: Passed, end: () => void): () => void {
+  /**
+   * Returns a function that is to be called at the end of the work. With a question, the work also ends when the answer
+   * to it is no longer yes.
+   */
+  add(kind: Work['kind'], { auth, rules }: Passed, end: () => void, question?: Question): () => void {
+    const isPermitted = async (): Promise<boolean> =>
+      !question || (await rules?.permitted?.([question]))?.[0] !== false;
+    const alive = rules?.alive && (async () => (await rules.alive()) && (await isPermitted()));
     const number = ++this.#lastNumber;
     const [person, agent] = [auth?.userId, auth && agentOf(auth)];
-    this.#works.set(number, { kind, person, agent, alive: rules?.alive, begunAt: performance.now(), end });
+    this.#works.set(number, { kind, person, agent, alive, begunAt: performance.now(), end });
     this.#timer ??= setInterval(() => void this.#check(), CHECK_MS).unref();
     return () => this.#works.delete(number);
   }

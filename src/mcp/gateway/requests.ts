@@ -381,8 +381,9 @@ export class Requests {
     inputRequests: Message,
     call: Parked<Forwarded>,
   ): Reply {
-    const auditId = decidedOf(passed, message)?.decision.auditId;
-    const watch = (end: () => void) => this.#parts.inForce.add('request', passed, end);
+    const decided = decidedOf(passed, message);
+    const auditId = decided?.decision.auditId;
+    const watch = (end: () => void) => this.#parts.inForce.add('request', passed, end, decided?.ask);
     const parked = this.#parked.park(call, callerOf(auth), watch);
     if (parked === undefined) return failureAnswer(method, new InputRequired(TOO_MANY_WAIT), auditId);
     const requestState = this.#states.make(auth, message, { auditId, parked });
