@@ -175,7 +175,7 @@ export class Peer {
       };
       const giveUp = (error: Error, reason: string): void => {
         settle(error);
-        this.#cancelled = this.notify('notifications/cancelled', { requestId: id, reason });
+        this.#cancelled = this.#notify('notifications/cancelled', { requestId: id, reason });
       };
       const cancel = (): void => giveUp(new RequestCancelled('it was cancelled'), 'cancelled');
       const startClock = (): NodeJS.Timeout =>
@@ -206,8 +206,12 @@ export class Peer {
     return { ...params, _meta: meta };
   }
 
+  notify(method: string, params?: Message): void {
+    void this.#notify(method, params);
+  }
+
   /** Resolves when it is sent. A notification has no answer, so its loss cannot be reported. */
-  notify(method: string, params?: Message): Promise<void> {
+  #notify(method: string, params?: Message): Promise<void> {
     return this.#channel.send({ jsonrpc: '2.0', method, ...(params && { params }) }).catch(() => {});
   }
 
