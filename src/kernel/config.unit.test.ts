@@ -83,7 +83,7 @@ describe('loadConfig', () => {
     const named = (LEGATE_NAMES: string) => loadConfig(json, { env: { LEGATE_NAMES } });
     expect(named('["a"]').values).toEqual({ names: ['a'] });
     expect(() => named('["a"')).toThrow('LEGATE_NAMES: is not valid JSON');
-    expect(() => named('"a"')).toThrow(/LEGATE_NAMES: .*array/);
+    expect(() => named('"a"')).toThrow(/LEGATE_NAMES: (?!is not valid JSON)/);
   });
 
   it('treats an empty variable as unset', () => {
