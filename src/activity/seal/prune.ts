@@ -175,8 +175,9 @@ async function prune(
   wasUnsealed: WasUnsealed,
 ): Promise<void> {
   await movePosition(db, [PRUNING], done, upto);
-  const size = (await waitForLog(database, db))?.size ?? 0;
-  await assertUnchanged(database, db, { from: done + 1, upto: Math.min(upto, size), pruned: done, wasUnsealed });
+  // While sealing is off, rows after the tree may be deleted too.
+  const sealed = Math.min(upto, (await waitForLog(database, db))?.size ?? 0);
+  await assertUnchanged(database, db, { from: done + 1, upto: sealed, pruned: done, wasUnsealed });
   const rows = await db
     .selectFrom('stream_events')
     .select(['id', 'type'])
@@ -193,8 +194,8 @@ async function prune(
     .where((eb) => eb.or([eb('type', 'not like', 'ledger.%'), eb('type', '=', 'ledger.pruned')]))
     .execute();
   await db.deleteFrom('seal_remains').where('seq', '>', done).where('seq', '<=', upto).execute();
-  await deleteTiles(db, upto, [...kept]);
-  await eraseSalts(db, done, upto, kept);
+  await deleteTiles(db, sealed, [...kept]);
+  await eraseSalts(db, done, sealed, kept);
   const segments = db.selectFrom('event_segments').select('first').where('last', '<=', upto);
   await db.deleteFrom('event_columns').where('first', 'in', segments).execute();
   await db.deleteFrom('event_segments').where('last', '<=', upto).execute();
