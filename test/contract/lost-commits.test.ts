@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sealer } from '../../src/activity/seal/sealer.ts';
 import { TABLE_NAMES } from '../../src/storage/tables.ts';
 import { createTestService, type Json, type TestAgent, type TestService } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
@@ -126,5 +127,36 @@ describe('a database that has lost commits under running instances', () => {
       for (const t of [a, b]) await t.legate.platform.ledger.history.read();
     }
     expect([a, b].map((t) => t.legate.platform.ledger.history.losses)).toEqual([0, 0]);
+  });
+
+  it.each([
+    ['is shorter than a signed checkpoint', 1],
+    ['has grown beyond a signed checkpoint', 20],
+  ])('no instance signs another tree over a ledger that %s', async (_, rows) => {
+    const options = { config: { ledger: { seal: 'on' } }, withoutIntervals: true } as const;
+    const a = await createTestService(options);
+    const b = await createTestService({ ...options, sameDatabaseAs: a });
+    const agent = await a.agent(await a.user(), { permissions: permissions('read') });
+    await ask(a, agent);
+    const restore = await snapshot(a);
+    for (let i = 0; i < 5; i++) await ask(a, agent);
+    await a.legate.platform.stateOf(sealer).signNow();
+    const signed = (await b.call('GET', '/ledger/checkpoint')).text;
+    await restore();
+    for (let i = 0; i < rows; i++) await ask(b, agent);
+    for (const t of [b, a]) {
+      await t.legate.platform.ledger.history.read();
+      await t.legate.platform.stateOf(sealer).signNow();
+      expect((await t.legate.ledger.status()).halted).toContain(`ree of ${signed.split('\n')[1]} rows`);
+    }
+    const log = await a.legate.platform.database.read.selectFrom('seal').selectAll().executeTakeFirst();
+    expect(log).toMatchObject({ halted: expect.stringContaining('npx legate ledger recover') });
+    expect(log?.checkpoint).not.toBe(signed);
+    expect(Number(log?.checkpoint?.split('\n')[1] ?? 0)).toBeLessThan(Number(signed.split('\n')[1]));
+    expect(await ask(a, agent)).toBe(true);
+    // A restart does not resume the sealing.
+    const c = await createTestService({ ...options, sameDatabaseAs: b }).catch((error: Error) => error.message);
+    if (typeof c === 'string') expect(c).toContain('npx legate ledger recover');
+    else expect((await c.legate.ledger.status()).halted).toContain('npx legate ledger recover');
   });
 });

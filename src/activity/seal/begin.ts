@@ -5,10 +5,10 @@ import { readHead, readPosition, setPosition, storedObject } from '../../ledger/
 import type { Platform } from '../../platform.ts';
 import type { Db, SealRow } from '../../storage/index.ts';
 import { readAnchor, removeUnfinishedAnchors } from './anchor.ts';
+import { whyNotContinued } from './continues.ts';
 import { type NoteSigner, noteSigner, noteVerifier, openCheckpoint } from './note.ts';
 import { sealer } from './sealer.ts';
-import { readLog, readRangeHashes } from './store.ts';
-import { MissingTile } from './tree.ts';
+import { readLog } from './store.ts';
 import { cosigner, readPolicy } from './witnesses/index.ts';
 
 /** Positions in `projections`: the event with which the log began, and the last time sealing was switched off. */
@@ -93,17 +93,8 @@ export async function assertContinues(
     openCheckpoint(anchor, (await readKeyEvents(database.read, 'ledger.key-retired')).map(noteVerifier));
   if (checkpoint?.origin !== log.origin)
     throw refusal(`The checkpoint in the data folder does not belong to the log ${log.origin}. ${RECOVER}`);
-  if (checkpoint.size > log.signed_size)
-    throw refusal(
-      `A tree of ${checkpoint.size} rows was signed, but the database has a record of only ${log.signed_size}. ` +
-        `${RECOVER}`,
-    );
-  const [root] = await readRangeHashes(database.read, [{ from: 0, to: checkpoint.size }]).catch((error: unknown) => {
-    if (error instanceof MissingTile) return [];
-    throw error;
-  });
-  if (!root?.equals(checkpoint.root))
-    throw refusal(`The tree of ${checkpoint.size} rows in the database is not the one that was signed. ${RECOVER}`);
+  const problem = await whyNotContinued(database.read, log, checkpoint);
+  if (problem !== undefined) throw refusal(`${problem} ${RECOVER}`);
 }
 
 /** Creates the log of this database, unless another instance has done so in the meantime. */

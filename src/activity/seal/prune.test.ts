@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
@@ -195,4 +197,39 @@ it('deletes nothing by default, and never deletes changed rows', async () => {
   t.clock.advance(3_600_000);
   await pruneLedger(t.legate.platform);
   expect((await t.call('GET', `/audit/${id}`, { as: scene.admin })).status).toBe(404);
+});
+
+it('an instance whose newest checkpoint covers only deleted rows starts', async () => {
+  const scene = await createScene();
+  const { t } = scene;
+  const anchor = join(t.database.dir, 'ledger-anchor');
+  await t.legate.ledger.proof((await decide(scene, OLD))[0] as string);
+  const old = readFileSync(anchor, 'utf8');
+  await decide(scene, 600);
+  t.clock.advance(91 * DAY_MS);
+  const [kept = ''] = await decide(scene, 1);
+  await t.legate.ledger.proof(kept);
+  await pruneLedger(t.legate.platform);
+  writeFileSync(anchor, old);
+  const other = await createTestService({ config: { ledger: { seal: 'on' } }, sameDatabaseAs: t });
+  verifyProof(await other.legate.ledger.proof(kept), await policyOf(t));
+});
+
+it('sealing that was off while retention deleted rows resumes', async () => {
+  const scene = await createScene();
+  const { t } = scene;
+  await decide(scene, OLD);
+  const { origin } = await t.legate.ledger.keys();
+  await t.legate.ledger.proof(1);
+  const off = await createTestService({ config: { audit: { retentionDays: 90 } }, sameDatabaseAs: t });
+  await t.legate.close();
+  await decide({ ...scene, t: off }, 600);
+  t.clock.advance(91 * DAY_MS);
+  await decide({ ...scene, t: off }, 1);
+  await pruneLedger(off.legate.platform);
+  const on = await createTestService({ config: { ledger: { seal: 'on' } }, sameDatabaseAs: t });
+  const [kept] = await decide({ ...scene, t: on }, 1);
+  verifyProof(await on.legate.ledger.proof(kept as string), await policyOf(on));
+  expect((await on.legate.ledger.keys()).origin).toBe(origin);
+  expect(await problemOf(on)).toBeUndefined();
 });

@@ -4,6 +4,7 @@ import { Lease, LedgerFollower, lastWithin, readHead, Superseded } from '../../l
 import { defineState, type Platform } from '../../platform.ts';
 import type { SealRow } from '../../storage/index.ts';
 import { writeAnchor } from './anchor.ts';
+import { NewestSeen } from './continues.ts';
 import { ABSENT, decisionTexts, eventTexts, leafHash, remainsLeaf, storedTexts } from './entry-text.ts';
 import { keepCheckpoint } from './kept-checkpoints.ts';
 import { checkpointText, type NoteSigner, openCheckpoint, signCheckpoint } from './note.ts';
@@ -72,6 +73,7 @@ export class Sealer {
   /** Newest checkpoint that this instance has signed or read. */
   #signedSize = 0;
   #signedAt = Number.NEGATIVE_INFINITY;
+  readonly #seen = new NewestSeen();
   #halted: string | undefined;
   #onDemand: Promise<void> | undefined;
   /** Size of the newest checkpoint in this instance's data folder. */
@@ -119,6 +121,7 @@ export class Sealer {
     this.#log = log;
     this.#signsAgain = checkpoint !== null && log.signers.some((signer) => !openCheckpoint(checkpoint, [signer]));
     this.#signedSize = signed_size;
+    this.#seen.add(checkpoint);
     this.#halted = halted ?? undefined;
     ledger.onCommit(this.#follower.commit);
     ledger.history.onHead((seq) => {
@@ -186,7 +189,7 @@ export class Sealer {
   async #run(now: boolean, deadline: number): Promise<void> {
     if (!this.#log || this.#halted !== undefined) return;
     if (!now && !(await this.#lease.hold())) return this.#wait();
-    for (let attempt = 0; attempt < 3 && performance.now() < deadline; attempt++) {
+    for (let attempt = 0; attempt < 3 && performance.now() < deadline && this.#halted === undefined; attempt++) {
       try {
         await this.#follower.catchUp(deadline);
         const sinceSigned = performance.now() - this.#signedAt;
@@ -208,7 +211,9 @@ export class Sealer {
   async #wait(): Promise<void> {
     this.#reset();
     const { read } = this.#platform.database;
-    if ((await readHead(read)) > ((await readLog(read))?.signed_size ?? 0)) this.#follower.runSoon(LOOK_AGAIN_MS);
+    const log = await readLog(read);
+    if (log?.log_id === this.#log?.id) this.#seen.add(log?.checkpoint ?? null);
+    if ((await readHead(read)) > (log?.signed_size ?? 0)) this.#follower.runSoon(LOOK_AGAIN_MS);
   }
 
   #reset(): void {
@@ -224,6 +229,9 @@ export class Sealer {
       this.#halt('Another log has begun in this database. Restart the service.');
       throw new Superseded();
     }
+    const lost = await this.#seen.whyLost(this.#platform, log);
+    if (lost?.reason !== undefined) this.#halt(lost.reason);
+    if (lost) throw new Superseded();
     this.#edge = TreeEdge.from(log.size, await readTiles(db, TreeEdge.openTiles(log.size)));
     this.#stored = log.size;
     return log.size;
@@ -314,13 +322,12 @@ export class Sealer {
       return { ...locked, checkpoint: note, signed_size: size };
     });
     if (row.signed_size < this.#signedSize) {
-      this.#halt(
-        'The database has lost a checkpoint that was signed. Stop the service and run npx legate ledger recover.',
-      );
-      return;
+      // The next run finds that the database has lost a checkpoint, and stops sealing.
+      throw new Superseded();
     }
     this.#signedAt = performance.now();
     this.#signedSize = row.signed_size;
+    this.#seen.add(row.checkpoint);
     this.#signsAgain = false;
     if (row.signed_size !== size) return;
     if (isKept) this.#keptAt = now;
@@ -378,6 +385,7 @@ export class Sealer {
     const log = await readLog(this.#platform.database.read);
     if (log?.checkpoint === null || !log) return undefined;
     if (log.log_id !== this.#log?.id || !openCheckpoint(log.checkpoint, this.signers)) return undefined;
+    this.#seen.add(log.checkpoint);
     await this.#anchor(log.checkpoint, log.signed_size);
     return { ...log, checkpoint: log.checkpoint };
   }
