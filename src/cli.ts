@@ -185,8 +185,11 @@ function usageOf(
 
 const DISK_ERRORS = ['ENOSPC', 'EDQUOT', 'EROFS'];
 
-const isDiskError = (error: unknown): error is Error =>
-  error instanceof Error && DISK_ERRORS.includes((error as NodeJS.ErrnoException).code ?? '');
+/** Codes of SQLite and PostgreSQL. */
+const FULL_DATABASE_ERRORS = ['SQLITE_FULL', '53100'];
+
+const hasCode = (error: unknown, codes: readonly string[]): error is Error =>
+  error instanceof Error && codes.includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** Prints an error and returns its exit code. Errors that the user can correct are printed without a stack. */
 function report(error: unknown): number {
@@ -199,9 +202,11 @@ function report(error: unknown): number {
           ? [error.message, 1]
           : error instanceof LegateError
             ? [`${error.code}: ${error.message}`, 1]
-            : isDiskError(error)
+            : hasCode(error, DISK_ERRORS)
               ? [`A file cannot be written (${error.message}). Make room, or make the folder writable.`, 1]
-              : [error instanceof Error ? (error.stack ?? error.message) : String(error), 1];
+              : hasCode(error, FULL_DATABASE_ERRORS)
+                ? [`The database has no room (${error.message}). Make room, and run the command again.`, 1]
+                : [error instanceof Error ? (error.stack ?? error.message) : String(error), 1];
   process.stderr.write(`${text.trimEnd()}\n`);
   return exitCode;
 }

@@ -22,7 +22,7 @@ export const system = defineModule({
   description: 'Health, metrics and API documentation.',
   routes: systemRoutes,
   states: [ledgerProbe, warnedAddresses],
-  start: (platform) => platform.background.run('this instance could not be registered', () => renewInstance(platform)),
+  start: (platform) => platform.background.run('registering this instance', () => renewInstance(platform)),
   upkeep: async (platform) => {
     platform.refusalEvents.flush(platform);
     await renewInstance(platform);

@@ -111,6 +111,15 @@ describe('a service whose disk fails', () => {
     ]);
     await rm(ballast);
     await allowed();
+    const saved = join(cwd, 'backup');
+    expect((await legate(['backup', saved], { cwd, env })).code).toBe(0);
+    const restored = { LEGATE_DATABASE_URL: `sqlite:${join(folder, 'restored.db')}` };
+    const restore = await legate(['restore', saved], { cwd, env: restored });
+    expect([restore.code, restore.stderr]).toEqual([
+      1,
+      'The database has no room (database or disk is full). Make room, and run the command again.\n',
+    ]);
+    for (const end of ['', '-shm', '-wal']) await rm(join(folder, `restored.db${end}`));
 
     // A file open for writing keeps the file system writable, so the change must be forced.
     let readOnly = true;

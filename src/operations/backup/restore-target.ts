@@ -50,7 +50,12 @@ async function openSqliteRestore({ writer, prefix }: SqliteDatabase): Promise<Re
         .map(([data]) => String(data)),
     haltLog: async (reason) => void writer.prepare(`update ${quoted(`${prefix}seal`)} set halted = ?`).run([reason]),
     commit: async () => writer.exec('commit'),
-    rollback: async () => writer.exec('rollback'),
+    rollback: async () => {
+      // On a full disk SQLite has already rolled back, and this fails.
+      try {
+        writer.exec('rollback');
+      } catch {}
+    },
   };
 }
 
