@@ -1,8 +1,12 @@
 import { type GuardedFetch, GuardedFetchError } from '../../../operations/outbound/index.ts';
 import { openCheckpoint, Refuted, type TrustedKey, Undecidable } from '../../../verify/index.ts';
+import { MissingTile } from '../tree.ts';
 
 const TIMEOUT_MS = 4000;
 const MAX_BYTES = 16_384;
+const TOO_OLD =
+  'Retention has deleted all rows of the last checkpoint that it cosigned, so no proof leads from there to this one. ' +
+  'Its operator has to let it begin again.';
 
 export interface Asked {
   readonly name: string;
@@ -15,7 +19,7 @@ export interface Signed {
   readonly note: string;
   /** The keys that have signed the note. */
   readonly keys: readonly TrustedKey[];
-  /** Returns the consistency proof from the first `from` rows, hashes in base64. */
+  /** Returns the consistency proof from the first `from` rows, hashes in base64. Throws {@link MissingTile}. */
   proveFrom(from: number): Promise<readonly string[]>;
 }
 
@@ -57,6 +61,7 @@ export async function askWitness(
   } catch (error) {
     if (error instanceof GuardedFetchError) return { failure: `It cannot be reached: ${error.problem}.` };
     if (error instanceof Refuted || error instanceof Undecidable) return { failure: error.message };
+    if (error instanceof MissingTile) return { failure: TOO_OLD };
     throw error;
   }
 }

@@ -11,9 +11,11 @@ import {
   type TestUser,
 } from '../../../../test/support/service.ts';
 import { untilPasses } from '../../../../test/support/until.ts';
+import { DAY_MS } from '../../../kernel/clock.ts';
 import { openCheckpoint, parsePolicy, runVerify, verifyProof } from '../../../verify/index.ts';
 import { openWitness, serveWitness, type Witness } from '../../../witness/index.ts';
 import { noteSigner, signCheckpoint } from '../note.ts';
+import { pruneLedger } from '../prune.ts';
 import { sealer } from '../sealer.ts';
 import { cosigner } from './index.ts';
 
@@ -85,6 +87,7 @@ async function createScene({
   count = 2,
   quorum = 'group all2 all w1 w2\nquorum all2',
   witnessIntervalMs = 10_000,
+  retentionDays = 0,
 } = {}): Promise<Scene> {
   const seed = createHash('sha256').update('ledger key of the tests').digest();
   const { vkey } = noteSigner(ORIGIN, seed);
@@ -110,6 +113,7 @@ async function createScene({
     lasting: true,
     config: {
       ledger: { seal: 'on', origin: ORIGIN, key: seed.toString('base64url'), policy: file, witnessIntervalMs },
+      audit: { retentionDays },
     },
   });
   rmSync(folder, { recursive: true });
@@ -330,4 +334,27 @@ describe('ledger.policy', () => {
       await expect(createTestService({ config: { ledger: { seal: 'on', policy: file } } })).rejects.toThrow(problem);
     }
   });
+});
+
+it('a witness whose newest checkpoint covers only deleted rows does not keep the others from cosigning', async () => {
+  // The first tile is kept, because it has an event of the ledger itself.
+  const own = await createScene({ quorum: 'group any1 any w1 w2\nquorum any1', retentionDays: 30 });
+  const { t, agent, witnesses } = own;
+  const [late] = witnesses as [Running, Running];
+  const requests = Array.from({ length: 100 }, () => ({ action: 'read', resource: 'db:x' }));
+  const decideMany = async (): Promise<void> => {
+    for (let i = 0; i < 4; i++) await t.call('POST', '/authorize/batch', { as: agent, body: { requests } });
+  };
+  await decideMany();
+  expect((await proofOf(own, await decide(own))).status).toBe(200);
+  late.answer = () => ({ status: 503, body: 'down' });
+  await decideMany();
+  t.clock.advance(31 * DAY_MS);
+  expect((await proofOf(own, await decide(own))).status).toBe(200);
+  await pruneLedger(t.legate.platform);
+  late.answer = undefined;
+  expect((await proofOf(own, await decide(own))).status).toBe(200);
+  await Promise.all(witnesses.map((each) => each.stop()));
+  const [one, two] = (await statusOf(own)).witnesses;
+  expect([one.failure, two.failure]).toEqual([expect.stringContaining('Retention has deleted all rows'), null]);
 });
