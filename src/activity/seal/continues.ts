@@ -29,9 +29,17 @@ export async function whyNotContinued(
   return `The tree of ${size} rows in the database is not the one that was signed.`;
 }
 
+interface SeenCheckpoint extends SignedTree {
+  readonly note: string;
+}
+
 /** The newest checkpoint of any instance that this instance has seen. The database must continue it. */
 export class NewestSeen {
-  #newest: (SignedTree & { readonly note: string }) | undefined;
+  #newest: SeenCheckpoint | undefined;
+
+  get newest(): SeenCheckpoint | undefined {
+    return this.#newest;
+  }
 
   add(note: string | null): void {
     const [, size = '0', root = ''] = (note ?? '').split('\n');
@@ -41,13 +49,14 @@ export class NewestSeen {
 
   /**
    * Returns undefined if the database continues the checkpoint. Otherwise records the reason, so that every instance
-   * stops sealing, and returns it. It is undefined if the log has changed in the meantime.
+   * stops sealing, and returns it. It is undefined if the log has changed in the meantime. The checkpoint must have
+   * been seen before the log was read.
    */
   async whyLost(
     { database, ledger }: Pick<Platform, 'database' | 'ledger'>,
     log: SealRow,
+    newest: SeenCheckpoint | undefined,
   ): Promise<{ reason: string | undefined } | undefined> {
-    const newest = this.#newest;
     if (!newest || log.checkpoint === newest.note || !(await whyNotContinued(database.read, log, newest))) return;
     // Connections for reads may have reached a server that no longer accepts writes.
     return ledger.maintain(async (db) => {

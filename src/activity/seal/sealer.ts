@@ -224,12 +224,13 @@ export class Sealer {
   /** Reads the right edge of the stored tree. */
   async #load(): Promise<number> {
     const db = this.#platform.database.read;
+    const seen = this.#seen.newest;
     const log = await readLog(db);
     if (!log || log.log_id !== this.#log?.id) {
       this.#halt('Another log has begun in this database. Restart the service.');
       throw new Superseded();
     }
-    const lost = await this.#seen.whyLost(this.#platform, log);
+    const lost = await this.#seen.whyLost(this.#platform, log, seen);
     if (lost?.reason !== undefined) this.#halt(lost.reason);
     if (lost) throw new Superseded();
     this.#edge = TreeEdge.from(log.size, await readTiles(db, TreeEdge.openTiles(log.size)));
