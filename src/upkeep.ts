@@ -8,7 +8,7 @@ const UPKEEP_MS = 5000;
 /**
  * Runs the upkeep of all modules, one run at a time. Returns a function that stops it, after the current run. A command
  * may have other settings than the service, such as a shorter retention, so it only keeps its entry as an instance. So
- * does an instance with a wrong clock, which would delete what has not expired.
+ * does an instance with a wrong clock, which decides nothing and would delete what has not expired.
  */
 export function startUpkeep(platform: Platform, keys: KeyStore): () => Promise<void> {
   const due = platform.instance.serves ? modules : [];

@@ -41,14 +41,11 @@ export class HourCounters {
     for (const s of states) this.#cells.set(s.key, { hour: s.hour, used: s.used });
   }
 
-  /**
-   * Returns the number of calls allowed under `key` in `hour`; undefined if the counter is not in memory. If the clock
-   * was set back, calls of a later hour count as well, because those of this hour are no longer known.
-   */
+  /** Returns the number of calls allowed under `key` in `hour`; undefined if the counter is not in memory. */
   used(key: string, hour: number): number | undefined {
     const cell = this.#cells.get(key);
     if (!cell) return undefined;
-    return cell.hour >= hour ? cell.used : 0;
+    return cell.hour === hour ? cell.used : 0;
   }
 
   /** Counts one call. The caller has checked the limit under the same lock. */

@@ -78,6 +78,7 @@ button,.button{display:flex;align-items:center;justify-content:center;min-height
 .secondary{background:var(--card);color:var(--accent);border-color:var(--edge)}
 .danger{background:var(--card);color:var(--danger);border-color:var(--danger)}
 button:hover,.button:hover{text-decoration:underline}
+[hidden]{display:none!important}
 .notice,.summary{border-left:.25rem solid var(--accent);background:var(--soft);padding:.75rem 1rem;margin:0 0 1rem;
   border-radius:.25rem}
 .notice>*:first-child,.summary>*:first-child{margin-top:0}

@@ -115,21 +115,29 @@ describe('after a reset of a ledger whose time was ahead', () => {
     expect((await t.call('GET', '/auth/session', { headers })).status).toBe(401);
   });
 
-  it('calls that the fast clock counted use up caps and budgets', async () => {
+  it('an approval that was given under the fast clock lasts as long as others, and caps and budgets apply', async () => {
     const cap = { resource: 'db:capped', actions: ['read'], constraints: { maxCallsPerHour: 1 } };
-    const permissions = [cap, { resource: 'db:y', actions: ['read'] }];
-    const { t, agent, owner } = await newWorld({ permissions });
-    const ask = async (resource: string) => (await t.authorize(agent, { action: 'read', resource })).body.reason;
-    const budget = { agentId: agent.id, metric: 'calls', limit: 2, window: 'month', onExceed: 'deny' };
-    expect((await t.call('POST', '/budgets', { as: owner, body: budget })).status).toBe(201);
+    const asking = { resource: 'db:asking', actions: ['read'], constraints: { requireApproval: true } };
+    const { t, agent, owner } = await newWorld({ permissions: [cap, asking] });
+    const ask = async (resource: string) => (await t.authorize(agent, { action: 'read', resource })).body;
+    const { approvalId } = await ask('db:asking');
+    t.clock.advance(60_000);
+    const before = t.clock.now();
     t.clock.advance(400 * DAY);
-    expect([await ask('db:capped'), await ask('db:y')]).toEqual([undefined, undefined]);
+    expect((await ask('db:capped')).allowed).toBe(true);
+    const late = (await ask('db:asking')).approvalId;
+    expect((await t.call('POST', `/approvals/${late}/approve`, { as: owner })).status).toBe(200);
     t.clock.advance(-400 * DAY);
     await t.legate.platform.ledger.resetClock(SYSTEM);
-    expect([await ask('db:capped'), await ask('db:y')]).toEqual(['RATE_LIMITED', 'BUDGET_EXCEEDED']);
-    const at = new Date(t.clock.now() - 40 * DAY).toISOString();
-    const past = await t.authorize(agent, { action: 'read', resource: 'db:capped', dryRun: true, at });
-    expect(past.body.allowed).toBe(true);
+    const { expiresAt } = (await t.call('GET', `/approvals/${late}`, { as: owner })).body;
+    expect(Date.parse(expiresAt)).toBeLessThanOrEqual(before + 300_000);
+    expect(late).not.toBe(approvalId);
+    t.clock.advance(300_000);
+    expect((await ask('db:asking')).reason).toBe('APPROVAL_REQUIRED');
+    // What the fast clock counted does not use up the hours of the present.
+    t.clock.advance(3_600_000);
+    expect((await ask('db:capped')).allowed).toBe(true);
+    expect((await ask('db:capped')).reason).toBe('RATE_LIMITED');
   });
 });
 

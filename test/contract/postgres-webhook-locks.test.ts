@@ -51,7 +51,7 @@ it('an attempt that fails waits for a deletion of its webhook before it locks an
 async function makeFailing(): Promise<Json> {
   const { clock, database } = hooks.t.legate.platform;
   const webhook = await hooks.make({ path: hooks.newPath() });
-  const paused = { failures: 20, paused_until: clock.now() + DAY_MS };
+  const paused = { failures: 20, paused_until: clock.now() + 30_000 };
   await database.write.updateTable('webhooks').set(paused).where('id', '=', webhook['id']).execute();
   return webhook;
 }

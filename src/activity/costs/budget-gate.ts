@@ -3,7 +3,7 @@ import type { Id } from '../../kernel/ids.ts';
 import type { BatchContext, Lacking } from '../../ledger/index.ts';
 import type { Gate, GatedCall, GateResult } from '../../platform.ts';
 import type { BudgetRow, Db } from '../../storage/index.ts';
-import { add, budgetExceeded, type Usage, usageAt, windowEnd, windowStart } from './usage.ts';
+import { add, budgetExceeded, type Usage, usageAt, windowEnd } from './usage.ts';
 
 /** A budget within a batch. Its usage is written once, after all calls of the batch. */
 interface Account {
@@ -103,10 +103,7 @@ async function readAccounts(db: Db, { wanted, accounts }: BatchBudgets, now: num
 /** The budget as a dry run for another time finds it. Only usage of the current window is known. */
 const accountAt = ({ row, usage, dirty }: Account, at: number): Account => ({
   row,
-  usage:
-    windowStart(row.window_kind, at) < usage.window_start
-      ? { ...usage, used: 0, exceeded: 0 }
-      : usageAt({ ...row, ...usage }, at),
+  usage: { ...usageAt({ ...row, ...usage }, at) },
   dirty,
 });
 

@@ -40,14 +40,11 @@ export function windowEnd(kind: WindowKind, now: number): number {
   }
 }
 
-/**
- * Usage of a budget in the window that contains `now`. Usage of earlier windows does not count. If the clock was set
- * back, that of a later window does, because usage of this window is no longer known.
- */
+/** Usage of a budget in the window that contains `now`. Usage of earlier windows does not count. */
 export type Usage = Pick<BudgetRow, 'used' | 'window_start' | 'exceeded'>;
 export function usageAt(row: BudgetRow, now: number): Usage {
   const start = windowStart(row.window_kind, now);
-  return row.window_start >= start
+  return row.window_start === start
     ? { used: row.used, window_start: start, exceeded: row.exceeded }
     : { used: 0, window_start: start, exceeded: 0 };
 }

@@ -4,7 +4,7 @@ import { deleteWebhooksOf } from './delete-webhooks.ts';
 import { testsUnderWay } from './deliveries.ts';
 import { dispatcherOf, webhookDispatcher } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
-import { deleteOld, dropOverdue, endWaitsOfFastClock } from './old-deliveries.ts';
+import { deleteOld, dropOverdue, endWaitsOfFastClock, lastUpkeep } from './old-deliveries.ts';
 import { webhookRoutes } from './routes.ts';
 
 /**
@@ -29,7 +29,7 @@ async function upkeep(platform: Pick<Platform, 'clock' | 'config' | 'database' |
 export const webhooks = defineModule({
   name: 'webhooks',
   description: 'Events delivered to HTTP endpoints, signed and retried. Failed deliveries are listed.',
-  states: [webhookDispatcher, webhookFetch, testsUnderWay],
+  states: [webhookDispatcher, webhookFetch, testsUnderWay, lastUpkeep],
   gauges: [
     {
       name: 'webhook_queue',

@@ -1,6 +1,6 @@
 import { chunk } from '../../kernel/chunk.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
-import type { Platform } from '../../platform.ts';
+import { defineState, type Platform } from '../../platform.ts';
 import { BREAKER_FAILURES, BREAKER_MS, MAX_JITTER, MAX_RETRY_AFTER_MS } from './attempt.ts';
 import { LEASE_MS } from './dispatcher.ts';
 import { keepWebhooks } from './store.ts';
@@ -51,12 +51,26 @@ export async function dropOverdue({ clock, database, ledger }: Omit<Needed, 'con
 /** Longer than the clocks of two instances may differ. */
 const CLOCKS_DIFFER_MS = MINUTE_MS;
 
+/** The time of the last upkeep on this instance. */
+export const lastUpkeep = defineState(() => ({ at: Number.POSITIVE_INFINITY }));
+
 /**
  * Ends waits, leases and pauses that end later than any that begins now: a clock that has since been set back began
- * them.
+ * them. Looks for them after a start, and when the clock was set back.
  */
-export async function endWaitsOfFastClock({ clock, config, database, ledger }: Needed): Promise<void> {
+export async function endWaitsOfFastClock({
+  clock,
+  config,
+  database,
+  ledger,
+  stateOf,
+}: Needed & Pick<Platform, 'stateOf'>): Promise<void> {
   const now = clock.now();
+  const last = stateOf(lastUpkeep);
+  if (now >= last.at) {
+    last.at = now;
+    return;
+  }
   const latest = now + CLOCKS_DIFFER_MS;
   const nextAt = latest + Math.max(MAX_RETRY_AFTER_MS, MAX_JITTER * Math.max(0, ...config.webhooks.retryDelaysMs));
   const waiting = database.read
@@ -91,6 +105,7 @@ export async function endWaitsOfFastClock({ clock, config, database, ledger }: N
         .where('lease_until', '>', latest + LEASE_MS)
         .execute();
     });
+  last.at = now;
 }
 
 /** Deletes old deliveries and attempts. Age counts from the end of a delivery, however long it waited before. */

@@ -193,9 +193,7 @@ export class PendingQuestion implements PendingDecision<AuthorizeAnswer> {
     };
     const state: DecisionState = {
       used: (key, hour) => {
-        const counted = context.counters.used(key, hour);
-        // Earlier hours are no longer known.
-        const used = counted === undefined || hour >= clockHour(context.now) ? counted : 0;
+        const used = context.counters.used(key, hour);
         if (used === undefined) lack({ counters: [key] });
         else observed.counter(key, used);
         return used ?? Number.POSITIVE_INFINITY;

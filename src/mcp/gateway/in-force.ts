@@ -1,3 +1,4 @@
+import { chunk } from '../../kernel/chunk.ts';
 import type { Id } from '../../kernel/ids.ts';
 import { InProgress } from '../../kernel/in-progress.ts';
 import type { Question } from '../guard/asks.ts';
@@ -5,6 +6,8 @@ import type { Passed } from '../guard/guard.ts';
 import { agentOf } from './caller-of.ts';
 
 const CHECK_MS = 500;
+/** Requests that are checked at the same time. Their decisions share the queries of a batch. */
+const AT_ONCE = 100;
 
 interface Work {
   readonly kind: 'stream' | 'request';
@@ -20,6 +23,7 @@ export class InForce {
   readonly #works = new InProgress<Work>();
   #lastNumber = 0;
   #timer: NodeJS.Timeout | undefined;
+  #isChecking = false;
 
   /**
    * Returns a function that is to be called at the end of the work. With a question, the work also ends when the answer
@@ -32,7 +36,7 @@ export class InForce {
     const number = ++this.#lastNumber;
     const [person, agent] = [auth?.userId, auth && agentOf(auth)];
     this.#works.set(number, { kind, person, agent, alive, begunAt: performance.now(), end });
-    this.#timer ??= setInterval(() => void this.#check(), CHECK_MS).unref();
+    this.#timer ??= setInterval(() => void this.#checkOnce(), CHECK_MS).unref();
     return () => this.#works.delete(number);
   }
 
@@ -60,6 +64,14 @@ export class InForce {
     this.endStreams();
   }
 
+  async #checkOnce(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    await this.#check().finally(() => {
+      this.#isChecking = false;
+    });
+  }
+
   async #check(): Promise<void> {
     const works = this.#works.values();
     if (works.length === 0) {
@@ -77,7 +89,11 @@ export class InForce {
  * the server would continue with the call instead of cancelling it.
  */
 async function endThoseRevoked(works: readonly Work[]): Promise<void> {
-  for (const work of works) if (work.kind === 'request') await endIfRevoked(work);
+  for (const some of chunk(
+    works.filter(({ kind }) => kind === 'request'),
+    AT_ONCE,
+  ))
+    await Promise.all(some.map(endIfRevoked));
   // The stream of a request receives its last answer first.
   await new Promise(setImmediate);
   for (const work of works) if (work.kind === 'stream') await endIfRevoked(work);

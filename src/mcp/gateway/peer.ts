@@ -81,6 +81,8 @@ interface Pending {
   readonly asked: Set<Ending>;
   /** Pauses the timeout of the request while the server waits for its client. */
   readonly pause: () => () => void;
+  /** Resolves when the server was told that the request is cancelled. */
+  cancelled?: Promise<void>;
 }
 
 export interface RequestOptions {
@@ -140,8 +142,6 @@ export class Peer {
   /** Metadata of each request in revisions without a session: the revision and the client. */
   envelope: Message | undefined;
   #lastId = 0;
-  /** Resolves when the server was told of the request that was cancelled last. */
-  #cancelled = Promise.resolve();
   #ended: Error | undefined;
 
   constructor(open: OpenChannel, on: PeerEvents = {}, askable = NOTHING) {
@@ -175,7 +175,7 @@ export class Peer {
       };
       const giveUp = (error: Error, reason: string): void => {
         settle(error);
-        this.#cancelled = this.#notify('notifications/cancelled', { requestId: id, reason });
+        pending.cancelled = this.#notify('notifications/cancelled', { requestId: id, reason });
       };
       const cancel = (): void => giveUp(new RequestCancelled('it was cancelled'), 'cancelled');
       const startClock = (): NodeJS.Timeout =>
@@ -189,7 +189,8 @@ export class Peer {
           if (--paused === 0 && this.#pending.has(id)) timer = startClock();
         };
       };
-      this.#pending.set(id, { settle, progress, party, heard, asked, pause });
+      const pending: Pending = { settle, progress, party, heard, asked, pause };
+      this.#pending.set(id, pending);
       signal?.onEnd(cancel);
       const message = { jsonrpc: '2.0', id, method, params: this.#paramsOf(params, id, options) };
       this.#channel.send(message, options.headers).catch(settle);
@@ -265,16 +266,16 @@ export class Peer {
   }
 
   async #answerServer(id: unknown, method: string, params: Message, during: unknown): Promise<void> {
-    const answer = method === 'ping' ? { result: {} } : await this.#ask(id, method, params, during);
+    const call = method === 'ping' ? undefined : this.#pendingOf(during);
+    const answer = method === 'ping' ? { result: {} } : await this.#ask(id, method, params, call);
     // A server that learns of the answer before the end of its call would continue with the call.
-    await this.#cancelled;
+    await call?.cancelled;
     if (!this.#ended) this.#channel.send({ jsonrpc: '2.0', id, ...answer }).catch(() => {});
   }
 
-  async #ask(id: unknown, method: string, params: Message, during: unknown): Promise<Answer> {
+  async #ask(id: unknown, method: string, params: Message, pending: Pending | undefined): Promise<Answer> {
     if (!this.#askable.methods.has(method)) return refused(METHOD_NOT_FOUND, 'Method not found');
     if (this.#asked.has(id)) return refused(INVALID_REQUEST, 'A request with this id is waiting for an answer.');
-    const pending = this.#pendingOf(during);
     if (!pending?.party)
       return refused(INVALID_REQUEST, 'It is not clear for which client this is. No client was asked.');
     if (pending.asked.size >= MAX_ASKED)

@@ -30,7 +30,7 @@ export function rateGate(platform: Pick<Platform, 'database'>): Gate {
       const key = `rpm:${limit.id}`;
       const used = context.counters.used(key, minute);
       if (used === undefined) return { lacks: [{ counters: [key] }] };
-      if (used >= limit.rpm && minute >= Math.floor(context.now / MINUTE_MS))
+      if (used >= limit.rpm)
         return {
           refusal: { reason: 'RATE_LIMITED', limit: limit.rpm, resetAt: (minute + 1) * MINUTE_MS, by: limit.id },
         };

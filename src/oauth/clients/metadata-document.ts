@@ -92,7 +92,7 @@ export async function documentClient(
   const documents = platform.stateOf(metadataDocuments);
   const now = platform.clock.now();
   const kept = documents.kept.get(id);
-  if (kept && now < kept.until) return kept.client;
+  if (kept && isFresh(kept.until, now)) return kept.client;
   let reading = documents.pending.get(id);
   if (!reading) {
     reading = refresh(platform, documents, id, url, now).finally(() => documents.pending.delete(id));
@@ -100,6 +100,9 @@ export async function documentClient(
   }
   return reading;
 }
+
+/** A document is kept for at most a day; one that a fast clock has read is read again. */
+const isFresh = (until: number, now: number): boolean => now < until && until <= now + MAX_AGE_MS;
 
 async function refresh(
   platform: Pick<Platform, 'clock' | 'database' | 'ledger' | 'log'>,
@@ -110,7 +113,7 @@ async function refresh(
 ): Promise<Client> {
   const stored = await findStored(platform, id, url);
   if (stored && stored.until > (documents.kept.get(id)?.until ?? 0)) documents.kept.set(id, stored);
-  if (stored && now < stored.until) return stored.client;
+  if (stored && isFresh(stored.until, now)) return stored.client;
   try {
     if (!documents.limit(url, now))
       throw unreachable('Metadata documents of this host were requested too often. Try again in a minute.');
