@@ -42,8 +42,8 @@ const LISTS = [
 
 /**
  * Sets back what was issued, counted or paused while the clock was fast, so that it lasts for its usual time after the
- * clock is set from `from` to `to`. What ends soon anyway, such as a code, may end at once, and what ends with something
- * older, such as a token with its grant, earlier than usual.
+ * clock is set from `from` to `to`. What ends soon anyway, such as a code, may end at once, and what ends with
+ * something older, such as a token with its grant, earlier than usual.
  */
 export async function setTimesBack(db: Db, from: number, to: number): Promise<void> {
   // The decision of a person begins the time of an approval anew.

@@ -115,7 +115,7 @@ describe('after a reset of a ledger whose time was ahead', () => {
     expect((await t.call('GET', '/auth/session', { headers })).status).toBe(401);
   });
 
-  it('an approval that was given under the fast clock lasts as long as others, and caps and budgets apply', async () => {
+  it('an approval of the fast clock lasts as long as others, and its caps do not count', async () => {
     const cap = { resource: 'db:capped', actions: ['read'], constraints: { maxCallsPerHour: 1 } };
     const asking = { resource: 'db:asking', actions: ['read'], constraints: { requireApproval: true } };
     const { t, agent, owner } = await newWorld({ permissions: [cap, asking] });
