@@ -152,6 +152,8 @@ describe.skipIf(chromiumPath === undefined)('what the console says about decisio
     });
     await page.getByRole('combobox', { name: 'Period' }).selectOption('7d');
     await page.getByText('No decisions in this period.').waitFor();
+    // The page asks again, perhaps while the service stops.
+    await page.unrouteAll({ behavior: 'wait' });
   });
 
   it('calls a reason by the same words in the table and among the most frequent values', async () => {
