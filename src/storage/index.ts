@@ -10,6 +10,7 @@
  */
 export { selectArrays, selectMany, selectTexts } from './arrays.ts';
 export { assertStored, bulkInsert } from './bulk-insert.ts';
+export { selectIfDamaged } from './damaged-texts.ts';
 export {
   type Database,
   type Db,
@@ -88,4 +89,3 @@ export type {
 } from './tables/people.ts';
 export { TABLE_NAMES, type Tables } from './tables.ts';
 export { isUnavailable } from './unavailable.ts';
-export { selectIfDamaged } from './whole-texts.ts';

@@ -1,23 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, tabTo } from '../support/chromium.ts';
 import { settled, WIDE } from '../support/console-scene.ts';
-import { pagesService } from '../support/pages-service.ts';
+import { pagesService, sendTo } from '../support/pages-service.ts';
 
 describe.skipIf(chromiumPath === undefined)('the console with the keyboard alone', () => {
   const service = pagesService({ users: { requireSecondFactor: 'none' } });
   let token = '';
   let adminId = '';
 
-  // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
-  const send = async (method: string, path: string, body?: object, as = token): Promise<any> => {
-    const response = await fetch(service.url + path, {
-      method,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${as}` },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    expect(response.status, `${method} ${path}`).toBeLessThan(300);
-    return response.json();
-  };
+  const send = (method: string, path: string, body?: object, as = token) => sendTo(service.url, as, method, path, body);
   const newAgent = (name: string, permissions: readonly object[] = []) =>
     send('POST', '/agents', { ownerId: adminId, name, type: 'service', permissions });
 

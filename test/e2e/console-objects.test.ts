@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/chromium.ts';
 import { settled, visit, WIDE } from '../support/console-scene.ts';
-import { pagesService } from '../support/pages-service.ts';
+import { pagesService, sendTo } from '../support/pages-service.ts';
 
 describe.skipIf(chromiumPath === undefined)('screens of one object, when another one follows', () => {
   const service = pagesService({ users: { requireSecondFactor: 'none' }, webhooks: { allowPrivateNetworks: true } });
@@ -11,16 +11,8 @@ describe.skipIf(chromiumPath === undefined)('screens of one object, when another
   const servers: string[] = [];
   let agentId = '';
 
-  // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
-  const send = async (method: string, path: string, body?: object, token = session): Promise<any> => {
-    const response = await fetch(service.url + path, {
-      method,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    expect(response.status, `${method} ${path}`).toBeLessThan(300);
-    return response.json();
-  };
+  const send = (method: string, path: string, body?: object, token = session) =>
+    sendTo(service.url, token, method, path, body);
 
   beforeAll(async () => {
     const account = { email: 'admin@example.com', password: 'correct horse battery' };

@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/chromium.ts';
 import { settled, WIDE } from '../support/console-scene.ts';
-import { pagesService } from '../support/pages-service.ts';
+import { pagesService, sendTo } from '../support/pages-service.ts';
 
 const HEADING = { tag: 'H1', text: 'People' };
 
@@ -11,16 +11,7 @@ describe.skipIf(chromiumPath === undefined)('the console when something does not
   let token = '';
   let adminId = '';
 
-  // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
-  const send = async (method: string, path: string, body?: object): Promise<any> => {
-    const response = await fetch(service.url + path, {
-      method,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    expect(response.status, `${method} ${path}`).toBeLessThan(300);
-    return response.json();
-  };
+  const send = (method: string, path: string, body?: object) => sendTo(service.url, token, method, path, body);
   const tenants = async (): Promise<string[]> =>
     (await send('GET', '/tenants')).map(({ name }: { name: string }) => name);
 

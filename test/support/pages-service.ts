@@ -1,5 +1,5 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { type Listening, listen } from '../../src/http/node.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { Mail } from '../../src/operations/mail/index.ts';
@@ -66,4 +66,22 @@ export function pagesService(config: LegateInput = {}): PagesService {
       return { context, complaints, page: await context.newPage() };
     },
   };
+}
+
+/** Sends a request with a bearer token. Expects that it succeeds, and returns the answer. */
+export async function sendTo(
+  url: string,
+  token: string,
+  method: string,
+  path: string,
+  body?: object,
+  // biome-ignore lint/suspicious/noExplicitAny: answers of the API.
+): Promise<any> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  expect(response.status, `${method} ${path}`).toBeLessThan(300);
+  return response.json();
 }
