@@ -45,6 +45,8 @@ export class LedgerReader {
   readonly #database: Database;
   readonly #index: EventIndex;
   readonly #decided: () => number;
+  /** The clock resets with sequence numbers smaller than `before`. */
+  #resets: { readonly before: number; readonly seqs: readonly number[] } = { before: 1, seqs: [] };
 
   /** @param decided returns the number of decisions so far: exports slow down while it grows. */
   constructor(database: Database, index: EventIndex, decided: () => number) {
@@ -214,8 +216,18 @@ export class LedgerReader {
 
   /** Returns the row with an id. `around` is the time in the id: the time of its commit or shortly before. */
   async byId(id: string, around: number): Promise<StreamEventRow | undefined> {
-    const from = await this.seqAt(around);
     const end = await this.#end();
+    const row = await this.#searchById(id, around, await this.seqAt(around, end), end);
+    if (row) return row;
+    for (const reset of await this.#clockResets(end)) {
+      const found = await this.#searchById(id, around, await this.seqAt(around, end, reset), end);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** Searches from `from` on, up to the first rows that are later than `around`. */
+  async #searchById(id: string, around: number, from: number, end: number): Promise<StreamEventRow | undefined> {
     for (let low = from; low < end; low += WINDOW) {
       const rows = await this.#database.read
         .selectFrom('stream_events')
@@ -237,6 +249,20 @@ export class LedgerReader {
       await yieldOnce();
     }
     return undefined;
+  }
+
+  /**
+   * Returns the sequence numbers at which the time of the ledger was set back. Timestamps decrease there and nowhere
+   * else.
+   */
+  async #clockResets(end: number): Promise<readonly number[]> {
+    const { before, seqs } = this.#resets;
+    const known = before <= end ? { before, seqs } : { before: 1, seqs: [] };
+    const where: EntryFilter['where'] = [{ field: 'type', values: ['ledger.clock_reset'] }];
+    const filter = { where, afterSeq: known.before - 1, beforeSeq: end };
+    const found = await this.newest(filter, Number.POSITIVE_INFINITY, ['seq']);
+    this.#resets = { before: end, seqs: [...known.seqs, ...found.map(({ seq }) => seq)] };
+    return this.#resets.seqs;
   }
 
   /**
@@ -277,11 +303,11 @@ export class LedgerReader {
   }
 
   /**
-   * Returns the smallest sequence whose timestamp is not before `ms`, or the end of the ledger. One query: a binary
-   * search in SQL.
+   * Returns the smallest sequence, from `from` on, whose timestamp is not before `ms`, or else the end of the ledger.
+   * One query: a binary search in SQL.
    */
-  async seqAt(ms: number, end?: number): Promise<number> {
-    const begin = await this.#begin();
+  async seqAt(ms: number, end?: number, from?: number): Promise<number> {
+    const begin = from ?? (await this.#begin());
     const before = end ?? (await this.#end());
     const table = sql.table('stream_events');
     const middle = sql`(low + high) / 2`;

@@ -96,6 +96,27 @@ describe('a ledger whose time is ahead', () => {
 describe('after a reset of a ledger whose time was ahead', () => {
   const DAY = 86_400_000;
 
+  it('each entry is found by its id, whether older, of the fast clock, or newer', async () => {
+    const { t, agent, owner } = await newWorld(MAY_READ);
+    const { ledger } = t.legate.platform;
+    const ids = [(await ask(t, agent)).body.auditId];
+    t.clock.advance(DAY);
+    ids.push((await ask(t, agent)).body.auditId);
+    await ledger.change(SYSTEM, async (change) => {
+      for (let i = 0; i < 9000; i++) change.emit({ type: 'agent.updated', data: {} });
+    });
+    ids.push((await ask(t, agent)).body.auditId);
+    t.clock.advance(-DAY + 60_000);
+    await ledger.resetClock(SYSTEM);
+    ids.push((await ask(t, agent)).body.auditId);
+    t.clock.advance(2 * DAY);
+    ids.push((await ask(t, agent)).body.auditId);
+    const found = [];
+    for (const id of ids) found.push((await t.call('GET', `/audit/${id}`, { as: owner })).body.id);
+    expect(found).toEqual(ids);
+    expect((await t.call('GET', '/audit/aud_unknown', { as: owner })).status).toBe(404);
+  });
+
   it('sessions and pauses of the fast clock last as long as others', async () => {
     const t = await createTestService();
     const email = 'ada@example.com';
