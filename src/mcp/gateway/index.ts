@@ -65,7 +65,8 @@ export const gateway = defineModule({
     await Promise.all(relays.map(({ tasks }) => tasks.look()));
     await readPins(platform);
     await resealConnections(platform);
-    if (relays.length > 0) await revokeWaiting(platform);
+    // Slow authorization servers do not delay the upkeep of this instance, nor its end.
+    if (relays.length > 0) platform.background.run('revoking tokens of the gateway', () => revokeWaiting(platform));
   },
   reactions: {
     'user.deleted': (change, events) =>

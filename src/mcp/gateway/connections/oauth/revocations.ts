@@ -38,11 +38,13 @@ export async function revokeWaiting(
       .returningAll()
       .execute(),
   );
-  for (const row of taken) {
-    const credentials = readCredentials(platform, row);
-    if (credentials?.type !== 'oauth') continue;
-    await revokeTokens(platform, credentials).catch((error: unknown) =>
-      platform.log.warn({ server: row.server, problem: (error as Error).message }, 'A token could not be revoked'),
-    );
-  }
+  await Promise.all(
+    taken.map(async (row) => {
+      const credentials = readCredentials(platform, row);
+      if (credentials?.type !== 'oauth') return;
+      await revokeTokens(platform, credentials).catch((error: unknown) =>
+        platform.log.warn({ server: row.server, problem: (error as Error).message }, 'A token could not be revoked'),
+      );
+    }),
+  );
 }

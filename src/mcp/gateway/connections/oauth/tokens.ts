@@ -86,10 +86,14 @@ export async function refreshTokens(
   return { ...after, refreshToken: after.refreshToken ?? refreshToken };
 }
 
-/** Ends the grant at the authorization server if that supports revocation (RFC 7009). */
+/**
+ * Ends the grant at the authorization server if that supports revocation (RFC 7009). Throws the first failure, after
+ * both tokens were sent.
+ */
 export async function revokeTokens(platform: Pick<Platform, 'stateOf'>, credentials: OAuthCredentials): Promise<void> {
   const { revocationEndpoint: url, refreshToken, accessToken, server } = credentials;
   if (url === undefined) return;
+  const failures: unknown[] = [];
   for (const [hint, token] of [
     ['refresh_token', refreshToken],
     ['access_token', accessToken],
@@ -97,6 +101,7 @@ export async function revokeTokens(platform: Pick<Platform, 'stateOf'>, credenti
     if (token === undefined) continue;
     const form = new URLSearchParams({ token, token_type_hint: hint });
     const headers = withClient(credentials, form);
-    await fetchUpstream(platform, { server, url, form }, headers);
+    await fetchUpstream(platform, { server, url, form }, headers).catch((error: unknown) => failures.push(error));
   }
+  if (failures.length > 0) throw failures[0];
 }
