@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { personOf } from './on-connection.ts';
 
 const FIRST_MS = 500;
 const LONGEST_MS = 30_000;
@@ -6,22 +7,27 @@ const LONGEST_MS = 30_000;
 const STABLE_MS = 60_000;
 const MAX_FAILURES = 1000;
 
-/** Pauses after failed connections, by their keys. Each failure at the start doubles the next pause. */
+/**
+ * Pauses after failed connections, by the person in their keys: a client that begins a new session gets no new attempt.
+ * Each failure at the start doubles the next pause.
+ */
 export class BackOff {
   readonly #failures = new LRUCache<string, { readonly count: number; readonly until: number }>({ max: MAX_FAILURES });
 
   isPausing(key: string): boolean {
-    return (this.#failures.get(key)?.until ?? 0) > performance.now();
+    return (this.#failures.get(personOf(key))?.until ?? 0) > performance.now();
   }
 
   failed(key: string, openedAt: number): void {
     const now = performance.now();
-    const count = now - openedAt > STABLE_MS ? 0 : (this.#failures.get(key)?.count ?? 0);
-    this.#failures.set(key, { count: count + 1, until: now + Math.min(FIRST_MS * 2 ** count, LONGEST_MS) });
+    const person = personOf(key);
+    const count = now - openedAt > STABLE_MS ? 0 : (this.#failures.get(person)?.count ?? 0);
+    this.#failures.set(person, { count: count + 1, until: now + Math.min(FIRST_MS * 2 ** count, LONGEST_MS) });
   }
 
-  /** Ends the pauses of some keys, or of all. */
-  forget(concerns: (key: string) => boolean = () => true): void {
-    for (const key of [...this.#failures.keys()]) if (concerns(key)) this.#failures.delete(key);
+  /** Ends the pauses of a person, or all. */
+  forget(person?: string): void {
+    if (person === undefined) this.#failures.clear();
+    else this.#failures.delete(person);
   }
 }

@@ -192,7 +192,7 @@ export class Upstreams {
   async endPerson(person: string): Promise<void> {
     const own = (key: string): boolean => personOf(key) === person;
     const ending = [...this.#entries.keys()].filter(own).map((key) => this.#end(key, true));
-    this.#backOff.forget(own);
+    this.#backOff.forget(person);
     await Promise.all(ending);
   }
 

@@ -132,3 +132,14 @@ it('a connection that cannot be opened at all does not count against the limit',
   await expect(call(upstreams, 'a')).rejects.toThrow('it failed recently');
   expect(failed).toEqual(['spawn EAGAIN']);
 });
+
+it('a new session of a person whose connection failed is not connected before the pause has ended', async () => {
+  const { upstreams, channels } = scripted(9);
+  await upstreams.info('alice one');
+  channels[0]?.ended(new Error('it crashed'));
+  await expect(call(upstreams, 'alice two')).rejects.toThrow('it failed recently');
+  await upstreams.info('bob one');
+  await upstreams.endPerson('alice');
+  await upstreams.info('alice two');
+  expect(channels.map(({ key }) => key)).toEqual(['alice one', 'bob one', 'alice two']);
+});
