@@ -125,7 +125,9 @@ it('announces its capabilities', async () => {
   });
   const modernInfo = (await connect('modern')).getServerCapabilities();
   expect(modernInfo).toMatchObject({ resources: { subscribe: true, listChanged: true } });
-  // In 2026-07-28, each request asks for logging.
+  // No log messages are passed on to clients of 2026-07-28, nor from servers of that revision.
+  expect(client.getServerCapabilities()?.logging).toBeUndefined();
+  expect(modernInfo?.logging).toBeUndefined();
   const { capabilities } = await new RawClient(t, agent, 'modern').open();
   expect([capabilities.resources, capabilities.logging]).toEqual([{ subscribe: true, listChanged: true }, undefined]);
 });

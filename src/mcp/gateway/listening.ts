@@ -89,8 +89,8 @@ export function capabilitiesForClient(info: Pick<ServerInfo, 'capabilities' | 'r
       ...(resourceSubscriptions && { subscribe: true }),
     },
   };
-  // `logging/setLevel` does not exist in 2026-07-28.
-  const known = ofClient === MODERN_REVISION ? named : named.filter((name) => name !== 'logging');
+  // In 2026-07-28, a request states its level instead of `logging/setLevel`, and the gateway passes on neither of them.
+  const known = named.filter((name) => name !== 'logging');
   return { ...Object.fromEntries(known.map((name) => [name, heard[name] ?? {}])), ...tasks };
 }
 
