@@ -94,6 +94,11 @@ export class Definitions {
     }
   }
 
+  /** Returns whether the last list of a connection is remembered. */
+  has(key: string): boolean {
+    return this.#listed.has(key);
+  }
+
   /** Returns the names of the tools that a connection listed last. */
   listedOn(key: string): string[] {
     return [...(this.#listed.peek(key)?.keys() ?? [])];

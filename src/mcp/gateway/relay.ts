@@ -209,17 +209,17 @@ export class Relay {
     if (sessionId !== null && !session && body !== null) throw new SessionNotFound(body);
     if (!messagesOf(body).some(({ method }) => method === 'tools/call')) return undefined;
     const key = session?.key ?? this.#keyOf(auth, null);
-    return this.upstreams.isReady(key) ? undefined : this.#open(auth, key);
+    return this.upstreams.isReady(key) && this.tools.definitions.has(key) ? undefined : this.#open(auth, key);
   }
 
   async #open(auth: McpAuth, key: string): Promise<void> {
     // No connection is opened for a remembered token that has ended since.
     if (!this.upstreams.has(key) && !(await this.#isValid(auth))) return;
-    // If the server is not available, the call is still decided and recorded, and then fails.
     try {
       await this.upstreams.info(key);
+      if (!this.tools.definitions.has(key)) await this.upstreams.tools(key);
     } catch {
-      // The call itself reports this failure.
+      // The call is still decided and recorded, and reports this failure.
     }
   }
 
