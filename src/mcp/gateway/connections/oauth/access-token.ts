@@ -41,7 +41,9 @@ export async function accessTokenFor(
     const now = platform.clock.now();
     const isCurrent = (credentials.expiresAt ?? Number.POSITIVE_INFINITY) > now + LEEWAY_MS;
     if (isCurrent && credentials.accessToken !== refused) return credentials;
-    if (await takeLease(platform, connection, row.sealed)) return renew(platform, connection, credentials);
+    // Each attempt to take the lease is a write, which would delay all decisions while many calls wait.
+    const isFree = (row.refreshing_until ?? 0) <= now;
+    if (isFree && (await takeLease(platform, connection, row.sealed))) return renew(platform, connection, credentials);
     await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
   }
   throw new ServerUnavailable('its token is being renewed');
