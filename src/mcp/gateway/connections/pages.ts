@@ -33,8 +33,11 @@ import {
 import { beginSignIn, endSignIn, type SignInAnswer, STATE_LIFE_MS } from './oauth/authorize.ts';
 import { connectPath } from './open-for.ts';
 
-/** Binds a sign-in at another server to the browser in which it began. */
-const signInCookie = browserCookie('gateway-sign-in', STATE_LIFE_MS);
+/**
+ * Binds a sign-in at another server to the browser in which it began. Each server has its own cookie, because two
+ * sign-ins that begin at the same time set it without seeing each other.
+ */
+const signInCookie = (server: string) => browserCookie(`gateway-sign-in-${server}`, STATE_LIFE_MS);
 
 type PageCall = Call<{ name: string }, unknown, unknown>;
 
@@ -150,12 +153,12 @@ async function beginOnPage(platform: Platform, call: PageCall): Promise<Response
       platform,
       callerOf(call),
       server,
-      signInCookie.read(platform, call.request),
+      signInCookie(server.name).read(platform, call.request),
     );
     return page(platform, call.request, {
       title: t.connections.connectTitle(server.name),
       person: await pagePerson(platform, asUser(call.principal)),
-      cookies: [signInCookie.set(platform, browserSecret)],
+      cookies: [signInCookie(server.name).set(platform, browserSecret)],
       body: html`<p>${t.connections.leave(new URL(issuer).host)}</p>${actions(
         buttonLink(t.connections.continue, address, 'primary'),
       )}`,
@@ -169,11 +172,12 @@ async function beginOnPage(platform: Platform, call: PageCall): Promise<Response
 /** GET: the answer of the authorization server at which the person signed in. */
 export async function callbackPage(platform: Platform, call: Call<unknown, SignInAnswer, unknown>): Promise<Response> {
   const person = callerOf(call);
-  const ended = await endSignIn(platform, person, signInCookie.read(platform, call.request), call.query);
+  const secretFor = (name: string) => signInCookie(name).read(platform, call.request);
+  const ended = await endSignIn(platform, person, secretFor, call.query);
   const { server, credentials, isLast } = ended;
   if (credentials) await storeSignIn(platform, person, server, credentials);
   const to = `${pathOf(platform, connectPath(server))}?done=${credentials ? 'connected' : 'refused'}`;
-  return seeOther(to, {}, isLast ? [signInCookie.clear(platform)] : []);
+  return seeOther(to, {}, isLast ? [signInCookie(server).clear(platform)] : []);
 }
 
 /** GET: the servers that need credentials of the signed-in person. */

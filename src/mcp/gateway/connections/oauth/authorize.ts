@@ -44,8 +44,8 @@ async function reaching<T>(platform: Pick<Platform, 'log'>, work: () => Promise<
 
 /**
  * Begins a sign-in at the authorization server of an MCP server. Returns the address to open, and the secret that the
- * browser keeps until the callback: `kept`, the one it has already, if other sign-ins of the person in this browser are
- * unfinished. Throws 502 CONNECTION_UPSTREAM_FAILED.
+ * browser keeps until the callback: `kept`, the one it has already, if other sign-ins of the person at this server in
+ * this browser are unfinished. Throws 502 CONNECTION_UPSTREAM_FAILED.
  */
 export async function beginSignIn(
   platform: Platform,
@@ -92,12 +92,14 @@ export async function beginSignIn(
     await db.deleteFrom('gateway_oauth_states').where('expires_at', '<=', now).execute();
     const own = await db
       .selectFrom('gateway_oauth_states')
-      .select(['state_hash', 'browser_hash'])
+      .select(['state_hash', 'browser_hash', 'server'])
       .where('user_id', '=', userId)
       .orderBy('expires_at', 'desc')
       .execute();
     const keptHash = kept === undefined ? undefined : secretHash(kept);
-    const isOwn = keptHash !== undefined && own.some((row) => secretsEqual(row.browser_hash, keptHash));
+    const isOwn =
+      keptHash !== undefined &&
+      own.some((row) => row.server === server.name && secretsEqual(row.browser_hash, keptHash));
     const secret = kept !== undefined && isOwn ? kept : newRandom();
     const surplus = own.slice(MAX_STATES - 1).map((row) => row.state_hash);
     if (surplus.length > 0) await db.deleteFrom('gateway_oauth_states').where('state_hash', 'in', surplus).execute();
@@ -189,13 +191,14 @@ export interface SignInAnswer {
 
 /**
  * Completes a sign-in: consumes the state, which is valid once for the person and browser that began, checks the issuer
- * of the answer (RFC 9207), and exchanges the code. `isLast`: this browser has no other unfinished sign-in.
+ * of the answer (RFC 9207), and exchanges the code. `secretFor` returns the secret that the browser keeps for a server.
+ * `isLast`: this browser has no other unfinished sign-in at the server.
  * Throws 400 CONNECTION_SIGN_IN_INVALID, 502 CONNECTION_UPSTREAM_FAILED.
  */
 export async function endSignIn(
   platform: Platform,
   person: Person,
-  browserSecret: string | undefined,
+  secretFor: (server: string) => string | undefined,
   answer: SignInAnswer,
 ): Promise<{
   readonly server: string;
@@ -203,10 +206,17 @@ export async function endSignIn(
   readonly isLast: boolean;
 }> {
   const { state, code, iss, error } = answer;
-  if (browserSecret === undefined || state === undefined) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
+  if (state === undefined) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
   const stateHash = secretHash(state);
   const { row, isLast } = await platform.ledger.change(person.actor, async ({ db, now }) => {
     await person.reauthorize(db);
+    const begun = await db
+      .selectFrom('gateway_oauth_states')
+      .select('server')
+      .where('state_hash', '=', stateHash)
+      .executeTakeFirst();
+    const browserSecret = begun && secretFor(begun.server);
+    if (browserSecret === undefined) throw ConnectionErrors.CONNECTION_SIGN_IN_INVALID();
     const ended = await db
       .deleteFrom('gateway_oauth_states')
       .where('state_hash', '=', stateHash)

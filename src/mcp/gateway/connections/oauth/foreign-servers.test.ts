@@ -267,6 +267,18 @@ it('two sign-ins that one browser has begun both end, and then the browser forge
   expect(browser.cookies.size).toBe(0);
 });
 
+it('two sign-ins at different servers that one browser begins at the same time both end', async () => {
+  reset({});
+  const browser = browserOf(await t.user());
+  const servers = ['found', 'configured'];
+  const begun = await Promise.all(servers.map((server) => begin(browser, server)));
+  for (const [n, server] of servers.entries()) {
+    const answer = { code: 'c', state: begun[n]?.get('state') as string, iss: foreign.base };
+    const done = await browser.get(`/gateway/callback?${new URLSearchParams(answer)}`);
+    expect(done.headers.get('location')).toBe(`/gateway/${server}/connect?done=connected`);
+  }
+});
+
 it('a sign-in does not continue with the secret of another person or of an ended sign-in', async () => {
   reset({});
   const secretOf = (browser: FormClient) => [...browser.cookies.values()].join();
