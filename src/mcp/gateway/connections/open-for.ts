@@ -1,17 +1,15 @@
 import { asId, type Id } from '../../../kernel/ids.ts';
 import { pathOf, type Site } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
-import type { Bearer } from '../http-request.ts';
 import { openHttp } from '../http-server.ts';
 import { channelOf } from '../list-tools.ts';
 import { personOf } from '../on-connection.ts';
 import { NotConnected, type OpenChannel, openLater } from '../peer.ts';
 import type { GatewayServer } from '../servers-file.ts';
 import type { OpenFor } from '../upstreams.ts';
-import { accessTokenFor, LEEWAY_MS, type PersonAndServer } from './oauth/access-token.ts';
+import { bearerOf } from './oauth/access-token.ts';
 import { keepMissingScopes } from './oauth/missing-scopes.ts';
 import { challengedScopes } from './oauth/scopes.ts';
-import type { OAuthCredentials } from './oauth/tokens.ts';
 import { watchedPeople } from './opened.ts';
 import { findConnectionRow, usableCredentials } from './store.ts';
 import { withUserFields } from './user-fields.ts';
@@ -85,14 +83,4 @@ async function channelFor(platform: Platform, server: GatewayServer, person: Id<
       return insufficient();
     },
   });
-}
-
-/** Supplies the person's access token, which is read again only when it is about to expire or was refused. */
-function bearerOf(platform: Platform, connection: PersonAndServer, credentials: OAuthCredentials): Bearer {
-  let current = credentials;
-  const isFresh = (): boolean => (current.expiresAt ?? Number.POSITIVE_INFINITY) > platform.clock.now() + LEEWAY_MS;
-  return async (refused) => {
-    if (refused !== undefined || !isFresh()) current = await accessTokenFor(platform, connection, refused);
-    return current.accessToken;
-  };
 }

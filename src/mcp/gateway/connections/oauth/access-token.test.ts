@@ -8,15 +8,16 @@ import type { Platform } from '../../../../platform.ts';
 import { gatewayServers } from '../../gateway.ts';
 import { NotConnected } from '../../peer.ts';
 import { sealCredentials } from '../store.ts';
-import { accessTokenFor } from './access-token.ts';
+import { accessTokenFor, bearerOf } from './access-token.ts';
 
 const { listening, closeAll } = loopbackServers();
 afterAll(closeAll);
 
-it('calls that wait for the renewal of a token on another instance write nothing', async () => {
+it('requests that wait for the renewal of a token on another instance wait together and write nothing', async () => {
   const foreign = await listening();
+  let renewals = 0;
   foreign.handle(
-    listenerOf(async () => Response.json({ access_token: 'new', token_type: 'Bearer', expires_in: 3600 })),
+    listenerOf(async () => Response.json({ access_token: `new-${++renewals}`, token_type: 'Bearer', expires_in: 20 })),
   );
   const url = `${foreign.base}/mcp`;
   const servers = { foreign: { url, legate: { auth: { type: 'oauth' as const } } } };
@@ -43,10 +44,15 @@ it('calls that wait for the renewal of a token on another instance write nothing
   const read = vi.fn(platform.secrets);
   const observed: Platform = Object.create(platform, { secrets: { value: read } });
   const waiting = { userId, server, version: 1, notConnected: () => new NotConnected('') };
-  const asked = [1, 2, 3].map(() => accessTokenFor(observed, waiting));
-  // Each of them has looked twice.
-  await until(() => read.mock.calls.length >= 6);
+  const bearer = bearerOf(observed, waiting, credentials);
+  const asked = [1, 2, 3].map(() => bearer(undefined));
+  const apart = accessTokenFor(observed, waiting);
+  // Both have looked twice.
+  await until(() => read.mock.calls.length >= 4);
   expect(change).not.toHaveBeenCalled();
   t.clock.advance(15_000);
-  expect((await Promise.all(asked)).map(({ accessToken }) => accessToken)).toEqual(['new', 'new', 'new']);
+  // The tokens are about to expire as soon as they are issued, but those who wait together use the same one.
+  expect(new Set(await Promise.all(asked)).size).toBe(1);
+  await apart;
+  expect(renewals).toBe(2);
 });

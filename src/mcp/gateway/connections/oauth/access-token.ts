@@ -3,6 +3,7 @@ import { SECOND_MS } from '../../../../kernel/clock.ts';
 import type { Encrypted } from '../../../../kernel/encryption.ts';
 import type { Id } from '../../../../kernel/ids.ts';
 import type { Platform } from '../../../../platform.ts';
+import type { Bearer } from '../../http-request.ts';
 import { type NotConnected, ServerUnavailable } from '../../peer.ts';
 import type { GatewayServer } from '../../servers-file.ts';
 import { findConnectionRow, sealCredentials, usableCredentials } from '../store.ts';
@@ -10,7 +11,7 @@ import { forgetClient, isRegistered } from './client.ts';
 import { revokeLater, revokeWaiting } from './revocations.ts';
 import { ClientUnknown, GrantEnded, type OAuthCredentials, refreshTokens } from './tokens.ts';
 
-export const LEEWAY_MS = 30 * SECOND_MS;
+const LEEWAY_MS = 30 * SECOND_MS;
 /** Longer than the timeout of a request to the token endpoint. */
 const LEASE_MS = 15 * SECOND_MS;
 const ASK_AGAIN_MS = 100;
@@ -22,6 +23,24 @@ export interface PersonAndServer {
   readonly version: number;
   /** Error for a request if the person has to sign in at the server again. */
   readonly notConnected: () => NotConnected;
+}
+
+/**
+ * Supplies the person's access token, which is read again only when it is about to expire or was refused. Requests that
+ * need another one at the same time wait together, because each that waits reads the database.
+ */
+export function bearerOf(platform: Platform, connection: PersonAndServer, credentials: OAuthCredentials): Bearer {
+  let current = credentials;
+  const asked = new Map<string | undefined, Promise<OAuthCredentials>>();
+  const isFresh = (): boolean => (current.expiresAt ?? Number.POSITIVE_INFINITY) > platform.clock.now() + LEEWAY_MS;
+  return async (refused) => {
+    if (refused === undefined && isFresh()) return current.accessToken;
+    const asking =
+      asked.get(refused) ?? accessTokenFor(platform, connection, refused).finally(() => asked.delete(refused));
+    asked.set(refused, asking);
+    current = await asking;
+    return current.accessToken;
+  };
 }
 
 /**
