@@ -6,7 +6,8 @@ import { isObject } from '../guard/json-rpc.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 const Hash = z.string().regex(/^sha256-[A-Za-z0-9_-]{43}$/);
-const MAX_CONNECTIONS = 1000;
+/** Tools of all remembered lists. */
+const MAX_LISTED = 500_000;
 const MAX_REMEMBERED_CHARS = 20_000_000;
 const LockedTool = z.strictObject({ description: Hash, contract: Hash });
 /** `z.record` would drop a tool named `__proto__`. */
@@ -63,7 +64,10 @@ function hashesOf(tool: Tool): Hashes {
 /** The tools of one server as listed last on each of its connections. */
 export class Definitions {
   /** The connection that was used last comes first. */
-  readonly #listed = new LRUCache<string, ReadonlyMap<string, Hashes>>({ max: MAX_CONNECTIONS });
+  readonly #listed = new LRUCache<string, ReadonlyMap<string, Hashes>>({
+    maxSize: MAX_LISTED,
+    sizeCalculation: ({ size }) => size + 1,
+  });
   /** Definitions by their JSON, because connections list the same ones repeatedly. */
   readonly #hashes = new LRUCache<string, Hashes>({
     maxSize: MAX_REMEMBERED_CHARS,
