@@ -2728,6 +2728,8 @@ export interface Resources {
       readonly ownerId?: string | readonly string[] | undefined;
       /** May be repeated to match any of several values. */
       readonly tenantId?: string | readonly string[] | undefined;
+      /** The order: newest first (-createdAt), or what expires first (expiresAt). */
+      readonly sort?: "-createdAt" | "expiresAt" | undefined;
     }, options?: RequestOptions): List<Approval>;
     /** Get an approval. `GET /approvals/{id}` */
     get(id: string, query?: Record<string, never>, options?: RequestOptions): Promise<Approval>;

@@ -26,7 +26,7 @@ export function textOfCursor(cursor: string | undefined): string | undefined {
   return id;
 }
 
-const notOfThisList = () => validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
+export const notOfThisList = () => validationFailed([{ path: 'cursor', message: 'is not a cursor of this list' }]);
 
 /** Kinds of which some ids come from elsewhere and have any form: of external owners, and of metadata documents. */
 const OF_ANY_FORM: ReadonlySet<IdKind> = new Set(['user', 'client']);

@@ -37,8 +37,8 @@ export function approvalsApi(
   return {
     list: async (filter = {}) => {
       const now = platform.clock.now();
-      return (await findApprovals(db, all, asQuery(ApprovalFilter, filter), { after: undefined, limit: MAX }, now)).map(
-        (row) => toApproval(row, now),
+      return (await findApprovals(db, all, asQuery(ApprovalFilter, filter), MAX, now)).map((row) =>
+        toApproval(row, now),
       );
     },
     get: async (id) => toApproval(await getApproval(db, all, asId('approval', id)), platform.clock.now()),

@@ -347,4 +347,47 @@ describe('GET /approvals and GET /approvals/:id', () => {
     expect((await w.t.call('GET', `/approvals/${first}`, { as: w.agent })).body.status).toBe('approved');
     expect((await w.t.call('GET', `/approvals/${first}`, { as: await w.t.user() })).status).toBe(404);
   });
+
+  it('sort=expiresAt: what expires first comes first on every page; a cursor belongs to its order', async () => {
+    const w = await world();
+    const asked: string[] = [];
+    for (const n of [0, 1, 2, 3, 4]) {
+      // The last two expire at the same moment.
+      if (n < 4) w.t.clock.advance(1000);
+      asked.push((await request(w, { ...ask, resource: `bank:${n}` })).approvalId);
+    }
+    w.t.clock.advance(1000);
+    // An approved call expires later than it would have as a waiting one.
+    await approve(w, asked[1] as string);
+    const page = async (query: string) => {
+      const response = await w.t.call('GET', `/approvals?limit=2&${query}`, { as: w.owner });
+      return { ...response, next: /cursor=([^&>]+)/.exec(response.headers.get('link') ?? '')?.[1] };
+    };
+    const everyPage = async (query: string): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let next: string | undefined = ''; next !== undefined; ) {
+        const answer = await page(`${query}${next && `&cursor=${next}`}`);
+        expect(answer.status).toBe(200);
+        ids.push(...answer.body.map((a: { id: string }) => a.id));
+        next = answer.next;
+      }
+      return ids;
+    };
+    const [first, second, third, ...last] = asked as [string, string, string, string, string];
+    expect(await everyPage('sort=expiresAt&status=pending')).toEqual([first, third, ...last.toSorted()]);
+    expect(await everyPage('sort=expiresAt')).toEqual([first, third, ...last.toSorted(), second]);
+    expect(await everyPage('sort=-createdAt')).toEqual(await everyPage(''));
+
+    const [byAge, byExpiry] = [(await page('')).next, (await page('sort=expiresAt')).next];
+    const own = (text: string): string => Buffer.from(text).toString('base64url');
+    for (const query of [
+      'sort=createdAt',
+      `sort=expiresAt&cursor=${byAge}`,
+      `cursor=${byExpiry}`,
+      `sort=expiresAt&cursor=${own('expiresAt 1.5 agt_1')}`,
+      `sort=expiresAt&cursor=${own(`expiresAt x ${first}`)}`,
+      `sort=expiresAt&cursor=${own(`expiresAt 1 ${first} 2`)}`,
+    ])
+      expect((await page(query)).status, query).toBe(400);
+  });
 });

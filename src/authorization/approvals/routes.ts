@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { afterCursor, nextPage } from '../../http/page.ts';
+import { nextPage } from '../../http/page.ts';
 import { idParams } from '../../kernel/id-schema.ts';
 import { defineRoute } from '../../platform.ts';
 import { APPROVAL_PAGE, ApprovalForm, approvalForm, approvalPage } from './approval-page.ts';
@@ -36,15 +36,16 @@ export const approvalRoutes = [
     method: 'GET',
     path: '/approvals',
     summary: 'List approvals',
-    description: 'Newest first. A Link header with rel="next" points to the next page.',
+    description:
+      'Newest first unless `sort` sets another order. A Link header with rel="next" points to the next page.',
     access: mayRead,
     query: ListApprovals,
     longPages: true,
     responses: { 200: z.array(Approval) },
     handle: async (call, platform) => {
-      const { limit, cursor, ...filter } = call.query;
+      const { limit, cursor, sort, ...filter } = call.query;
       const now = platform.clock.now();
-      const page = { after: afterCursor('approval', cursor), limit };
+      const page = { sort, cursor, limit };
       const { rows, next } = await findApprovalPage(platform, call.visibility, filter, page, now);
       return { status: 200, body: rows.map((row) => toApproval(row, now)), ...nextPage(call.url, next) };
     },

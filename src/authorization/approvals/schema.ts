@@ -39,4 +39,11 @@ export const ApprovalFilter = z.strictObject({
   ...OwnerFilter,
 });
 export type ApprovalFilter = z.output<typeof ApprovalFilter>;
-export const ListApprovals = PageQuery.extend(ApprovalFilter.shape);
+const ApprovalSort = z.enum(['-createdAt', 'expiresAt']);
+export type ApprovalSort = z.output<typeof ApprovalSort>;
+export const ListApprovals = PageQuery.extend({
+  ...ApprovalFilter.shape,
+  sort: ApprovalSort.default('-createdAt').meta({
+    description: 'The order: newest first (-createdAt), or what expires first (expiresAt).',
+  }),
+});

@@ -1,14 +1,14 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Visibility } from '../../access/principal.ts';
 import { restrictTo, whereVisible } from '../../access/where-visible.ts';
-import { cutSizedPage } from '../../http/page.ts';
+import { afterCursor, cutSizedPage, notOfThisList, textOfCursor } from '../../http/page.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { ApprovalRow, Db, Tables } from '../../storage/index.ts';
 import { ApprovalErrors } from './errors.ts';
-import type { Approval, ApprovalFilter, ApprovalStatus } from './schema.ts';
+import type { Approval, ApprovalFilter, ApprovalSort, ApprovalStatus } from './schema.ts';
 
 /** Expired by the clock, whether or not upkeep has recorded it. */
 const statusOf = (row: ApprovalRow, now: number): ApprovalStatus =>
@@ -33,7 +33,8 @@ function isOfStatus(eb: ExpressionBuilder<Tables, 'approvals'>, status: Approval
 }
 
 interface PageOf {
-  readonly after: Id<'approval'> | undefined;
+  readonly sort: ApprovalSort;
+  readonly cursor: string | undefined;
   readonly limit: number;
 }
 
@@ -42,13 +43,17 @@ export async function findApprovals(
   db: Db,
   visibility: Visibility,
   filter: ApprovalFilter,
-  page: PageOf,
+  limit: number,
   now: number,
 ): Promise<ApprovalRow[]> {
-  return (await matching(db, visibility, filter, page, now)).selectAll().limit(page.limit).execute();
+  const newest = (await matching(db, visibility, filter, now)).orderBy('id', 'desc');
+  return newest.selectAll().limit(limit).execute();
 }
 
-/** A page, newest first, and the cursor of the next one. It ends early if it is many megabytes large. */
+/**
+ * A page and the cursor of the next one. It ends early if it is many megabytes large. Throws 400 VALIDATION_FAILED for
+ * the cursor of another list or order.
+ */
 export async function findApprovalPage(
   { beforeLongPage, database }: Pick<Platform, 'beforeLongPage' | 'database'>,
   visibility: Visibility,
@@ -56,23 +61,59 @@ export async function findApprovalPage(
   page: PageOf,
   now: number,
 ): Promise<{ rows: ApprovalRow[]; next: string | undefined }> {
-  const query = await matching(database.read, visibility, filter, page, now);
-  const sizes = query.select(['id', sql<number>`octet_length(arguments)`.as('bytes')]).limit(page.limit + 1);
-  const { rows: shown, next, bytes } = cutSizedPage(await sizes.execute(), page.limit);
+  const byExpiry = page.sort === 'expiresAt';
+  const all = await matching(database.read, visibility, filter, now);
+  const query = byExpiry ? bySoonestExpiry(all, page.cursor) : byNewest(all, page.cursor);
+  const sizes = query.select(['id', 'expires_at', sql<number>`octet_length(arguments)`.as('bytes')]);
+  const { rows: shown, next, bytes } = cutSizedPage(await sizes.limit(page.limit + 1).execute(), page.limit);
   await beforeLongPage(bytes);
   const rows: ApprovalRow[] = [];
   for (const ids of chunk(shown.map(({ id }) => id)))
     rows.push(...(await query.selectAll().where('id', 'in', ids).execute()));
-  return { rows, next };
+  const last = shown.at(-1);
+  return { rows, next: byExpiry && next !== undefined && last ? cursorOf(last) : next };
 }
 
-async function matching(db: Db, visibility: Visibility, filter: ApprovalFilter, page: PageOf, now: number) {
+type Matching = Awaited<ReturnType<typeof matching>>;
+
+function byNewest(query: Matching, cursor: string | undefined): Matching {
+  const after = afterCursor('approval', cursor);
+  return (after === undefined ? query : query.where('id', '<', after)).orderBy('id', 'desc');
+}
+
+function bySoonestExpiry(query: Matching, cursor: string | undefined): Matching {
+  const after = positionOf(cursor);
+  const rest = after
+    ? query.where((eb) =>
+        eb.or([
+          eb('expires_at', '>', after.expiresAt),
+          eb.and([eb('expires_at', '=', after.expiresAt), eb('id', '>', after.id)]),
+        ]),
+      )
+    : query;
+  return rest.orderBy('expires_at').orderBy('id');
+}
+
+/** The last approval of a page by expiry, in the form of a cursor. */
+const cursorOf = ({ expires_at, id }: Pick<ApprovalRow, 'expires_at' | 'id'>): string =>
+  Buffer.from(`expiresAt ${expires_at} ${id}`).toString('base64url');
+
+function positionOf(cursor: string | undefined): { expiresAt: number; id: Id<'approval'> } | undefined {
+  const text = textOfCursor(cursor);
+  if (text === undefined) return undefined;
+  const [sort, time, id = '', ...rest] = text.split(' ');
+  const expiresAt = Number(time);
+  if (sort !== 'expiresAt' || !Number.isSafeInteger(expiresAt) || !isId('approval', id) || rest.length > 0)
+    throw notOfThisList();
+  return { expiresAt, id };
+}
+
+async function matching(db: Db, visibility: Visibility, filter: ApprovalFilter, now: number) {
   let query = db.selectFrom('approvals').where(whereVisible(await restrictTo(db, visibility, filter)));
   if (filter.agentId !== undefined) query = query.where('agent_id', 'in', filter.agentId);
   const { status } = filter;
   if (status !== undefined) query = query.where((eb) => eb.or(status.map((one) => isOfStatus(eb, one, now))));
-  if (page.after !== undefined) query = query.where('id', '<', page.after);
-  return query.orderBy('id', 'desc');
+  return query;
 }
 
 /** Throws 404 APPROVAL_NOT_FOUND. */
