@@ -5,7 +5,7 @@ import { queries } from '../api.ts';
 import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { t } from '../texts/index.ts';
 import { useChange } from './hooks.tsx';
-import { ErrorNotice, Result } from './screen.tsx';
+import { ErrorNotice, focusHeading, Result } from './screen.tsx';
 import { CopyButton, Untrusted, visible } from './text.tsx';
 
 /** A modal dialog with a question, the consequences and buttons. Without `close`, the Escape key does not end it. */
@@ -82,9 +82,6 @@ export function Consequences({ of }: { of: Preview }) {
     </div>
   );
 }
-
-/** Moves the focus to the heading of the screen. */
-export const focusHeading = (): void => document.querySelector<HTMLElement>('main h1')?.focus();
 
 /** Moves the focus to the heading if this element goes away while it has the focus, such as with the row it ended. */
 export function useFocusKept(element: RefObject<HTMLElement | null>): void {

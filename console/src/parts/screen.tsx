@@ -3,9 +3,13 @@ import { LegateError } from 'legate/client';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { asCurl, BRAND, legate, signInAgain } from '../api.ts';
 import { t } from '../texts/index.ts';
+import { useAddress } from './hooks.tsx';
 import { CopyText, Untrusted, visible } from './text.tsx';
 
 let first = true;
+
+/** Moves the focus to the heading of the screen. */
+export const focusHeading = (): void => document.querySelector<HTMLElement>('main h1')?.focus();
 
 /** A screen with its one heading, which receives the focus after navigation. */
 export function Screen({
@@ -158,8 +162,37 @@ export function Result<T>({
 export const PRECISE =
   /^(VALIDATION_FAILED|POLICY_TOO_LARGE|INSUFFICIENT_PERMISSIONS|DELEGATION_LIMIT_EXCEEDED|OAUTH_\w+)$/;
 
+/** Whether the service refused the page of a list that the address names. */
+const isOfCursor = (error: LegateError): boolean => {
+  const issues = error.details?.['issues'];
+  return Array.isArray(issues) && issues.some((issue: { path?: unknown }) => issue.path === 'cursor');
+};
+
+export function FirstPage() {
+  const [, setAddress] = useAddress();
+  const go = (): void => {
+    setAddress({ cursor: undefined });
+    focusHeading();
+  };
+  return (
+    <button type="button" className="button" onClick={go}>
+      {t.firstPage}
+    </button>
+  );
+}
+
 export function ErrorNotice({ error, retry }: { error: Error; retry?: () => void }) {
   const code = error instanceof LegateError ? error.code : undefined;
+  if (error instanceof LegateError && isOfCursor(error))
+    return (
+      <div className="notice error" role="alert">
+        <p>{t.noSuchPage}</p>
+        <div className="actions">
+          <code>{code}</code>
+          <FirstPage />
+        </div>
+      </div>
+    );
   const text = code && t.errors[code];
   // The same request has the same answer again.
   const final = error instanceof LegateError && (error.status === 404 || error.code === 'FORBIDDEN');

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { t } from '../texts/index.ts';
+import { Empty, FirstPage, focusHeading } from './screen.tsx';
 import { Untrusted, visible } from './text.tsx';
 
 export interface Column<T> {
@@ -93,6 +94,20 @@ export function LongTable<T>({ rows, ...rest }: TableProps<T>) {
   );
 }
 
+/** A page without rows: the whole list is empty, or only this page, whose rows have left the list since. */
+export function EmptyPage({ cursor, children }: { cursor: string | undefined; children: ReactNode }) {
+  if (!cursor) return <Empty>{children}</Empty>;
+  return (
+    <Empty>
+      <p>{t.pageEmpty}</p>
+      <div className="actions">
+        <FirstPage />
+      </div>
+    </Empty>
+  );
+}
+
+/** Moves the focus to the heading with each change of the page, because the pressed button may go away. */
 export function Pager({
   next,
   cursor,
@@ -105,16 +120,20 @@ export function Pager({
   total?: number | undefined;
 }) {
   if (!next && !cursor && total === undefined) return null;
+  const turn = (to: string | undefined): void => {
+    go(to);
+    focusHeading();
+  };
   return (
     <div className="actions">
       {total !== undefined && <span className="quiet small">{t.total(total)}</span>}
       {cursor && (
-        <button type="button" className="button" onClick={() => go(undefined)}>
+        <button type="button" className="button" onClick={() => turn(undefined)}>
           {t.firstPage}
         </button>
       )}
       {next && (
-        <button type="button" className="button" onClick={() => go(next)}>
+        <button type="button" className="button" onClick={() => turn(next)}>
           {t.nextPage}
         </button>
       )}

@@ -8,7 +8,7 @@ import { NoDecisions } from '../parts/first-steps.tsx';
 import { PersonLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { RevokeAgent } from '../parts/revoke.tsx';
 import { Empty, NotFound, Result, Screen, Section, Tabs } from '../parts/screen.tsx';
-import { Pager } from '../parts/table.tsx';
+import { EmptyPage, Pager } from '../parts/table.tsx';
 import { Id, Status, Time } from '../parts/text.tsx';
 import { Versions } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
@@ -132,7 +132,11 @@ function Activity({ agent }: { agent: Agent }) {
     <Result of={entries}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <NoDecisions />
+          cursor ? (
+            <EmptyPage cursor={cursor}>{t.nothingFits}</EmptyPage>
+          ) : (
+            <NoDecisions />
+          )
         ) : (
           <>
             <EntryTable entries={items} withAgent={false} />

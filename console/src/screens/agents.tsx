@@ -3,8 +3,8 @@ import { createContext, memo, useContext, useMemo, useState } from 'react';
 import { legate, rights, serverNow } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { AgentLink, PersonLink, SearchField, Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
-import { Empty, Result, Screen } from '../parts/screen.tsx';
-import { Pager, Table } from '../parts/table.tsx';
+import { Result, Screen } from '../parts/screen.tsx';
+import { EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { formatNumber, Status, Time, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { RegisterAgent } from './agent-forms.tsx';
@@ -82,7 +82,7 @@ export function Agents() {
       <Result of={agents} lines={8}>
         {({ items, next, total }) =>
           items.length === 0 ? (
-            <Empty>{q || state ? t.nothingFits : t.noAgents}</Empty>
+            <EmptyPage cursor={cursor}>{q || state ? t.nothingFits : t.noAgents}</EmptyPage>
           ) : (
             <>
               {rights.write && (

@@ -1,9 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { type Approval, LegateError } from 'legate/client';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { legate, queries, rights, serverNow } from '../api.ts';
 import { draftAt, dropDraft, useDraft } from '../drafts.ts';
-import { focusHeading } from '../parts/dialog.tsx';
 import {
   AgentLink,
   Field,
@@ -16,9 +15,9 @@ import {
   useParam,
 } from '../parts/hooks.tsx';
 import { pathsOf } from '../parts/paths.ts';
-import { Empty, ErrorNotice, Result, Screen } from '../parts/screen.tsx';
-import { Pager } from '../parts/table.tsx';
-import { formatNumber, Status, Time, Untrusted, visible } from '../parts/text.tsx';
+import { ErrorNotice, focusHeading, Result, Screen } from '../parts/screen.tsx';
+import { EmptyPage, Pager } from '../parts/table.tsx';
+import { formatNumber, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { type Comparison, compareArguments } from './comparison.ts';
 
@@ -34,15 +33,18 @@ export function Approvals() {
   const list = useKept(['approvals', id, state, cursor], async () =>
     id
       ? { items: [await legate.approvals.get(id)], next: undefined }
-      : legate.approvals.list({ status: state, limit: 20 }).page(cursor),
+      : // Among the waiting ones, what expires first comes first.
+        legate.approvals
+          .list({ status: state, limit: 20, sort: state === 'pending' ? 'expiresAt' : '-createdAt' })
+          .page(cursor),
   );
   const nameOf = useNames((list.data?.items ?? []).flatMap((a) => [a.agentId, a.resolvedBy]));
-  // The approval that expires first comes first.
-  const byTimeLeft = (items: readonly Approval[]): readonly Approval[] =>
-    state === 'pending' ? items.toSorted((a, b) => Date.parse(a.expiresAt) - Date.parse(b.expiresAt)) : items;
   const [elsewhere, setElsewhere] = useState<readonly string[]>([]);
   return (
-    <Screen title={t.nav.approvals} curl={id ? `/approvals/${id}` : `/approvals?status=${state}`}>
+    <Screen
+      title={t.nav.approvals}
+      curl={id ? `/approvals/${id}` : `/approvals?status=${state}${state === 'pending' ? '&sort=expiresAt' : ''}`}
+    >
       {id ? (
         <p>
           <Link to="/approvals">{t.allApprovals}</Link>
@@ -63,10 +65,10 @@ export function Approvals() {
       <Result of={list}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty>{state === 'pending' ? t.nothingWaits : t.nothingFits}</Empty>
+            <EmptyPage cursor={cursor}>{state === 'pending' ? t.nothingWaits : t.nothingFits}</EmptyPage>
           ) : (
             <>
-              {byTimeLeft(items).map((approval, place) => (
+              {items.map((approval, place) => (
                 <Card
                   key={approval.id}
                   approval={approval}
@@ -98,6 +100,7 @@ function Card({
   late: () => void;
 }) {
   const name = nameOf(approval.agentId) ?? approval.agentId;
+  const titleId = useId();
   const values = pathsOf(approval.arguments);
   const pending = approval.status === 'pending';
   const earlier = useKept(
@@ -117,10 +120,10 @@ function Card({
       earlier.data.map((e) => e.parameters),
     );
   return (
-    <article className="card" aria-label={visible(t.wants(name, approval.action, approval.resource))}>
-      <p className="verdict">
+    <article className="card" aria-labelledby={titleId}>
+      <h2 className="verdict" id={titleId}>
         <Untrusted sentence>{t.wants(name, approval.action, approval.resource)}</Untrusted>
-      </p>
+      </h2>
       <p className="actions">
         <Status of={approval.status} />
         {pending ? (
@@ -179,7 +182,7 @@ function Card({
       )}
       {pending ? (
         rights.write ? (
-          <Decide approval={approval} place={place} late={late} />
+          <Decide approval={approval} titleId={titleId} place={place} late={late} />
         ) : (
           <p className="hint">{t.auditorNoDecision}</p>
         )
@@ -224,7 +227,7 @@ function TimeLeft({ until }: { until: string }) {
   const seconds = Math.max(0, Math.round((Date.parse(until) - now) / 1000));
   return (
     <time dateTime={until} title={until} className={seconds < 60 ? 'status limited' : undefined}>
-      {seconds === 0 ? t.status.expired : t.timeLeft(Math.floor(seconds / 60), seconds % 60)}
+      {seconds === 0 ? t.status.expired : t.timeLeft(seconds)}
     </time>
   );
 }
@@ -243,7 +246,17 @@ function Compared({ of }: { of: Comparison | undefined }) {
   );
 }
 
-function Decide({ approval, place, late }: { approval: Approval; place: number; late: () => void }) {
+function Decide({
+  approval,
+  titleId,
+  place,
+  late,
+}: {
+  approval: Approval;
+  titleId: string;
+  place: number;
+  late: () => void;
+}) {
   const [armed, setArmed] = useState(false);
   const [seen, setSeen] = useState(false);
   const [note, setNote] = useState(() => draftAt<string>(approval.id) ?? '');
@@ -290,6 +303,7 @@ function Decide({ approval, place, late }: { approval: Approval; place: number; 
         <button
           type="button"
           className="button"
+          aria-describedby={titleId}
           disabled={!armed || decide.isPending}
           onClick={() => decide.mutate('deny')}
         >
@@ -298,6 +312,7 @@ function Decide({ approval, place, late }: { approval: Approval; place: number; 
         <button
           type="button"
           className="button"
+          aria-describedby={titleId}
           disabled={!armed || !seen || decide.isPending}
           onClick={() => decide.mutate('approve')}
         >

@@ -8,7 +8,7 @@ import { FilterForm, keysText, UnknownWords } from '../parts/filter-form.tsx';
 import { NoDecisions } from '../parts/first-steps.tsx';
 import { Select, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
-import { Pager } from '../parts/table.tsx';
+import { EmptyPage, Pager } from '../parts/table.tsx';
 import { formatNumber, formatTime, Untrusted, visible } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { FILTER_KEYS, parseFilter, withFilter } from './audit-filter.ts';
@@ -109,8 +109,8 @@ export function Audit() {
           <Result of={entries} lines={8}>
             {({ items, next }) =>
               items.length === 0 ? (
-                q || since || until ? (
-                  <Empty>{t.nothingFits}</Empty>
+                q || since || until || cursor ? (
+                  <EmptyPage cursor={cursor}>{t.nothingFits}</EmptyPage>
                 ) : (
                   <NoDecisions />
                 )

@@ -2,8 +2,8 @@ import type { RecordedChange } from 'legate/client';
 import { legate } from '../api.ts';
 import { FilterForm, keysText, UnknownWords } from '../parts/filter-form.tsx';
 import { AgentLink, useAddress, useKept, useNames } from '../parts/hooks.tsx';
-import { Empty, Result, Screen } from '../parts/screen.tsx';
-import { Pager } from '../parts/table.tsx';
+import { Result, Screen } from '../parts/screen.tsx';
+import { EmptyPage, Pager } from '../parts/table.tsx';
 import { Json, Time, Untrusted, visible } from '../parts/text.tsx';
 import { ActorName, actorIds, Difference } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
@@ -43,7 +43,7 @@ export function Changes() {
       <Result of={changes} lines={8}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty>{q === '' ? t.noChanges : t.nothingFits}</Empty>
+            <EmptyPage cursor={cursor}>{q === '' ? t.noChanges : t.nothingFits}</EmptyPage>
           ) : (
             <>
               <ul className="path">

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { legate, rights } from '../api.ts';
 import { useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
-import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
-import { type Column, Pager, Table } from '../parts/table.tsx';
+import { NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
+import { type Column, EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { GrantAgents } from './connection.tsx';
@@ -77,7 +77,7 @@ function Listing<T>({
     <Result of={page} lines={6}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <Empty>{empty}</Empty>
+          <EmptyPage cursor={cursor}>{empty}</EmptyPage>
         ) : (
           <>
             <Table caption={caption} rows={items} rowKey={rowKey} columns={columns(items)} />

@@ -4,7 +4,7 @@ import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { Select, useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
-import { Pager, Table } from '../parts/table.tsx';
+import { EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { formatNumber, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { Difference } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
@@ -73,7 +73,7 @@ function Calls() {
       <Result of={page}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty>{t.noGatewayCalls}</Empty>
+            <EmptyPage cursor={cursor}>{t.noGatewayCalls}</EmptyPage>
           ) : (
             <>
               <Table
@@ -158,7 +158,7 @@ export function GatewayServerScreen() {
         <Result of={tools}>
           {({ items, next }) =>
             items.length === 0 ? (
-              <Empty>{t.noGatewayTools}</Empty>
+              <EmptyPage cursor={cursor}>{t.noGatewayTools}</EmptyPage>
             ) : (
               <>
                 {items.map((tool) => (

@@ -4,8 +4,8 @@ import { Action } from '../parts/dialog.tsx';
 import { FormButton } from '../parts/form.tsx';
 import { Go } from '../parts/go.tsx';
 import { SearchField, useAddress, useKept, useParam } from '../parts/hooks.tsx';
-import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
-import { Pager, Table } from '../parts/table.tsx';
+import { NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
+import { EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { Issuers } from './issuers.tsx';
@@ -53,7 +53,7 @@ function Users() {
       <Result of={users} lines={6}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty>{t.nothingFits}</Empty>
+            <EmptyPage cursor={cursor}>{t.nothingFits}</EmptyPage>
           ) : (
             <>
               <Table
@@ -126,7 +126,7 @@ function Invitations() {
     <Result of={invites}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <Empty>{t.noInvitations}</Empty>
+          <EmptyPage cursor={cursor}>{t.noInvitations}</EmptyPage>
         ) : (
           <>
             <Table

@@ -3,8 +3,8 @@ import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { AgentLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { RevokeAgent } from '../parts/revoke.tsx';
-import { Empty, NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
-import { Pager, Table } from '../parts/table.tsx';
+import { NotFound, Result, Screen, Tabs } from '../parts/screen.tsx';
+import { EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { Costs } from './costs.tsx';
@@ -36,7 +36,7 @@ function Anomalies() {
     <Result of={page}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <Empty>{t.noAnomalies}</Empty>
+          <EmptyPage cursor={cursor}>{t.noAnomalies}</EmptyPage>
         ) : (
           <>
             {episodesOf(items).map((episode) => (

@@ -3,8 +3,8 @@ import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { FormButton } from '../parts/form.tsx';
 import { useAddress, useKept } from '../parts/hooks.tsx';
-import { Empty, Result } from '../parts/screen.tsx';
-import { Pager, Table } from '../parts/table.tsx';
+import { Result } from '../parts/screen.tsx';
+import { EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
@@ -17,7 +17,7 @@ export function Tenants() {
     <Result of={tenants}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <Empty>{t.noTenants}</Empty>
+          <EmptyPage cursor={cursor}>{t.noTenants}</EmptyPage>
         ) : (
           <>
             <Table

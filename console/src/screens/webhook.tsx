@@ -3,8 +3,8 @@ import type { WebhookDelivery } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { useAddress, useKept, useParam } from '../parts/hooks.tsx';
-import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
-import { Pager, Table } from '../parts/table.tsx';
+import { Result, Screen, Section } from '../parts/screen.tsx';
+import { EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { filterText } from './audit-filter.ts';
@@ -28,9 +28,10 @@ export function WebhookScreen() {
       title={t.webhook}
       curl={`/webhooks/${id}`}
       actions={
-        rights.write && (
+        rights.write &&
+        webhook.data && (
           <>
-            {webhook.data && <WebhookForm id={id} />}
+            <WebhookForm id={id} />
             <Action
               label={t.sendTest}
               question={t.sendTestQuestion}
@@ -54,18 +55,16 @@ export function WebhookScreen() {
               secret={(answer: { secret: string }) => answer.secret}
               stale={STALE}
             />
-            {webhook.data && (
-              <Action
-                label={webhook.data.enabled ? t.disable : t.enable}
-                question={webhook.data.enabled ? t.disableQuestion : t.enableQuestion}
-                run={(reason) => legate.webhooks.update(id, { enabled: !webhook.data.enabled, reason })}
-                stale={STALE}
-              />
-            )}
+            <Action
+              label={webhook.data.enabled ? t.disable : t.enable}
+              question={webhook.data.enabled ? t.disableQuestion : t.enableQuestion}
+              run={(reason) => legate.webhooks.update(id, { enabled: !webhook.data.enabled, reason })}
+              stale={STALE}
+            />
             <Action
               danger
               label={t.remove}
-              question={t.removeQuestion(webhook.data?.url ?? id)}
+              question={t.removeQuestion(webhook.data.url)}
               run={(reason) => legate.webhooks.delete(id, { reason })}
               stale={STALE}
               done={() => void navigate({ to: '/connections/webhooks' })}
@@ -111,52 +110,57 @@ export function WebhookScreen() {
           </dl>
         )}
       </Result>
-      <Section title={t.deliveries}>
-        <Result of={deliveries}>
-          {({ items, next }) =>
-            items.length === 0 ? (
-              <Empty>{t.noDeliveries}</Empty>
-            ) : (
-              <>
-                <p className="quiet">{successOf(items)}</p>
-                <Table
-                  caption={t.deliveries}
-                  rows={items}
-                  rowKey={(d) => d.id}
-                  columns={[
-                    { label: t.time, cell: (d) => <Time at={d.createdAt} /> },
-                    { label: t.event, cell: (d) => <code>{d.type}</code> },
-                    { label: t.state, cell: (d) => <Status of={d.status} /> },
-                    { label: t.attempts, num: true, cell: (d) => d.attempts },
-                    { label: t.lastError, cell: (d) => (d.lastError ? <Untrusted>{d.lastError}</Untrusted> : '–') },
-                    {
-                      label: t.change,
-                      cell: (d) => (
-                        <div className="actions">
-                          <button type="button" className="button" onClick={() => setAddress({ delivery: d.id })}>
-                            {t.open}
-                          </button>
-                          {rights.write && d.status === 'dropped' && <Redeliver delivery={d} />}
-                        </div>
-                      ),
-                    },
-                  ]}
-                />
-                <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
-              </>
-            )
-          }
-        </Result>
-      </Section>
-      {delivery && <Delivery id={delivery} />}
+      {(webhook.data || !webhook.error) && (
+        <>
+          <Section title={t.deliveries}>
+            <Result of={deliveries}>
+              {({ items, next }) =>
+                items.length === 0 ? (
+                  <EmptyPage cursor={cursor}>{t.noDeliveries}</EmptyPage>
+                ) : (
+                  <>
+                    <SuccessOf deliveries={items} />
+                    <Table
+                      caption={t.deliveries}
+                      rows={items}
+                      rowKey={(d) => d.id}
+                      columns={[
+                        { label: t.time, cell: (d) => <Time at={d.createdAt} /> },
+                        { label: t.event, cell: (d) => <code>{d.type}</code> },
+                        { label: t.state, cell: (d) => <Status of={d.status} /> },
+                        { label: t.attempts, num: true, cell: (d) => d.attempts },
+                        { label: t.lastError, cell: (d) => (d.lastError ? <Untrusted>{d.lastError}</Untrusted> : '–') },
+                        {
+                          label: t.change,
+                          cell: (d) => (
+                            <div className="actions">
+                              <button type="button" className="button" onClick={() => setAddress({ delivery: d.id })}>
+                                {t.open}
+                              </button>
+                              {rights.write && d.status === 'dropped' && <Redeliver delivery={d} />}
+                            </div>
+                          ),
+                        },
+                      ]}
+                    />
+                    <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+                  </>
+                )
+              }
+            </Result>
+          </Section>
+          {delivery && <Delivery id={delivery} />}
+        </>
+      )}
     </Screen>
   );
 }
 
 /** Share of successful deliveries among the completed ones on the page. */
-function successOf(items: readonly WebhookDelivery[]): string {
-  const over = items.filter(({ status }) => status !== 'pending');
-  return t.delivered(over.filter(({ status }) => status === 'delivered').length, over.length);
+function SuccessOf({ deliveries }: { deliveries: readonly WebhookDelivery[] }) {
+  const over = deliveries.filter(({ status }) => status !== 'pending');
+  const delivered = over.filter(({ status }) => status === 'delivered').length;
+  return over.length > 0 && <p className="quiet">{t.delivered(delivered, over.length)}</p>;
 }
 
 const Redeliver = ({ delivery }: { delivery: WebhookDelivery }) => (

@@ -1,9 +1,9 @@
 import type { actsEn } from './acts-en.ts';
-import { deNumber } from './numbers.ts';
+import { deNumber, timeLeft } from './numbers.ts';
 
 /** The German texts of actions on the screens. */
 export const actsDe: typeof actsEn = {
-  timeLeft: (minutes, seconds) => `noch ${minutes} min ${String(seconds).padStart(2, '0')} s`,
+  timeLeft: (seconds) => `noch ${timeLeft(seconds, (days) => (days === 1 ? '1 Tag' : `${days} Tage`))}`,
   makeRule: 'Immer erlauben',
   decidedElsewhere: 'Ihre Antwort kam zu spät. Über die Anfrage war schon entschieden, oder sie ist abgelaufen:',
   allowFromNow: 'Ab jetzt erlauben',

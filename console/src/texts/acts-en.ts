@@ -1,8 +1,8 @@
-import { enNumber } from './numbers.ts';
+import { enNumber, timeLeft } from './numbers.ts';
 
 /** Texts of actions on the screens. */
 export const actsEn = {
-  timeLeft: (minutes: number, seconds: number) => `${minutes} min ${String(seconds).padStart(2, '0')} s left`,
+  timeLeft: (seconds: number) => `${timeLeft(seconds, (days) => (days === 1 ? '1 day' : `${days} days`))} left`,
   makeRule: 'Always allow this',
   decidedElsewhere: 'Your answer came too late. The request was already decided or has expired:',
   allowFromNow: 'Allow from now on',

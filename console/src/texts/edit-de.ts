@@ -58,6 +58,8 @@ export const editDe: typeof editEn = {
   metadata: 'Metadaten',
   metadataHint: 'Ein eigenes JSON-Objekt',
   findPermission: 'Berechtigungen nach Ressource oder Aktion suchen',
+  pageEmpty: 'Auf dieser Seite steht nichts mehr.',
+  noSuchPage: 'Die Adresse nennt eine Seite, die es in dieser Liste nicht gibt.',
   previousPage: 'Vorige Seite',
   permissionsShown: (from, to, of) => `${deNumber(from)} bis ${deNumber(to)} von ${deNumber(of)}`,
   rowsShown: (n, of) => `${deNumber(n)} von ${deNumber(of)} sind zu sehen.`,

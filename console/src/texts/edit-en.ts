@@ -52,6 +52,8 @@ export const editEn = {
   metadata: 'Metadata',
   metadataHint: 'A JSON object of your own',
   findPermission: 'Find permissions by resource or action',
+  pageEmpty: 'Nothing is left on this page.',
+  noSuchPage: 'The address names a page that this list does not have.',
   previousPage: 'Previous page',
   permissionsShown: (from: number, to: number, of: number) => `${enNumber(from)} to ${enNumber(to)} of ${enNumber(of)}`,
   rowsShown: (n: number, of: number) => `${enNumber(n)} of ${enNumber(of)} are shown.`,
