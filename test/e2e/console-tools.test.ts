@@ -196,6 +196,16 @@ tests:
     const before = await drawn.count();
     expect(before).toBeLessThanOrEqual(300);
     expect(await page.locator('main table tbody tr').count()).toBe(100);
+    const covered = await page.locator('.graph').evaluate((graph) => {
+      const boxes = [...graph.querySelectorAll('a rect')].map((one) => one.getBoundingClientRect());
+      return [...graph.querySelectorAll('.fold rect')].filter((one) => {
+        const fold = one.getBoundingClientRect();
+        return boxes.some(
+          (b) => b.left < fold.right && fold.left < b.right && b.top < fold.bottom && fold.top < b.bottom,
+        );
+      }).length;
+    });
+    expect(covered, 'buttons that cover the box of an agent').toBe(0);
     await expectGoodPage(page, 'console-graph-folded');
     const name = before < 100 ? 'wide' : 'hub';
     await page.getByRole('button', { name: new RegExp(`^Show \\d+ more of ${name}`) }).focus();

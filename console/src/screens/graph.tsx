@@ -9,7 +9,7 @@ import { foldGraph } from './fold.ts';
 
 const WIDTH = 168;
 const HEIGHT = 36;
-const GAP = { x: 36, y: 16 };
+const GAP = { x: 56, y: 16 };
 
 /** An agent or a person in the graph. */
 interface Node {
@@ -128,7 +128,7 @@ export function Picture({
                 </a>
                 {count > 0 && (
                   <FoldButton
-                    x={x + WIDTH + 4}
+                    x={x + WIDTH + 8}
                     y={y + 6}
                     text={open.has(id) ? '−' : `+${count}`}
                     label={open.has(id) ? t.fold(label) : t.unfold(count, label)}
