@@ -95,4 +95,24 @@ describe.skipIf(chromiumPath === undefined)('pages of long lists in the console'
     expect(await page.locator('main button').allInnerTexts()).toEqual(['Copy as curl']);
     await context.close();
   });
+
+  it('names the open tab in the title of the document', async () => {
+    const { page, context } = await open('/signals/costs');
+    const title = () => expect.poll(() => page.title());
+    await title().toBe('Costs – Signals – Legate');
+    await page.getByRole('link', { name: 'Anomalies' }).click();
+    await title().toBe('Anomalies – Signals – Legate');
+    const { agentId } = await send('GET', `/approvals/${approvals[0]}`);
+    for (const [path, expected] of [
+      ['/connections/webhooks', 'Webhooks – Connections – Legate'],
+      ['/people/tenants', 'Tenants – People – Legate'],
+      [`/agents/${agentId}`, 'Permissions – payer – Legate'],
+      [`/agents/${agentId}/could`, 'What could it do? – payer – Legate'],
+      ['/audit', 'Audit – Legate'],
+    ] as const) {
+      await page.goto(`${service.url}/console${path}`);
+      await title().toBe(expected);
+    }
+    await context.close();
+  });
 });

@@ -14,11 +14,14 @@ export const focusHeading = (): void => document.querySelector<HTMLElement>('mai
 /** A screen with its one heading, which receives the focus after navigation. */
 export function Screen({
   title,
+  part,
   children,
   actions,
   curl,
 }: {
   title: string;
+  /** The name of the open tab, for the title of the document. */
+  part?: string | undefined;
   children: ReactNode;
   actions?: ReactNode;
   /** The path of the request whose response the screen shows, for people who want to use it in a script. */
@@ -26,8 +29,8 @@ export function Screen({
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${visible(title)} – ${BRAND}`;
-  }, [title]);
+    document.title = [...(part ? [part] : []), visible(title), BRAND].join(' – ');
+  }, [title, part]);
   useEffect(() => {
     if (!first) heading.current?.focus();
     first = false;

@@ -40,21 +40,24 @@ export function AgentScreen() {
   }[tab];
   if (!body) return <NotFound />;
   const Body = body;
+  const tabs = [
+    [`/agents/${id}`, t.permissions],
+    [`/agents/${id}/could`, t.could],
+    [`/agents/${id}/delegations`, t.nav.delegations],
+    [`/agents/${id}/activity`, t.activity],
+    [`/agents/${id}/workloads`, t.workloads],
+    [`/agents/${id}/keys`, t.publicKeys],
+    [`/agents/${id}/history`, t.history],
+  ] as const;
   return (
-    <Screen title={one.name} curl={`/agents/${id}`} actions={<AgentActions agent={one} />}>
+    <Screen
+      title={one.name}
+      part={tabs.find(([to]) => to === `/agents/${id}/${tab}`)?.[1] ?? t.permissions}
+      curl={`/agents/${id}`}
+      actions={<AgentActions agent={one} />}
+    >
       <AgentFacts agent={one} />
-      <Tabs
-        label={t.agent}
-        tabs={[
-          [`/agents/${id}`, t.permissions],
-          [`/agents/${id}/could`, t.could],
-          [`/agents/${id}/delegations`, t.nav.delegations],
-          [`/agents/${id}/activity`, t.activity],
-          [`/agents/${id}/workloads`, t.workloads],
-          [`/agents/${id}/keys`, t.publicKeys],
-          [`/agents/${id}/history`, t.history],
-        ]}
-      />
+      <Tabs label={t.agent} tabs={tabs} />
       <Body agent={one} />
     </Screen>
   );

@@ -23,7 +23,12 @@ export function Connections() {
   const Body = { servers: Servers, gateway: GatewayServers, clients: Clients, grants: Grants, webhooks: Webhooks }[tab];
   if (!Body) return <NotFound />;
   return (
-    <Screen title={t.nav.connections} curl={CURL[tab as 'servers']} actions={<Making tab={tab} />}>
+    <Screen
+      title={t.nav.connections}
+      part={t[tab as keyof typeof CURL]}
+      curl={CURL[tab as keyof typeof CURL]}
+      actions={<Making tab={tab} />}
+    >
       <Tabs
         label={t.nav.connections}
         tabs={[

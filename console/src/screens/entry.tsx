@@ -30,6 +30,7 @@ export function EntryScreen() {
   return (
     <Screen
       title={t.decision}
+      part={tab === 'proof' ? t.proof : undefined}
       curl={tab === 'proof' ? `/audit/${id}/proof` : `/audit/${id}/explain`}
       actions={
         <>

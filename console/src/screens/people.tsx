@@ -21,6 +21,7 @@ export function People() {
   return (
     <Screen
       title={t.nav.people}
+      part={t[tab as 'users' | 'invitations' | 'tenants' | 'issuers']}
       curl={{ users: '/users', invitations: '/invites', tenants: '/tenants', issuers: '/issuers' }[tab as 'users']}
       actions={rights.admin && (tab === 'tenants' ? <TenantForm /> : <Invite />)}
     >

@@ -15,7 +15,11 @@ export function Signals() {
   const Body = { anomalies: Anomalies, costs: Costs }[useParam('tab')];
   if (!Body) return <NotFound />;
   return (
-    <Screen title={t.nav.signals} curl={Body === Costs ? '/costs/summary' : '/anomalies'}>
+    <Screen
+      title={t.nav.signals}
+      part={Body === Costs ? t.costs : t.anomalies}
+      curl={Body === Costs ? '/costs/summary' : '/anomalies'}
+    >
       <Tabs
         label={t.nav.signals}
         tabs={[
