@@ -9,6 +9,8 @@ import { parseFilter } from '../../console/src/screens/audit-filter.ts';
 import { compareArguments } from '../../console/src/screens/comparison.ts';
 import { forecast, profileOf, windowStart } from '../../console/src/screens/forecast.ts';
 import { writerOf } from '../../console/src/screens/writer-of.ts';
+import { de } from '../../console/src/texts/de.ts';
+import { en } from '../../console/src/texts/en.ts';
 import { patternMatches } from '../../src/authorization/permissions/index.ts';
 
 describe('the filter of the audit screen', () => {
@@ -202,5 +204,47 @@ describe('the command that connects a client', () => {
       `${add} Files-Berlin-rm-r-pwd 'https://a.example/mcp?a=1&b=$(id)'`,
     );
     expect(connectCommand('סוכן', "https://a.example/'x'")).toBe(`${add} server 'https://a.example/%27x%27'`);
+  });
+});
+
+describe('the texts of the console', () => {
+  it.each([
+    [en, 'failing webhook', 'at most 1 call per hour', '1 further permission is not shown.', '1 day 2 h left'],
+    [
+      de,
+      'gestörter Webhook',
+      'höchstens 1 Aufruf pro Stunde',
+      'Eine weitere Berechtigung ist nicht aufgeführt.',
+      'noch 1 Tag 2 h',
+    ],
+  ] as const)('have a singular', (t, webhook, cap, omitted, left) => {
+    expect([t.attention.webhooks(1), t.says.cap(1), t.omitted(1), t.timeLeft(93_600)]).toEqual([
+      webhook,
+      cap,
+      omitted,
+      left,
+    ]);
+    expect(t.attention.webhooks(2)).not.toBe(webhook);
+  });
+
+  it('say the time left in its two largest units, and of an agent that loses nothing, that it loses nothing', () => {
+    expect([0, 59, 61, 3599, 3600, 86_399, 86_400, 604_800].map(en.timeLeft)).toEqual([
+      '0 min 00 s left',
+      '0 min 59 s left',
+      '1 min 01 s left',
+      '59 min 59 s left',
+      '1 h 00 min left',
+      '23 h 59 min left',
+      '1 day 0 h left',
+      '7 days 0 h left',
+    ]);
+    expect([en, de].flatMap(({ preview }) => [preview.loses(0, 0), preview.loses(0, 2), preview.loses(1, 0)])).toEqual([
+      'has no permissions to lose',
+      'loses no permissions, keeps 2',
+      'loses 1 permission, keeps 0',
+      'hat keine Berechtigungen',
+      'verliert keine Berechtigung, behält 2',
+      'verliert 1 Berechtigung, behält 0',
+    ]);
   });
 });

@@ -47,9 +47,9 @@ export function Overview() {
                 ['/agents', t.attention.agents, a.agents.count, { expires: 'soon' }],
               ] as const
             ).map(([to, label, count, search]) => (
-              <Link key={label} to={to} search={search as never} className={count > 0 ? 'some' : undefined}>
+              <Link key={to} to={to} search={search as never} className={count > 0 ? 'some' : undefined}>
                 <strong>{formatNumber(count)}</strong>
-                {label}
+                {label(count)}
               </Link>
             ))}
           </div>

@@ -49,7 +49,7 @@ export function System() {
                   { label: t.kind, cell: (k) => k.kind },
                   { label: t.id, cell: (k) => <code>{k.id}</code> },
                   { label: t.created, cell: (k) => <Time at={k.createdAt} /> },
-                  { label: t.age, cell: (k) => t.days(formatNumber(Math.floor(k.ageSeconds / 86_400))) },
+                  { label: t.age, cell: (k) => t.days(Math.floor(k.ageSeconds / 86_400)) },
                   { label: t.state, cell: (k) => <Status of={k.current ? 'active' : 'expired'} /> },
                 ]}
               />

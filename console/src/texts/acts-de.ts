@@ -28,7 +28,10 @@ export const actsDe: typeof actsEn = {
   could: 'Was könnte er tun?',
   couldHint: 'Jedes Feld ist ein Probelauf mit den aktuellen Berechtigungen. Nichts wird aufgezeichnet oder gezählt.',
   couldNothing: 'Es sind keine Werkzeuge registriert, und der Agent hat in den letzten 30 Tagen nichts angefragt.',
-  couldLeft: (n) => `${deNumber(n)} weitere Ressourcen sind nicht aufgeführt.`,
+  couldLeft: (n) =>
+    n === 1
+      ? 'Eine weitere Ressource ist nicht aufgeführt.'
+      : `${deNumber(n)} weitere Ressourcen sind nicht aufgeführt.`,
   left: (n) => `Ja, noch ${deNumber(n)} in dieser Stunde`,
   yes: 'Ja',
   no: 'Nein',
@@ -86,7 +89,7 @@ export const actsDe: typeof actsEn = {
   disable: 'Ausschalten',
   enableQuestion: 'Diesen Webhook einschalten?',
   disableQuestion: 'Diesen Webhook ausschalten?',
-  delivered: (n, of) => `${n} von ${of} auf dieser Seite wurden zugestellt.`,
+  delivered: (n, of) => `${n} von ${of} auf dieser Seite ${n === 1 ? 'wurde' : 'wurden'} zugestellt.`,
   verifySnippet: 'So prüfen Sie eine Nachricht in Node.js',
   checkMessage: 'Warum lehnt mein Empfänger ab?',
   checkHint:
@@ -115,8 +118,11 @@ export const actsDe: typeof actsEn = {
   },
   preview: {
     nothing: 'Kein Agent verliert etwas.',
-    loses: (n, left) =>
-      `verliert ${deNumber(n)} ${n === 1 ? 'Berechtigung' : 'Berechtigungen'}, behält ${deNumber(left)}`,
+    loses: (n, left) => {
+      if (n === 0)
+        return left === 0 ? 'hat keine Berechtigungen' : `verliert keine Berechtigung, behält ${deNumber(left)}`;
+      return `verliert ${n === 1 ? '1 Berechtigung' : `${deNumber(n)} Berechtigungen`}, behält ${deNumber(left)}`;
+    },
     grants: (n) => (n === 1 ? 'Ein Zugriff einer Anwendung endet.' : `${deNumber(n)} Zugriffe von Anwendungen enden.`),
     approvals: (n) =>
       n === 1
@@ -124,7 +130,10 @@ export const actsDe: typeof actsEn = {
         : `${deNumber(n)} offene Freigaben können nicht mehr verwendet werden.`,
     calls: (n) =>
       `Diese Agenten haben in der letzten Stunde ${n === 1 ? 'einen Aufruf' : `${deNumber(n)} Aufrufe`} ausgeführt.`,
-    hidden: (n) => `${deNumber(n)} weitere Agenten, die Sie nicht sehen können, verlieren Berechtigungen.`,
+    hidden: (n) =>
+      n === 1
+        ? 'Ein weiterer Agent, den Sie nicht sehen können, verliert Berechtigungen.'
+        : `${deNumber(n)} weitere Agenten, die Sie nicht sehen können, verlieren Berechtigungen.`,
   },
   lints: {
     everything: 'Diese Berechtigung erlaubt jede Aktion auf jeder Ressource.',
@@ -133,7 +142,7 @@ export const actsDe: typeof actsEn = {
     duplicate: 'Andere Berechtigungen mit denselben Bedingungen decken diese schon ab.',
   },
   says: {
-    cap: (n) => `höchstens ${deNumber(n)} Aufrufe pro Stunde`,
+    cap: (n) => `höchstens ${n === 1 ? '1 Aufruf' : `${deNumber(n)} Aufrufe`} pro Stunde`,
     ips: (list) => `nur von ${list}`,
     patterns: (list) => `Argumente entsprechen ${list}`,
     window: (time, days) => `${time}${days ? `, ${days}` : ''}`,

@@ -27,7 +27,8 @@ export const actsEn = {
   could: 'What could it do?',
   couldHint: 'Each field is a dry run with the current permissions. Nothing is recorded or counted.',
   couldNothing: 'No tools are registered, and the agent has not asked for anything in the last 30 days.',
-  couldLeft: (n: number) => `${enNumber(n)} further resources are not shown.`,
+  couldLeft: (n: number) =>
+    n === 1 ? '1 further resource is not shown.' : `${enNumber(n)} further resources are not shown.`,
   left: (n: number) => `Yes, ${enNumber(n)} left this hour`,
   yes: 'Yes',
   no: 'No',
@@ -86,7 +87,7 @@ export const actsEn = {
   disable: 'Disable',
   enableQuestion: 'Enable this webhook?',
   disableQuestion: 'Disable this webhook?',
-  delivered: (n: number, of: number) => `${n} of ${of} on this page were delivered.`,
+  delivered: (n: number, of: number) => `${n} of ${of} on this page ${n === 1 ? 'was' : 'were'} delivered.`,
   verifySnippet: 'How to verify a message in Node.js',
   checkMessage: 'Why does my receiver refuse it?',
   checkHint: 'Enter what the receiver got. It is checked in your browser; nothing is sent or stored.',
@@ -114,12 +115,17 @@ export const actsEn = {
   preview: {
     nothing: 'No agent loses anything.',
     loses: (n: number, left: number) =>
-      `loses ${enNumber(n)} ${n === 1 ? 'permission' : 'permissions'}, keeps ${enNumber(left)}`,
+      n === 0 && left === 0
+        ? 'has no permissions to lose'
+        : `loses ${n === 0 ? 'no' : enNumber(n)} ${n === 1 ? 'permission' : 'permissions'}, keeps ${enNumber(left)}`,
     grants: (n: number) => (n === 1 ? 'A grant of an application ends.' : `${enNumber(n)} grants of applications end.`),
     approvals: (n: number) =>
       n === 1 ? 'A waiting approval can no longer be used.' : `${enNumber(n)} waiting approvals can no longer be used.`,
     calls: (n: number) => `These agents made ${n === 1 ? '1 call' : `${enNumber(n)} calls`} in the last hour.`,
-    hidden: (n: number) => `${enNumber(n)} further agents that you cannot see lose permissions.`,
+    hidden: (n: number) =>
+      n === 1
+        ? '1 further agent that you cannot see loses permissions.'
+        : `${enNumber(n)} further agents that you cannot see lose permissions.`,
   },
   lints: {
     everything: 'This permission allows every action on every resource.',
@@ -128,7 +134,7 @@ export const actsEn = {
     duplicate: 'Other permissions with the same conditions already cover this one.',
   },
   says: {
-    cap: (n: number) => `at most ${enNumber(n)} calls per hour`,
+    cap: (n: number) => (n === 1 ? 'at most 1 call per hour' : `at most ${enNumber(n)} calls per hour`),
     ips: (list: string) => `only from ${list}`,
     patterns: (list: string) => `arguments match ${list}`,
     window: (time: string, days?: string) => `${time}${days ? `, ${days}` : ''}`,

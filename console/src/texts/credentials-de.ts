@@ -13,7 +13,7 @@ export const credentialsDe: typeof credentialsEn = {
     'Für Personen, die App und Ersatzcodes verloren haben. Beides gilt dann nicht mehr, und alle Passkeys werden ' +
     'entfernt. Das Passwort bleibt.',
   keysText:
-    'Mit einem eigenen Schlüssel erhält der Agent Zugriffstokens, indem er seine Anfrage signiert, statt seinen ' +
+    'Mit einem eigenen Schlüssel erhält der Agent Zugriffstoken, indem er seine Anfrage signiert, statt sein ' +
     'Token zu senden (private_key_jwt). Hier liegt nur der öffentliche Teil.',
   noKeys: 'Der Agent hat keinen Schlüssel. Er meldet sich mit seinem Token an.',
   keysAt: 'Abgerufen von',
@@ -31,10 +31,10 @@ export const credentialsDe: typeof credentialsEn = {
   jwks: 'Öffentliche Schlüssel als JWK-Set',
   jwksHint: 'Zum Beispiel {"keys": [{"kty": "EC", ...}]}, ohne private Bestandteile.',
   jwksUri: 'Adresse eines JWK-Sets',
-  setKeysHint: 'Sie ersetzen die bisherigen. Zugriffstokens, die der Agent für sich selbst erhalten hat, enden sofort.',
+  setKeysHint: 'Sie ersetzen die bisherigen. Zugriffstoken, die der Agent für sich selbst erhalten hat, enden sofort.',
   endKey: 'Schlüssel entfernen',
   endKeyQuestion: (kid) => `Den Schlüssel ${kid} entfernen?`,
   endKeys: 'Alle Schlüssel entfernen',
   endKeysQuestion: (name) => `Alle Schlüssel von ${name} entfernen?`,
-  endKeysText: 'Zugriffstokens, die der Agent für sich selbst erhalten hat, enden sofort.',
+  endKeysText: 'Zugriffstoken, die der Agent für sich selbst erhalten hat, enden sofort.',
 };

@@ -244,7 +244,8 @@ export const de: Texts = {
   peak: (n) => `Höchstwert: ${n}`,
   counts: (allowed, denied, limited) =>
     `${deNumber(allowed)} erlaubt, ${deNumber(denied)} abgelehnt, ${deNumber(limited)} gedrosselt`,
-  chartSummary: (n) => `${deNumber(n)} Entscheidungen. Jeder Balken öffnet seinen Zeitraum im Protokoll.`,
+  chartSummary: (n) =>
+    `${deNumber(n)} ${n === 1 ? 'Entscheidung' : 'Entscheidungen'}. Jeder Balken öffnet seinen Zeitraum im Protokoll.`,
   version: (n) => `Version ${n}`,
   entry: (n) => `Berechtigung ${n}`,
   removeEntry: (n) => `Berechtigung ${n} entfernen`,
@@ -264,10 +265,11 @@ export const de: Texts = {
   seekNew: 'Nach neuen Entscheidungen suchen',
   onlyThis: (value) => `Nur ${value}`,
   withoutThis: (value) => `Ohne ${value}`,
-  omitted: (n) => `${n} weitere Berechtigungen sind nicht aufgeführt.`,
+  omitted: (n) =>
+    n === 1 ? 'Eine weitere Berechtigung ist nicht aufgeführt.' : `${n} weitere Berechtigungen sind nicht aufgeführt.`,
   wants: (name, action, resource) => `${name} bittet um: ${action} ${resource}`,
   migrations: (applied, pending) => `${applied} Migrationen ausgeführt, ${pending} ausstehend`,
-  days: (n) => `${n} Tage`,
+  days: (n) => (n === 1 ? '1 Tag' : `${deNumber(n)} Tage`),
   endSessionsQuestion: (name) => `Alle Sitzungen von ${name} beenden?`,
   withdrawQuestion: (email) => `Einladung an ${email} zurückziehen?`,
   removeQuestion: (name) => `${name} löschen?`,
@@ -300,11 +302,11 @@ export const de: Texts = {
     '-lastDecisionAt': 'Letzte Entscheidung',
   },
   attention: {
-    approvals: 'offene Freigaben',
-    anomalies: 'offene Auffälligkeiten',
-    budgets: 'Budgets über 80 %',
-    webhooks: 'gestörte Webhooks',
-    agents: 'bald ablaufende Agenten',
+    approvals: (n) => (n === 1 ? 'offene Freigabe' : 'offene Freigaben'),
+    anomalies: (n) => (n === 1 ? 'offene Auffälligkeit' : 'offene Auffälligkeiten'),
+    budgets: (n) => (n === 1 ? 'Budget über 80 %' : 'Budgets über 80 %'),
+    webhooks: (n) => (n === 1 ? 'gestörter Webhook' : 'gestörte Webhooks'),
+    agents: (n) => (n === 1 ? 'bald ablaufender Agent' : 'bald ablaufende Agenten'),
   },
   status: {
     ...gatewayStatusDe,

@@ -52,7 +52,7 @@ export const editDe: typeof editEn = {
   slug: 'Kurzname',
   slugHint: 'Kleinbuchstaben, Ziffern und Bindestriche; leer: aus dem Namen gebildet',
   removeTenantText: 'Ein Mandant lässt sich löschen, wenn ihm niemand angehört.',
-  userTenantHint: 'Die Agenten ziehen mit um; Delegationen zwischen ihnen und den Agenten anderer Eigentümer enden.',
+  userTenantHint: 'Die Agenten ziehen mit um; Delegationen zwischen ihnen und den Agenten anderer Inhaber enden.',
   expiresNewHint: 'Leer: nie',
   expiresHint: 'Leer: nie. Ein späterer Zeitpunkt macht einen abgelaufenen Agenten wieder aktiv.',
   metadata: 'Metadaten',
@@ -64,7 +64,7 @@ export const editDe: typeof editEn = {
   permissionsShown: (from, to, of) => `${deNumber(from)} bis ${deNumber(to)} von ${deNumber(of)}`,
   rowsShown: (n, of) => `${deNumber(n)} von ${deNumber(of)} sind zu sehen.`,
   showMore: 'Mehr zeigen',
-  unfold: (n, name) => `${n} weitere nach ${name} zeigen`,
+  unfold: (n, name) => `${n === 1 ? 'Einen weiteren' : `${n} weitere`} nach ${name} zeigen`,
   fold: (name) => `Ausblenden, was auf ${name} folgt`,
   folded: (n, of) =>
     `${deNumber(n)} von ${deNumber(of)} Agenten und Personen sind gezeichnet. Eine Zahl öffnet, was folgt.`,
@@ -79,7 +79,10 @@ export const editDe: typeof editEn = {
   runTests: (n) => (n === 1 ? '1 Test ausführen' : `${n} Tests ausführen`),
   exportTests: 'Tests exportieren',
   testsRun: (passed, failed, skipped) => `${passed} wie erwartet, ${failed} anders, ${skipped} nicht ausgeführt.`,
-  testsNotShown: (n) => `${n} weitere Tests werden ausgeführt, aber nicht gezeigt.`,
+  testsNotShown: (n) =>
+    n === 1
+      ? 'Ein weiterer Test wird ausgeführt, aber nicht gezeigt.'
+      : `${n} weitere Tests werden ausgeführt, aber nicht gezeigt.`,
   expected: 'Erwartet',
   question: 'Frage',
   needsCounters: 'Nicht ausgeführt: Der Test braucht Aufrufe davor (after). Dafür gibt es legate test.',

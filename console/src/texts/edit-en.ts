@@ -74,7 +74,8 @@ export const editEn = {
   exportTests: 'Export tests',
   testsRun: (passed: number, failed: number, skipped: number) =>
     `${passed} as expected, ${failed} different, ${skipped} not run.`,
-  testsNotShown: (n: number) => `${n} further tests are run but not shown.`,
+  testsNotShown: (n: number) =>
+    n === 1 ? '1 further test is run but not shown.' : `${n} further tests are run but not shown.`,
   expected: 'Expected',
   question: 'Question',
   needsCounters: 'Not run: it needs calls before it (after). Use legate test.',
