@@ -66,8 +66,8 @@ export const frameDe: FrameTexts = {
   grant: 'Zugriff',
   compared: 'Frühere Aufrufe',
   comparedOf: (n) =>
-    `Verglichen mit ${n === 1 ? 'dem letzten erlaubten Aufruf' : `den letzten ${n} erlaubten Aufrufen`} dieses Agenten ` +
-    'mit derselben Aktion und Ressource.',
+    `Verglichen mit ${n === 1 ? 'dem letzten erlaubten Aufruf' : `den letzten ${n} erlaubten Aufrufen`} ` +
+    'dieses Agenten mit derselben Aktion und Ressource.',
   comparedNone: 'Diesem Agenten wurde diese Aktion auf dieser Ressource noch nie erlaubt.',
   same: (n, of) => `gleich in ${n} von ${of}`,
   neverSeen: 'noch nie gesehen',

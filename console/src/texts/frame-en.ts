@@ -60,7 +60,8 @@ export const frameEn = {
   grant: 'Grant',
   compared: 'Earlier calls',
   comparedOf: (n: number) =>
-    `Compared with the last ${n === 1 ? 'allowed call' : `${n} allowed calls`} of this agent with the same action and resource.`,
+    `Compared with the last ${n === 1 ? 'allowed call' : `${n} allowed calls`} of this agent with the same action ` +
+    'and resource.',
   comparedNone: 'This agent has never been allowed this action on this resource before.',
   same: (n: number, of: number) => `same in ${n} of ${of}`,
   neverSeen: 'never seen',
