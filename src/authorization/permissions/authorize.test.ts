@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createTestService, type TestAgent, type TestService } from '../../../test/support/service.ts';
 import { newWorld, type World } from '../../../test/support/world.ts';
 import { asId } from '../../kernel/ids.ts';
@@ -258,5 +258,31 @@ describe('POST /authorize/batch', () => {
     expect(await records(t)).toEqual([]);
     const hundred = await t.call('POST', '/authorize/batch', { as: owner, body: { requests: Array(100).fill(ask) } });
     expect(hundred.body.results).toHaveLength(100);
+  });
+
+  it('422 for a draft that is too large; decides nothing, and leaves no error unhandled', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    const { t, owner, agent } = await world();
+    const ask = { agentId: agent.id, action: 'read', resource: 'db:1' };
+    const allowedArgPatterns = Array.from({ length: 50 }, (_, i) => `/${i}/**`);
+    const heavy = Array.from({ length: 6 }, (_, i) => ({
+      resource: `fs:${i}`,
+      actions: ['read'],
+      constraints: { allowedArgPatterns },
+    }));
+    const requests = [ask, { ...ask, dryRun: true, permissions: heavy }];
+    for (const as of [owner, await t.user({ role: 'auditor' })]) {
+      const r = await t.call('POST', '/authorize/batch', { as, body: { requests } });
+      expect([r.status, r.body.error.code]).toEqual([422, 'POLICY_TOO_LARGE']);
+      await t.authorize(owner, { ...ask, dryRun: true });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(unhandled).toEqual([]);
+    expect(await records(t)).toEqual([]);
+    const asked = t.legate.authorize({ ...ask, dryRun: true, permissions: heavy });
+    await expect(asked).rejects.toMatchObject({ code: 'POLICY_TOO_LARGE' });
   });
 });

@@ -8,7 +8,7 @@ export type { Asker, AuthorizeAnswer, AuthorizeInput } from './question.ts';
 /**
  * Decides one question under the ledger's lock on the current policy, counts and records the decision, and only then
  * returns the answer. An agent that is unknown or not visible to the caller is 404 AGENT_NOT_FOUND and leaves no
- * record.
+ * record. A draft that is too large is 422 POLICY_TOO_LARGE.
  *
  * @param onAllowed receives the chain of delegations of an allowed call, from the root to the agent. It is empty if the
  * agent holds the permission itself.
@@ -20,7 +20,14 @@ export function authorize(
   onAllowed?: (delegationIds: readonly string[]) => void,
 ): Promise<AuthorizeAnswer> {
   const ledger = platform.ledger.reserve();
-  if (input.permissions) assertPolicyWeight(input.permissions);
+  if (input.permissions) {
+    try {
+      assertPolicyWeight(input.permissions);
+    } catch (error) {
+      // Callers ask several questions at once, and handle a promise for each.
+      return Promise.reject(error);
+    }
+  }
   const question = new PendingQuestion(platform, asker, input, onAllowed);
   const evaluating = question.evaluateAhead();
   return evaluating ? evaluating.then(() => ledger.decide(question)) : ledger.decide(question);

@@ -10,6 +10,7 @@ import { PolicyErrors } from './errors.ts';
 import { ENTRY_OUTCOMES, traceRoom } from './explain.ts';
 import { findSubjects } from './find-subjects.ts';
 import { parseSimpleAuthorize } from './plain-question.ts';
+import { assertPolicyWeight } from './policy-weight.ts';
 import { REASONS } from './reasons.ts';
 import { Action, PermissionSource, Resource } from './schema.ts';
 
@@ -190,6 +191,7 @@ export const permissionRoutes = [
     handle: async (call, platform) => {
       call.body.requests.forEach((request, i) => {
         assertAgentNamed(call.principal.kind, request, `requests.${i}.agentId`);
+        if (request.permissions) assertPolicyWeight(request.permissions);
       });
       const asker = { ...askerOf(call), traceRoom: traceRoom() };
       const results = await Promise.all(
