@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { approve, ask, request, world } from '../../../test/support/approvals.ts';
 import { eventsOf } from '../../../test/support/events.ts';
-import { createTestService, dialect, type Json, type TestService } from '../../../test/support/service.ts';
+import { createTestService, dialect, FakeClock, type Json, type TestService } from '../../../test/support/service.ts';
 import type { World } from '../../../test/support/world.ts';
 import { approvals } from './index.ts';
 
@@ -101,6 +101,24 @@ describe('the audit log of an approval', () => {
     w.t.clock.advance(300_000);
     await lapse(w.t);
     expect(new Set((await entries(w, '&actions=expire&limit=1000')).map((e: Json) => e.resource)).size).toBe(130);
+  });
+
+  it('has no entry before the time of the database, even if the clock of an instance is ahead of it', async () => {
+    const w = await world();
+    const { approvalId } = await request(w);
+    const fast = new FakeClock();
+    fast.advance(20_000);
+    const other = await createTestService({ sameDatabaseAs: w.t, clock: fast, databaseClock: w.t.clock });
+    w.t.clock.advance(290_000);
+    fast.advance(290_000);
+    const { changes } = other.legate.platform.ledger.stats;
+    await lapse(other);
+    expect(other.legate.platform.ledger.stats.changes - changes).toBeLessThanOrEqual(1);
+    expect(await entries(w, '&actions=expire')).toEqual([]);
+    w.t.clock.advance(10_000);
+    fast.advance(10_000);
+    await lapse(other);
+    expect(await entries(w, '&actions=expire')).toMatchObject([{ resource: `legate:approvals:${approvalId}` }]);
   });
 
   it('cannot be forged by an agent that asks for the action and resource of an entry', async () => {
