@@ -107,6 +107,36 @@ describe.each(CREDENTIALS)('%s', (name) => {
     expect(outcome(await patch(person.token, id, { permissions: [pay()] }))).toBe(200);
   });
 
+  it('cannot raise a limit on calls by several entries with the limit, nor by dividing an entry', async () => {
+    const { token } = credential();
+    const entry = (resource: string, maxCallsPerHour: number, actions = ['read', 'write']) => ({
+      resource,
+      actions,
+      constraints: { maxCallsPerHour },
+    });
+    const [all, one] = [entry('db:*', 10), entry('db:x', 100)];
+    const { id } = await agentWith(all, one);
+    const set = async (...permissions: object[]) => outcome(await patch(token, id, { permissions }));
+    expect(await set(all, all, one)).toBe(INSUFFICIENT);
+    expect(await set(all, one, entry('db:y', 5))).toBe(INSUFFICIENT);
+    expect(await set(all, ...Array(5).fill(one))).toBe(INSUFFICIENT);
+    expect(await set(...Array(11).fill(all))).toBe(INSUFFICIENT);
+    expect(await set(entry('db:*', 10, ['read']), entry('db:*', 10, ['write']), one)).toBe(INSUFFICIENT);
+    expect(await set(entry('db:a', 10), entry('db:b', 10), one)).toBe(INSUFFICIENT);
+    expect(await set(one, all)).toBe(200);
+    expect(await set(entry('db:*', 8), one)).toBe(200);
+    expect(await set(entry('db:*', 5, ['read']), entry('db:*', 3, ['write']), one)).toBe(200);
+  });
+
+  it('can remove an entry without constraints, whether or not it has an empty object of them', async () => {
+    const { token } = credential();
+    const { id } = await agentWith(
+      { resource: 'db:*', actions: ['read'], constraints: {} },
+      { resource: 'fs:*', actions: ['read'] },
+    );
+    expect(outcome(await patch(token, id, { permissions: [] }))).toBe(200);
+  });
+
   it('can delegate constrained permissions between agents of the person', async () => {
     const { token } = credential();
     const from = await agentWith({ resource: '*', actions: ['*'] });

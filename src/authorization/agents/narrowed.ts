@@ -9,6 +9,7 @@ import {
   isUnconditional,
   liveDelegations,
   type Permission,
+  patternMatches,
   policyCache,
 } from '../permissions/index.ts';
 import { permissionsOf } from './agent.ts';
@@ -122,7 +123,8 @@ export async function assertMayChange(
 
 /**
  * Throws 403 INSUFFICIENT_PERMISSIONS if a narrowed credential removes constraints from an agent: each constrained
- * entry has to stay or become narrower, and no new entry may allow what it restricts.
+ * entry has to stay or become narrower, no new entry may allow what it restricts, and the limits on calls may not allow
+ * more in total.
  */
 export function assertKeepsConstraints(
   principal: Principal,
@@ -131,15 +133,56 @@ export function assertKeepsConstraints(
 ): void {
   if (!isNarrowed(principal)) return;
   for (const guarded of before) {
-    if (!guarded.constraints) continue;
+    if (isUnconditional(guarded)) continue;
     const overlapping = after.filter((p) => overlaps(p, guarded));
     const loosened = overlapping.some((p) => !keeps(p, guarded) && !before.some((b) => isSame(b, p)));
-    if (loosened || !overlapping.some((p) => keeps(p, guarded)))
-      throw AgentErrors.INSUFFICIENT_PERMISSIONS({
-        message: 'The credential may not remove constraints from an agent.',
-        details: { resource: guarded.resource, actions: guarded.actions },
-      });
+    if (loosened || !overlapping.some((p) => keeps(p, guarded))) throw mayNotRemove(guarded);
   }
+  const raised = findRaisedCap(before, after);
+  if (raised) throw mayNotRemove(raised);
+}
+
+const mayNotRemove = ({ resource, actions }: Permission): Error =>
+  AgentErrors.INSUFFICIENT_PERMISSIONS({
+    message: 'The credential may not remove constraints from an agent.',
+    details: { resource, actions },
+  });
+
+const capOf = ({ constraints }: Permission): number => constraints?.maxCallsPerHour ?? Number.POSITIVE_INFINITY;
+const isCapped = (permission: Permission): boolean => capOf(permission) !== Number.POSITIVE_INFINITY;
+
+/**
+ * Returns an entry whose limit on calls new entries would raise. Each entry counts its calls separately, so the limit
+ * of a new entry is taken from that of a removed one: from one that covers it, or else from all that overlap.
+ */
+function findRaisedCap(before: readonly Permission[], after: readonly Permission[]): Permission | undefined {
+  const staying = new Map<string, number>();
+  for (const text of after.map((p) => JSON.stringify(p))) staying.set(text, (staying.get(text) ?? 0) + 1);
+  const old = new Map<string, number>();
+  /** Calls that new entries may still allow, by entry. None for an entry that stays. */
+  const room = new Map<Permission, number>();
+  for (const entry of before) {
+    const text = JSON.stringify(entry);
+    const count = (old.get(text) ?? 0) + 1;
+    old.set(text, count);
+    if (isCapped(entry)) room.set(entry, count > (staying.get(text) ?? 0) ? capOf(entry) : 0);
+  }
+  for (const entry of after.filter(isCapped)) {
+    const text = JSON.stringify(entry);
+    const left = old.get(text) ?? 0;
+    old.set(text, left - 1);
+    if (left > 0) continue;
+    const cap = capOf(entry);
+    const overlapping = [...room].filter(([guarded]) => overlaps(entry, guarded));
+    const [covering] = overlapping
+      .filter(([guarded, calls]) => calls >= cap && covers(guarded, entry))
+      .sort(([, one], [, other]) => one - other);
+    for (const [guarded, calls] of covering ? [covering] : overlapping) {
+      if (calls < cap) return guarded;
+      room.set(guarded, calls - cap);
+    }
+  }
+  return undefined;
 }
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -147,6 +190,11 @@ const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.s
 const overlaps = (a: Permission, b: Permission): boolean =>
   intersectPatterns(a.resource, b.resource) !== undefined &&
   (a.actions.includes('*') || b.actions.includes('*') || a.actions.some((action) => b.actions.includes(action)));
+
+/** Whether an entry matches every call that another matches. */
+const covers = (wide: Permission, narrow: Permission): boolean =>
+  patternMatches(wide.resource, narrow.resource) &&
+  (wide.actions.includes('*') || narrow.actions.every((action) => wide.actions.includes(action)));
 
 /** Whether an entry has every constraint of another, with a cap no higher. */
 function keeps({ constraints: kept }: Permission, { constraints }: Permission): boolean {
