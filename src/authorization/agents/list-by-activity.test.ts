@@ -67,6 +67,12 @@ describe('GET /agents of many agents, few of which decide', () => {
     expect(agents.every(({ ownerId }) => ownerId === owner.id)).toBe(true);
   });
 
+  it('with a page that ends with the last agent that has decided', async () => {
+    const active = all.filter(({ lastDecisionAt }) => lastDecisionAt !== null).length;
+    const { agents } = await pages(`limit=${active}&sort=-lastDecisionAt`);
+    expect(names(agents)).toEqual(names(ordered(all, 'lastDecisionAt').toReversed()));
+  });
+
   it.each(['createdAt', '-name', '-calls', 'lastDecisionAt'])('of those who are idle, by %s', async (sort) => {
     const idleSince = new Date(halfTime).toISOString();
     const idle = all.filter(({ lastDecisionAt }) => lastDecisionAt === null || Date.parse(lastDecisionAt) < halfTime);

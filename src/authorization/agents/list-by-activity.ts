@@ -146,6 +146,7 @@ async function* byActivity(
   const order = { key, descending: isDescending(filter.sort) };
   for (let last = after, more = true; more; ) {
     const places = activity.first(order, last, limit);
+    if (places.length === 0) return;
     const page = { filter: { ...filter, ids: places.map(({ id }) => id) }, after: undefined, limit };
     const found = await findAgents(db, visibility, page, platform.clock.now(), columns);
     const byId = new Map(found.map((row) => [row.id, row]));
