@@ -2,23 +2,36 @@ import { type Held, PatternIndex, patternMatches } from '../permissions/index.ts
 
 /**
  * Returns the permissions of `before` that `after` does not cover. A permission is covered by an equal one, or action
- * by action by permissions with a pattern at least as wide and constraints no stricter. A cap covers only one
- * permission, because two entries with a cap allow the sum of both.
+ * by action by permissions with a pattern at least as wide and constraints no stricter. Two entries with a cap allow
+ * the sum of both, so a cap covers permissions only as long as the sum of their caps is no higher.
  */
 export function lostPermissions(before: readonly Held[], after: readonly Held[]): Held[] {
   const { unmatched, used } = withoutEqual(before, after);
   if (unmatched.length === 0) return [];
-  const candidates = after.filter(
-    (permission) => permission.asks.constraints?.maxCallsPerHour === undefined || !used.has(permission),
-  );
+  /** What caps still cover, in calls per hour. */
+  const room = new Map<Held, number>();
+  for (const permission of after) if (isCapped(permission)) room.set(permission, capOf(permission));
+  const candidates = after.filter((permission) => !(room.has(permission) && used.has(permission)));
   const widerThan = finder(candidates, unmatched.length);
+  const roomOf = (permission: Held): number => room.get(permission) ?? Number.POSITIVE_INFINITY;
   return unmatched.filter((permission) => {
-    const wider = widerThan(permission.resource).filter((other) => isNoStricter(other, permission));
-    return !permission.actions.every((action) =>
-      wider.some(({ actions }) => actions.includes(action) || actions.includes('*')),
-    );
+    const cap = capOf(permission);
+    const wider = widerThan(permission.resource)
+      .filter((other) => isNoStricter(other, permission) && roomOf(other) >= cap)
+      .sort((one, other) => Number(isCapped(one)) - Number(isCapped(other)) || roomOf(one) - roomOf(other));
+    const covering = new Set<Held>();
+    for (const action of permission.actions) {
+      const one = wider.find(({ actions }) => actions.includes(action) || actions.includes('*'));
+      if (!one) return true;
+      covering.add(one);
+    }
+    for (const one of covering) if (isCapped(one)) room.set(one, roomOf(one) - cap);
+    return false;
   });
 }
+
+const capOf = ({ asks }: Held): number => asks.constraints?.maxCallsPerHour ?? Number.POSITIVE_INFINITY;
+const isCapped = (permission: Held): boolean => capOf(permission) !== Number.POSITIVE_INFINITY;
 
 interface Unmatched {
   readonly unmatched: Held[];
