@@ -190,6 +190,22 @@ describe('POST /authorize over a socket and through fetch', () => {
     await server.stop(1000);
   });
 
+  it('are refused from the moment at which the person has to set up a second factor', async () => {
+    const t = await createTestService({ config: { users: { requireSecondFactor: 'admins' } } });
+    const agent = await t.agent(await t.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] });
+    const person = await t.call('POST', '/sign-up', { body: { email: 'p@example.com', password: 'long enough' } });
+    const server = await listen(t.legate, { port: 0, host: '127.0.0.1' });
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${person.body.token}` };
+    const body = Buffer.from(JSON.stringify({ agentId: agent.id, action: 'read', resource: 'db:x' }));
+    const code = async () =>
+      JSON.parse((await send(server.port, 'POST', '/authorize', headers, body)).text).error?.code;
+    expect([await code(), await code()]).toEqual(['AGENT_NOT_FOUND', 'AGENT_NOT_FOUND']);
+    const promoted = { as: await t.admin(), body: { role: 'admin' } };
+    expect((await t.call('PATCH', `/users/${person.body.user.id}`, promoted)).status).toBe(200);
+    expect([await code(), await code()]).toEqual(['SECOND_FACTOR_REQUIRED', 'SECOND_FACTOR_REQUIRED']);
+    await server.stop(1000);
+  });
+
   it('responds to forms of requests that only a socket has', async () => {
     const t = await createTestService();
     const agent = await t.agent(await t.user(), { permissions: [{ resource: 'db:*', actions: ['read'] }] });

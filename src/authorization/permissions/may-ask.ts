@@ -17,6 +17,7 @@ export function assertMayAsk(
   switch (p.kind) {
     case 'user':
       if (p.expiresAt !== null && now >= p.expiresAt) throw invalidCredential('principal-ended');
+      if (p.secondFactorDue) throw CommonErrors.SECOND_FACTOR_REQUIRED();
       if (p.role === 'user' && agent.ownerId !== p.userId) throw AgentErrors.AGENT_NOT_FOUND();
       if (p.role === 'auditor' && !isDryRun)
         throw CommonErrors.FORBIDDEN({ message: 'An auditor can only ask with dryRun: true.' });
