@@ -148,6 +148,21 @@ describe('lastUsedAt in GET /agents/:id/permissions', () => {
     expect(await times(other.id)).toEqual([delegated]);
   });
 
+  it('is not the time at which a person approved a call', async () => {
+    const t = await shared();
+    const owner = await t.user();
+    const agent = await t.agent(owner, {
+      permissions: [
+        { resource: 'bank:*', actions: ['pay'], constraints: { requireApproval: true } },
+        { resource: 'legate:*', actions: ['*'] },
+      ],
+    });
+    const { approvalId } = (await t.authorize(agent, { action: 'pay', resource: 'bank:a' })).body;
+    expect((await t.call('POST', `/approvals/${approvalId}/approve`, { as: owner })).status).toBe(200);
+    const { body } = await t.call('GET', `/agents/${agent.id}/permissions`, { as: owner });
+    expect(body.map((p: Json) => p.lastUsedAt)).toEqual([null, null]);
+  });
+
   it('is found even below thousands of newer calls that other entries allowed', async () => {
     const t = await shared();
     const owner = await t.user();

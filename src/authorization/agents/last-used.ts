@@ -1,14 +1,14 @@
 import { type Condition, MAX_PREFIX_SEGMENTS, readDecided } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { StreamEventRow } from '../../storage/index.ts';
-import { type EffectivePermission, patternMatches } from '../permissions/index.ts';
+import { type EffectivePermission, isApprovalStep, patternMatches } from '../permissions/index.ts';
 
 /** Number of the newest allowed decisions of the agent that are examined for all permissions together. */
 const EXAMINED = 2000;
 /** Maximum number of comparisons of distinct calls with a permission. */
 const MAX_STEPS = 500_000;
 /** Entries have arguments, which are large and not needed. */
-const COLUMNS = ['seq', 'timestamp', 'action', 'resource', 'delegation_ids', 'decided'] as const;
+const COLUMNS = ['seq', 'timestamp', 'action', 'resource', 'reason', 'delegation_ids', 'decided'] as const;
 type Allowed = Pick<StreamEventRow, (typeof COLUMNS)[number]>;
 /**
  * Maximum number of permissions without a call among these that are searched separately, and the number of decisions
@@ -80,8 +80,9 @@ interface AllowedCall {
   readonly pattern: string | undefined;
 }
 
-function callOf({ action, resource, delegation_ids: chain, decided }: Allowed): AllowedCall | undefined {
-  if (action === null || resource === null) return undefined;
+/** Returns undefined for a step of an approval, which is not a call. */
+function callOf({ action, resource, reason, delegation_ids: chain, decided }: Allowed): AllowedCall | undefined {
+  if (action === null || resource === null || isApprovalStep(reason)) return undefined;
   return {
     action,
     resource,
