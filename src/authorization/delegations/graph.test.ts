@@ -60,6 +60,32 @@ describe('GET /delegations/graph', () => {
     );
   });
 
+  it('and the list show a delegation as active only while the owners of both agents are not suspended', async () => {
+    const t = await shared();
+    const tenantId = await t.tenant();
+    const [admin, giver, receiver] = [await t.admin(), await t.user({ tenantId }), await t.user({ tenantId })];
+    const from = await t.agent(giver, { permissions: db });
+    const to = await t.agent(receiver);
+    const body = { fromAgent: from.id, toAgent: to.id, permissions: db };
+    const { id } = (await t.call('POST', '/delegations', { as: admin, body })).body;
+    const shown = async () => {
+      const get = async (path: string) => (await t.call('GET', path, { as: admin })).body;
+      const [edge] = (await get(`/delegations/graph?agentId=${to.id}&ended=true`)).delegations;
+      const listed = (await get(`/delegations?toAgent=${to.id}`)).map((one: Json) => one.id);
+      const allowed = (await t.authorize(to, { action: 'read', resource: 'db:x' })).body.allowed;
+      return [edge.active, listed, allowed];
+    };
+    const set = (person: { id: string }, status: string) =>
+      t.call('PATCH', `/users/${person.id}`, { as: admin, body: { status } });
+    for (const person of [giver, receiver]) {
+      expect(await shown()).toEqual([true, [id], true]);
+      expect((await set(person, 'suspended')).status).toBe(200);
+      expect(await shown()).toEqual([false, [], false]);
+      await set(person, 'active');
+    }
+    expect(await shown()).toEqual([true, [id], true]);
+  });
+
   it('refuses invalid parameters', async () => {
     const t = await shared();
     const owner = await t.user();

@@ -49,9 +49,9 @@ function whereVisible(query: ReturnType<typeof selectLive>, visibility: ListVisi
 type Node = Pick<DelegationRow, 'id' | 'from_agent' | 'to_agent' | 'revoked_at' | 'ends_at' | 'self_supplied'>;
 
 /**
- * Returns those of the given live delegations that take effect: both agents are active, and so are the agents of one of
- * its parents, up to the root. If the owner extends an expired agent, its delegations take effect again, as in
- * decisions.
+ * Returns those of the given live delegations that take effect: both agents may act, and so may the agents of one of
+ * its parents, up to the root. If the owner extends an expired agent, or is reinstated, the delegations take effect
+ * again, as in decisions.
  */
 export async function effectiveDelegations<Row extends Node>(
   db: Db,
@@ -86,7 +86,7 @@ export async function effectiveDelegations<Row extends Node>(
     }
     wave = next;
   }
-  const active = await activeAmong(db, new Set([...nodes.values()].flatMap((n) => [n.from_agent, n.to_agent])), now);
+  const active = await thoseWhoMayAct(db, new Set([...nodes.values()].flatMap((n) => [n.from_agent, n.to_agent])), now);
   const known = new Map<string, boolean>();
   const isEffective = (node: Node): boolean => {
     const before = known.get(node.id);
@@ -102,11 +102,18 @@ export async function effectiveDelegations<Row extends Node>(
   return rows.filter(isEffective);
 }
 
-async function activeAmong(db: Db, agentIds: ReadonlySet<Id<'agent'>>, now: number): Promise<Set<string>> {
+/** The same rule as `mayAct`. */
+async function thoseWhoMayAct(db: Db, agentIds: ReadonlySet<Id<'agent'>>, now: number): Promise<Set<string>> {
   const active = new Set<string>();
   for (const some of chunk([...agentIds])) {
-    const rows = db.selectFrom('agents').select('id').where('id', 'in', some).where(agentsOfStatus('active', now));
-    for (const { id } of await rows.execute()) active.add(id);
+    const rows = await db
+      .selectFrom('agents')
+      .select('id')
+      .where('id', 'in', some)
+      .where(agentsOfStatus('active', now))
+      .where('owner_suspended', '=', 0)
+      .execute();
+    for (const { id } of rows) active.add(id);
   }
   return active;
 }
