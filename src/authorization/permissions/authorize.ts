@@ -19,7 +19,6 @@ export function authorize(
   input: AuthorizeInput,
   onAllowed?: (delegationIds: readonly string[]) => void,
 ): Promise<AuthorizeAnswer> {
-  const ledger = platform.ledger.reserve();
   if (input.permissions) {
     try {
       assertPolicyWeight(input.permissions);
@@ -28,6 +27,7 @@ export function authorize(
       return Promise.reject(error);
     }
   }
+  const ledger = platform.ledger.reserve();
   const question = new PendingQuestion(platform, asker, input, onAllowed);
   const evaluating = question.evaluateAhead();
   return evaluating ? evaluating.then(() => ledger.decide(question)) : ledger.decide(question);

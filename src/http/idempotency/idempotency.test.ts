@@ -188,6 +188,23 @@ describe('a stored answer', () => {
     expect((await post('/delegations', body, invalid)).status).toBe(422);
   });
 
+  it('can be a refusal of a draft that is too large, before any decision', async () => {
+    const constraints = { allowedArgPatterns: Array.from({ length: 50 }, (_, i) => `/${i}/**`) };
+    const permissions = Array.from({ length: 6 }, (_, i) => ({ resource: `fs:${i}`, actions: ['read'], constraints }));
+    const draft = { agentId: agent.id, ...question, dryRun: true, permissions };
+    for (const [path, body] of [
+      ['/authorize', draft],
+      ['/authorize/batch', { requests: [draft] }],
+    ] as const) {
+      const key = newKey();
+      for (const replayed of [null, 'true']) {
+        const r = await post(path, body, key);
+        expect([r.status, r.body.error.code]).toEqual([422, 'POLICY_TOO_LARGE']);
+        expect([path, r.headers.get('idempotent-replayed')]).toEqual([path, replayed]);
+      }
+    }
+  });
+
   it('is never a 401, 409 or 429', async () => {
     const ended = await t.agent(alice);
     await t.call('DELETE', `/agents/${ended.id}`, { as: alice });
