@@ -49,6 +49,19 @@ describe('GET /agents/:id/history', () => {
     expect(JSON.stringify(body)).not.toContain('lgt_');
   });
 
+  it('shows what changed when the owner is suspended and reinstated', async () => {
+    const person = await t.user();
+    const agent = await t.agent(person, { permissions: read });
+    for (const status of ['suspended', 'active'])
+      await t.call('PATCH', `/users/${person.id}`, { as: admin, body: { status } });
+    const { body } = await historyOf(agent.id, admin);
+    expect(body.map((v: Json) => [v.version, v.type, v.before, v.after])).toEqual([
+      [3, null, { ownerSuspended: true }, { ownerSuspended: false }],
+      [2, null, { ownerSuspended: false }, { ownerSuspended: true }],
+      [1, 'agent.created', {}, expect.objectContaining({ permissions: read })],
+    ]);
+  });
+
   it('pages, refuses a cursor of another agent, and hides the addresses of people from the agent', async () => {
     const agent = await t.agent(owner, { permissions: read });
     for (const permissions of [write, read, write]) await update(agent, { permissions });

@@ -107,12 +107,17 @@ function seqOfCursor(cursor: string, subject: string): number {
 
 type Fields = Record<string, unknown>;
 
+/** Fields that a state contains only while they have another value. */
+const OTHERWISE: Fields = { ownerSuspended: false };
+
 /** Returns the complete values of the fields that differ. The first version has all fields in `after`. */
 function difference(before: Fields | undefined, after: Fields): { before: Fields; after: Fields } {
   if (!before) return { before: {}, after };
-  const names = Object.keys(after).filter(
-    (name) => Object.hasOwn(before, name) && JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  const was: Fields = { ...OTHERWISE, ...before };
+  const is: Fields = { ...OTHERWISE, ...after };
+  const names = Object.keys(is).filter(
+    (name) => Object.hasOwn(was, name) && JSON.stringify(was[name]) !== JSON.stringify(is[name]),
   );
   const pick = (fields: Fields): Fields => Object.fromEntries(names.map((name) => [name, fields[name]]));
-  return { before: pick(before), after: pick(after) };
+  return { before: pick(was), after: pick(is) };
 }
