@@ -13,15 +13,21 @@ const AT_ONCE = 100;
 /**
  * Revokes the agents that were registered through these grants, so that an application does not keep agents after its
  * access has ended.
+ *
+ * @param keepsSuspended the agents of suspended owners remain
  */
-export async function endAgentsOfGrants(change: Change, grantIds: readonly Id<'grant'>[]): Promise<void> {
+export async function endAgentsOfGrants(
+  change: Change,
+  grantIds: readonly Id<'grant'>[],
+  keepsSuspended: boolean,
+): Promise<void> {
   for (const some of chunk(grantIds)) {
-    const rows = await change.db
+    const query = change.db
       .selectFrom('agents')
       .select('id')
       .where('grant_id', 'in', some)
-      .where('revoked_at', 'is', null)
-      .execute();
+      .where('revoked_at', 'is', null);
+    const rows = await (keepsSuspended ? query.where('owner_suspended', '=', 0) : query).execute();
     await revokeAgents(
       change,
       rows.map(({ id }) => id),

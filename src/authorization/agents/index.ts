@@ -35,14 +35,14 @@ export const agents = defineModule({
   credentials: [agentToken],
   upkeep: endAgentsOfExpiredGrants,
   reactions: {
-    // The agents of a suspended owner keep their own state.
-    'grant.revoked': (change, events) =>
-      endAgentsOfGrants(
-        change,
-        events
-          .filter(({ data }) => data['reason'] !== 'owner-suspended')
-          .map(({ data }) => asId('grant', String(data['grantId']))),
-      ),
+    // The agents of a suspended owner keep their own state. A grant also ends if the owner of its actor is suspended.
+    'grant.revoked': async (change, events) => {
+      for (const bySuspension of [false, true]) {
+        const ended = events.filter(({ data }) => (data['reason'] === 'owner-suspended') === bySuspension);
+        const ids = ended.map(({ data }) => asId('grant', String(data['grantId'])));
+        await endAgentsOfGrants(change, ids, bySuspension);
+      }
+    },
     'user.deleted': async (change, events) => {
       for (const { userId } of events) if (userId !== undefined) await revokeAgentsOf(change, userId);
     },
