@@ -4,6 +4,7 @@ import { storedObject } from '../../../ledger/index.ts';
 import { emailKey } from '../../../people/users/index.ts';
 import type { Platform } from '../../../platform.ts';
 import type { Db } from '../../../storage/index.ts';
+import { eraseInMessages } from './erase-messages.ts';
 
 const INVITES = ['invite.created', 'invite.accepted', 'invite.revoked'];
 /** Number of events that one query reads. Other work runs between two queries. */
@@ -11,10 +12,7 @@ const SCAN = 200;
 
 type Fields = Readonly<Record<string, unknown>>;
 /** The fields of a user or an invitation that an event shows. */
-interface Shown {
-  readonly before?: Fields;
-  readonly after?: Fields;
-}
+type Shown = Fields & { readonly before?: Fields; readonly after?: Fields };
 
 const parse = (change: string | null): Shown => storedObject(change) as Shown;
 
@@ -23,8 +21,14 @@ const keysIn = ({ before, after }: Shown): string[] =>
 
 const withoutEmail = ({ email: _, ...fields }: Fields): Fields => fields;
 
+const withoutEmails = ({ before, after, ...rest }: Shown): Shown => ({
+  ...rest,
+  ...(before && { before: withoutEmail(before) }),
+  ...(after && { after: withoutEmail(after) }),
+});
+
 /**
- * Erases the addresses of a person from events about invitations to them. These events belong to the inviter, so they
+ * Erases the addresses of a person from events about invitations to them, and from their messages. These events belong to the inviter, so they
  * are kept. The addresses are those in the events about the person, which must still be there.
  */
 export async function eraseInvites(
@@ -33,26 +37,25 @@ export async function eraseInvites(
 ): Promise<void> {
   const addresses = await addressesOf(database.read, userId);
   if (addresses.size === 0) return;
-  const events = database.read.selectFrom('changes').select(['seq', 'change']).where('type', 'in', INVITES);
+  const events = database.read.selectFrom('changes').select(['seq', 'id', 'change']).where('type', 'in', INVITES);
   for (let after = 0; ; await yieldOnce()) {
     const rows = await events.where('seq', '>', after).orderBy('seq').limit(SCAN).execute();
     const found = rows.filter(({ change }) => keysIn(parse(change)).some((key) => addresses.has(key)));
     if (found.length > 0)
       await ledger.maintain(async (db) => {
         for (const { seq, change } of found) {
-          const { before, after: now, ...rest } = parse(change);
-          const left = {
-            ...rest,
-            ...(before && { before: withoutEmail(before) }),
-            ...(now && { after: withoutEmail(now) }),
-          };
           for (const table of ['changes', 'stream_events'] as const)
             await db
               .updateTable(table)
-              .set({ change: JSON.stringify(left) })
+              .set({ change: JSON.stringify(withoutEmails(parse(change))) })
               .where('seq', '=', seq)
               .execute();
         }
+        await eraseInMessages(
+          db,
+          found.map(({ id }) => id),
+          withoutEmails,
+        );
       });
     if (rows.length < SCAN) return;
     after = rows.at(-1)?.seq ?? after;

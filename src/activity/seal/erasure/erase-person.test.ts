@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { register, signUp, tokens } from '../../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../../test/support/service.ts';
 import { TABLE_NAMES } from '../../../storage/tables.ts';
+import { dispatcherOf } from '../../webhooks/dispatcher.ts';
 import { checkSealedLedger } from '../index.ts';
 
 const IP = '198.51.100.77';
@@ -188,6 +189,48 @@ it('erases the addresses of the person from events about invitations, and the me
   expect(accepted).toMatchObject({ actor: { id: person.id }, before: { role: 'user', invitedBy: admin.id } });
   expect(JSON.stringify(await invites('/events?types=invite.created'))).toContain('other.person@example.com');
   expect(await checkSealedLedger(t.legate.platform)).not.toHaveProperty('problem');
+});
+
+it('erases the same from messages to webhooks, which are kept', async () => {
+  const t = await createTestService();
+  const [owner, admin] = [await t.user(), await t.admin()];
+  const agent = await t.agent(owner, { permissions });
+  const webhook = await t.call('POST', '/webhooks', { as: admin, body: { url: 'https://hooks.example/x' } });
+  const email = 'lilas@example.com';
+  const invited = await t.call('POST', '/invites', { as: admin, body: { email, role: 'admin' } });
+  expect([webhook.status, invited.status]).toEqual([201, 201]);
+  const inviteToken = new URL(invited.body.url).searchParams.get('invite');
+  const account = { email, password: 'correct horse battery staple', inviteToken };
+  const signedUp = (await t.call('POST', '/sign-up', { body: account })).body;
+  const person = { id: signedUp.user.id, token: signedUp.token };
+  await t.call('PATCH', `/agents/${agent.id}`, { as: person, ip: IP, body: { name: 'x', reason: REASON } });
+  const other = { as: owner, ip: '192.0.2.9', body: { name: 'y', reason: 'tidy' } };
+  await t.call('PATCH', `/agents/${agent.id}`, other);
+  await dispatcherOf(t.legate.platform).run();
+  const { write: db } = t.legate.platform.database;
+  await db.deleteFrom('webhook_attempts').execute();
+  const deliveries = db.selectFrom('webhook_deliveries').select(['id', 'type', 'body', 'status']).orderBy('id');
+  const queued = await deliveries.where('type', 'in', ['invite.created', 'agent.updated']).execute();
+  for (const [i, { id }] of queued.entries())
+    await db
+      .insertInto('webhook_attempts')
+      .values({ id: `att_${i}`, delivery_id: id, at: 1, status: 500, error: 'x', duration_ms: 1, answer: REASON })
+      .execute();
+  const before = await dump(t);
+  for (const secret of [IP, REASON, email]) expect(before).toContain(secret);
+
+  expect((await t.call('DELETE', `/users/${person.id}?erase=true`, { as: admin })).status).toBe(200);
+  const after = await deliveries.where('type', 'in', ['invite.created', 'agent.updated']).execute();
+  expect(after.map(({ id, type, status }) => [id, type, status])).toEqual(
+    queued.map(({ id, type, status }) => [id, type, status]),
+  );
+  const [invite, first, second] = after.map(({ body }) => JSON.parse(body));
+  expect(invite.after).toMatchObject({ role: 'admin', invitedBy: admin.id });
+  expect(first.actor).toEqual({ kind: 'user', id: person.id });
+  expect(second).toEqual(JSON.parse(queued[2]?.body ?? ''));
+  for (const secret of [IP, REASON, email]) expect(JSON.stringify(after)).not.toContain(secret);
+  const answers = await db.selectFrom('webhook_attempts').select(['id', 'answer']).where('at', '=', 1).execute();
+  expect(answers.map(({ answer }) => answer)).toEqual([null, null, REASON]);
 });
 
 it('leaves nothing in the pages of an embedded database that the deletion of the account has freed', async () => {

@@ -10,6 +10,7 @@ import type { Database, Db } from '../../../storage/index.ts';
 import { isPermanent } from '../entry-text.ts';
 import { eraseEntries } from './erase-entries.ts';
 import { eraseInvites } from './erase-invites.ts';
+import { eraseInMessages, type Shown } from './erase-messages.ts';
 import { deleteRows, eraseRows } from './erase-rows.ts';
 
 const EVENTS = Object.keys(EVENT_TYPES).filter((type) => type !== 'audit' && !isPermanent(type));
@@ -162,26 +163,37 @@ async function stateWithoutMetadata(db: Db, subject: string, seq: number): Promi
 /** Erases the addresses and reasons of changes that the person made and that concern others. */
 async function eraseActors({ ledger, database }: Pick<Platform, 'database' | 'ledger'>, person: Person): Promise<void> {
   const { userId, agents } = person;
-  const changes = database.read.selectFrom('changes').select('seq');
+  const changes = database.read.selectFrom('changes').select(['seq', 'id']);
   const found = await changes.where(sql<boolean>`change like ${jsonPattern(userId)} escape '\\'`).execute();
   for (const some of chunk([...agents])) found.push(...(await changes.where('actor_id', 'in', some).execute()));
-  for (const some of chunk([...new Set(found.map(({ seq }) => seq))], SLICE))
+  const ids = new Map(found.map(({ seq, id }) => [seq, id]));
+  for (const some of chunk([...ids.keys()], SLICE))
     await ledger.maintain(async (db) => {
+      const erased = new Set<string>();
       for (const table of ['changes', 'stream_events'] as const)
         for (const seq of some) {
           const row = await db.selectFrom(table).select(['type', 'change']).where('seq', '=', seq).executeTakeFirst();
           if (!row) continue;
-          const { actor, ...rest } = storedObject(row.change) as { actor?: Actor };
-          if (!actor || !isPrivate(actor) || !isBy(actor, person)) continue;
-          // The reason of an erasure is part of its record, also if administrators erase themselves.
-          const left = isPermanent(row.type) ? withoutAddress(actor) : withoutPrivate(actor);
+          const change = storedObject(row.change);
+          const left = withoutPrivateActor(change, row.type, person);
+          if (left === change) continue;
           await db
             .updateTable(table)
-            .set({ change: JSON.stringify({ actor: left, ...rest }) })
+            .set({ change: JSON.stringify(left) })
             .where('seq', '=', seq)
             .execute();
+          erased.add(ids.get(seq) ?? '');
         }
+      await eraseInMessages(db, [...erased], (event) => withoutPrivateActor(event, String(event['type']), person));
     });
+}
+
+/** Returns a change, or an event, without address and reason of the actor if the person made it. */
+function withoutPrivateActor(change: Shown, type: string, person: Person): Shown {
+  const { actor } = change as { actor?: Actor };
+  if (!actor || !isPrivate(actor) || !isBy(actor, person)) return change;
+  // The reason of an erasure is part of its record, also if administrators erase themselves.
+  return { ...change, actor: isPermanent(type) ? withoutAddress(actor) : withoutPrivate(actor) };
 }
 
 /** Returns a LIKE pattern, for `escape '\'`, of the JSON texts that contain a string. An id may be any text. */

@@ -1,0 +1,30 @@
+import { storedObject } from '../../../ledger/index.ts';
+import type { Db } from '../../../storage/index.ts';
+
+/** The members of an event, as its message to a webhook shows them. */
+export type Shown = Readonly<Record<string, unknown>>;
+
+/**
+ * Erases members of events from their messages to webhooks, and what receivers have answered. The messages are kept,
+ * because those of other people's events may still have to be sent. Messages to chats have no such members.
+ */
+export async function eraseInMessages(
+  db: Db,
+  events: readonly string[],
+  erase: (event: Shown) => Shown,
+): Promise<void> {
+  if (events.length === 0) return;
+  const deliveries = await db
+    .selectFrom('webhook_deliveries')
+    .select(['id', 'body'])
+    .where('event_id', 'in', events)
+    .execute();
+  for (const { id, body } of deliveries) {
+    await db
+      .updateTable('webhook_deliveries')
+      .set({ body: JSON.stringify(erase(storedObject(body))) })
+      .where('id', '=', id)
+      .execute();
+    await db.updateTable('webhook_attempts').set({ answer: null }).where('delivery_id', '=', id).execute();
+  }
+}
