@@ -5,6 +5,7 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -13,6 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { MINUTE_MS } from './clock.ts';
 
 const Key = z.strictObject({
   id: z.string().min(1),
@@ -34,6 +36,8 @@ export type SecretKeyKind = Exclude<keyof Secrets, 'ledger'>;
 export const SECRET_KEY_KINDS: readonly SecretKeyKind[] = ['signing', 'cookie', 'pepper'];
 
 const SECRETS_FILE = 'secrets.json';
+/** The names that {@link temporaryName} gives to it. */
+const TEMPORARY_SECRETS = /^secrets\.json\.\d+\.[0-9a-f]{8}$/;
 /** The SQLite file, unless `databaseUrl` names another. */
 export const DATABASE_FILE = 'legate.db';
 
@@ -47,8 +51,22 @@ export function openDataFolder(dir: string): Secrets {
   const ignore = join(dir, '.gitignore');
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { mode: 0o600 });
   const path = join(dir, SECRETS_FILE);
+  removeUnfinishedSecrets(dir);
   if (!existsSync(path)) createSecrets(path);
   return readSecrets(path);
+}
+
+/**
+ * Removes the copies of the keys that a process which was killed while it wrote them has left. Newer ones remain,
+ * because another process may be writing them.
+ */
+function removeUnfinishedSecrets(dir: string): void {
+  const before = Date.now() - MINUTE_MS;
+  for (const name of readdirSync(dir)) {
+    if (!TEMPORARY_SECRETS.test(name)) continue;
+    const path = join(dir, name);
+    if ((statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? before) < before) rmSync(path, { force: true });
+  }
 }
 
 /** Path of the key file of a data folder. */
@@ -84,6 +102,7 @@ export const replaceLedgerKeys = (dir: string, ledger: Secrets['ledger']): void 
 
 function replaceSecrets(dir: string, secrets: Secrets): void {
   const path = join(dir, SECRETS_FILE);
+  removeUnfinishedSecrets(dir);
   const temporary = temporaryName(path);
   try {
     writeFileSync(temporary, serialize(secrets), { flag: 'wx', mode: 0o600, flush: true });

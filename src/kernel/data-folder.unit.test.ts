@@ -1,8 +1,17 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openDataFolder, openToOthers } from './data-folder.ts';
+import { openDataFolder, openToOthers, rotateKeys } from './data-folder.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'legate-folder-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
@@ -26,6 +35,24 @@ describe('openDataFolder', () => {
   it('returns the same secrets when called again', () => {
     const dir = newFolder();
     expect(openDataFolder(dir)).toEqual(openDataFolder(dir));
+  });
+
+  it('removes the copies of the keys that a killed process left a minute ago, and no newer ones', () => {
+    const dir = newFolder();
+    openDataFolder(dir);
+    const [old, fresh, other] = ['secrets.json.7.00c0ffee', 'secrets.json.8.00c0ffee', 'secrets.json.old'];
+    const aged = (name: string): void => {
+      writeFileSync(join(dir, name), '{}');
+      utimesSync(join(dir, name), 1, 1);
+    };
+    for (const name of [old, other]) aged(name);
+    writeFileSync(join(dir, fresh), '{}');
+    openDataFolder(dir);
+    const left = ['.gitignore', 'secrets.json', fresh, other];
+    expect(readdirSync(dir).sort()).toEqual(left);
+    aged(old);
+    rotateKeys(dir, ['signing']);
+    expect(readdirSync(dir).sort()).toEqual(left);
   });
 
   it('refuses an invalid file without showing its content', () => {
