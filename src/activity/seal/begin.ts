@@ -74,6 +74,9 @@ export async function openSealedLog(
       platform.background.run('asking the witnesses of the ledger', () => witnesses.askIfDue()),
     );
   platform.stateOf(sealer).open({ id: log.log_id, origin: log.origin, signers, begunAt }, log);
+  // Before new rows make a database that was rolled back as large as what the witnesses have cosigned.
+  if (policy && serves && log.signed_size > 0)
+    platform.background.run('asking the witnesses of the ledger', () => witnesses.ask());
 }
 
 /**

@@ -20,6 +20,7 @@ import { sealer } from '../sealer.ts';
 import { cosigner } from './index.ts';
 
 const ORIGIN = 'legate.example/ledger/tests';
+const SEED = createHash('sha256').update('ledger key of the tests').digest();
 
 interface Running {
   readonly witness: Witness;
@@ -89,8 +90,7 @@ async function createScene({
   witnessIntervalMs = 10_000,
   retentionDays = 0,
 } = {}): Promise<Scene> {
-  const seed = createHash('sha256').update('ledger key of the tests').digest();
-  const { vkey } = noteSigner(ORIGIN, seed);
+  const { vkey } = noteSigner(ORIGIN, SEED);
   let clock = () => Date.now();
   const witnesses: Running[] = [];
   for (let i = 0; i < count; i++)
@@ -112,7 +112,7 @@ async function createScene({
   const t = await createTestService({
     lasting: true,
     config: {
-      ledger: { seal: 'on', origin: ORIGIN, key: seed.toString('base64url'), policy: file, witnessIntervalMs },
+      ledger: { seal: 'on', origin: ORIGIN, key: SEED.toString('base64url'), policy: file, witnessIntervalMs },
       audit: { retentionDays },
     },
   });
@@ -297,6 +297,26 @@ describe('a witness that has cosigned more rows than the database has', () => {
     const row = await t.legate.platform.database.read.selectFrom('seal').select('halted').executeTakeFirst();
     expect(row?.halted).toBe(reason);
     expect((await t.authorize(halted.agent, { action: 'read', resource: 'db:x' })).body.allowed).toBe(true);
+  });
+
+  it('stops the sealing at a start, before the database has as many rows again', async () => {
+    const { t, agent, witnesses, policy } = await createScene({ count: 1, quorum: 'quorum w1' });
+    const folder = scratchFolder();
+    onTestFinished(async () => {
+      await witnesses[0]?.stop();
+      rmSync(folder, { recursive: true });
+    });
+    await t.authorize(agent, { action: 'read', resource: 'db:x' });
+    await t.legate.platform.stateOf(sealer).signNow();
+    const root = createHash('sha256').update('rows that were lost').digest();
+    const note = signCheckpoint({ origin: ORIGIN, size: 1000, root }, t.legate.platform.stateOf(sealer).signers);
+    expect(witnesses[0]?.witness.addCheckpoint(`old 0\n\n${note}`).status).toBe(200);
+    const file = join(folder, 'policy');
+    writeFileSync(file, policy);
+    const ledger = { seal: 'on' as const, origin: ORIGIN, key: SEED.toString('base64url'), policy: file };
+    const started = await createTestService({ sameDatabaseAs: t, withoutIntervals: true, config: { ledger } });
+    await started.legate.platform.background.idle();
+    expect(started.legate.platform.stateOf(sealer).halted).toContain('has cosigned a tree of 1000 rows');
   });
 
   it('refuses another tree of the same log, and the status shows the refusal', async () => {
