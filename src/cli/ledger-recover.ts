@@ -1,5 +1,7 @@
 import { endRolledBackLog } from '../activity/seal/index.ts';
-import type { Command } from './command.ts';
+import { servingHosts } from '../operations/index.ts';
+import type { Db } from '../storage/index.ts';
+import { type Command, EXIT_CONFIG, UsageError } from './command.ts';
 import { openDatabaseOf, readSettings, useDatabaseAlone, useExistingData } from './settings.ts';
 
 /** `legate ledger recover`: ends the sealed log of a database that was restored or rolled back. */
@@ -15,7 +17,8 @@ has the checkpoint of the ended log too, and the log that has begun goes on.`,
     const { dataDir } = settings.values;
     const database = await openDatabaseOf(settings);
     try {
-      const ended = await endRolledBackLog(database, dataDir, Date.now());
+      const alone = database.dialect === 'sqlite' ? undefined : assertNoneServes;
+      const ended = await endRolledBackLog(database, dataDir, Date.now(), alone);
       process.stdout.write(
         ended === undefined
           ? 'nothing to do: there is no sealed log\n'
@@ -28,3 +31,15 @@ has the checkpoint of the ended log too, and the log that has begun goes on.`,
     }
   },
 };
+
+/** Throws a UsageError if an instance serves this PostgreSQL database, which would stop sealing until its restart. */
+async function assertNoneServes(db: Db): Promise<void> {
+  const hosts = await servingHosts(db);
+  if (hosts.length > 0)
+    throw new UsageError(
+      `An instance serves this database on ${hosts.join(', ')}. Stop the service on all machines first; one that ` +
+        'was killed counts for 30 seconds. If another log has begun already, a further machine needs this only if its ' +
+        'start is refused.',
+      EXIT_CONFIG,
+    );
+}

@@ -14,6 +14,7 @@ import { systemRoutes } from './routes.ts';
  */
 export { describeSystem } from './describe-system.ts';
 export { EXAMPLES } from './examples.ts';
+export { servingHosts } from './instances.ts';
 export { assertFitForProduction, findings } from './production.ts';
 export type { SystemDescription } from './schema.ts';
 

@@ -4,7 +4,7 @@ import { SECOND_MS } from '../kernel/clock.ts';
 import { packageVersion } from '../kernel/version.ts';
 import { DATABASE_TIME } from '../ledger/index.ts';
 import { defineState, type Platform } from '../platform.ts';
-import type { InstanceRow } from '../storage/index.ts';
+import type { Db, InstanceRow } from '../storage/index.ts';
 
 /** An instance that has not renewed its row for this long is gone. Upkeep renews it every five seconds. */
 const EXPIRED_MS = 30 * SECOND_MS;
@@ -105,6 +105,21 @@ export async function listInstances(
     base_url: addressOf(platform),
   };
   return [...rows, own].sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * Returns the hosts of the instances that serve a PostgreSQL database. One that was killed is among them for 30 seconds.
+ */
+export async function servingHosts(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('instances')
+    .select('host')
+    .distinct()
+    .where('base_url', 'is not', null)
+    .where('seen_at', '>=', sql<number>`${sql.raw(DATABASE_TIME)} - ${EXPIRED_MS}`)
+    .orderBy('host')
+    .execute();
+  return rows.map(({ host }) => host);
 }
 
 /** The time on which instances agree even if their clocks differ. */

@@ -6,6 +6,37 @@ import { startPostgres } from '../support/postgres-server.ts';
 
 const ready = async (url: string): Promise<number> => (await fetch(`${url}/health/ready`)).status;
 
+it('legate ledger recover does not end the log of a running service on PostgreSQL', async () => {
+  const cwd = scratchFolder();
+  const postgres = await startPostgres();
+  const env = { LEGATE_DATABASE_URL: postgres.url, LEGATE_SECRET: '0a'.repeat(32), LEGATE_DATA_DIR: join(cwd, 'a') };
+  const further = { ...env, LEGATE_DATA_DIR: join(cwd, 'b') };
+  try {
+    for (const each of [env, further]) {
+      const first = await serve({ cwd, env: each });
+      // Stores the newest checkpoint in the data folder of this instance too.
+      expect((await fetch(`${first.url}/ledger/checkpoint`)).status).toBe(200);
+      expect(await first.stop()).toBe(0);
+    }
+    const running = await serve({ cwd, env });
+    const refused = await legate(['ledger', 'recover'], { cwd, env: further });
+    expect([refused.code, refused.stdout]).toEqual([78, '']);
+    expect(refused.stderr).toMatch(
+      /^An instance serves this database on \S+\. Stop the service on all machines first\./,
+    );
+    expect((await fetch(`${running.url}/ledger/checkpoint`)).status).toBe(200);
+    expect(await running.stop()).toBe(0);
+    expect((await legate(['ledger', 'recover'], { cwd, env })).stdout).toMatch(/the next start begins another\n$/);
+    const again = await serve({ cwd, env });
+    expect((await legate(['ledger', 'recover'], { cwd, env: further })).stdout).toMatch(
+      /had ended before; \S+ goes on\n$/,
+    );
+    expect(await again.stop()).toBe(0);
+  } finally {
+    await postgres.remove();
+  }
+});
+
 describe('a second process', () => {
   it('on one PostgreSQL with its own data folder or LEGATE_SECRET does not start, and names solutions', async () => {
     const cwd = scratchFolder();

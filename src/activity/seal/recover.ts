@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { endSealedLog } from '../../ledger/index.ts';
-import type { Database } from '../../storage/index.ts';
+import type { Database, Db } from '../../storage/index.ts';
 import { readAnchor, removeAnchor } from './anchor.ts';
 
 export interface EndedLog {
@@ -15,11 +15,14 @@ export interface EndedLog {
  * Returns the log, or undefined if there is none. If the checkpoint in the folder is larger, it becomes the last one of
  * the log. If it is one of a log that has ended already, as after a restore or on a further instance, the current log
  * goes on, unless it is halted.
+ *
+ * @param beforeEnd Called before the current log ends; nothing changes if it throws.
  */
 export async function endRolledBackLog(
   database: Database,
   dataDir: string,
   now: number,
+  beforeEnd?: (db: Db) => Promise<void>,
 ): Promise<EndedLog | undefined> {
   const anchor = readAnchor(dataDir);
   const [anchorOrigin = '', anchorSize = ''] = (anchor ?? '').split('\n');
@@ -28,6 +31,7 @@ export async function endRolledBackLog(
     const before = await db.selectFrom('seal_logs').selectAll().where('origin', '=', anchorOrigin).executeTakeFirst();
     const current = await db.selectFrom('seal').select(['origin', 'halted']).executeTakeFirst();
     const goesOn = before !== undefined && current?.halted === null;
+    if (current && !goesOn) await beforeEnd?.(db);
     const log = goesOn ? undefined : await endSealedLog(db, now);
     if (anchor === undefined || (log && (log.origin !== anchorOrigin || log.signed_size > size))) return log;
     if (!before || Number(before.checkpoint?.split('\n')[1] ?? 0) < size)
