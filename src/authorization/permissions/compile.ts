@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { CommonErrors } from '../../kernel/errors.ts';
 import { asId, type Id } from '../../kernel/ids.ts';
 import type { SecretHash } from '../../kernel/secrets.ts';
 import type { AgentRow, DelegationRow } from '../../storage/index.ts';
@@ -175,9 +176,27 @@ function withReceived(own: EntrySet, inbound: readonly Received[]): EntrySet {
   return entrySet(entries);
 }
 
-/** @param inbound active delegations to the agent, in order of creation */
+function entriesOf(row: AgentRow, inbound: readonly Received[], shared: SharedEntries | undefined): EntrySet {
+  try {
+    return withReceived(ownEntries(row, shared), inbound);
+  } catch (error) {
+    throw CommonErrors.INTERNAL_ERROR({
+      message: 'The permissions of the agent cannot be read from the database. The log of the service names the agent.',
+      cause: new Error(`The permissions of ${row.id}, or of a delegation to it, are damaged in the database.`, {
+        cause: error,
+      }),
+    });
+  }
+}
+
+/**
+ * Throws 500 INTERNAL_ERROR if permissions were damaged in the database, which rejects the decisions on this agent and
+ * no others.
+ *
+ * @param inbound active delegations to the agent, in order of creation
+ */
 export function compileAgent(row: AgentRow, inbound: readonly Received[] = [], shared?: SharedEntries): CompiledAgent {
-  const { entries, index, capped, conditional, bytes } = withReceived(ownEntries(row, shared), inbound);
+  const { entries, index, capped, conditional, bytes } = entriesOf(row, inbound, shared);
   return {
     id: row.id,
     ownerId: row.owner_id,

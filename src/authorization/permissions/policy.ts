@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { KnownAgents } from '../../access/known-agents.ts';
 import { chunk } from '../../kernel/chunk.ts';
 import { type Clock, HOUR_MS } from '../../kernel/clock.ts';
+import { LegateError } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { SecretHash } from '../../kernel/secrets.ts';
 import { defineState } from '../../platform.ts';
@@ -152,6 +153,16 @@ export class PolicyCache implements KnownAgents {
     return agent;
   }
 
+  /** Drops an agent whose permissions are damaged, so that only the decisions that read it again are rejected. */
+  #putOrDrop(row: AgentRow, inbound: readonly Received[] | undefined): void {
+    try {
+      this.#put(row, inbound);
+    } catch (error) {
+      if (!(error instanceof LegateError)) throw error;
+      this.#agents.delete(row.id);
+    }
+  }
+
   /** Reloads what changed after the known epoch. Called by the ledger under the head row's lock. */
   async refresh(db: Db, epoch: number): Promise<void> {
     this.#generation++;
@@ -168,7 +179,7 @@ export class PolicyCache implements KnownAgents {
         rows.map((r) => r.id),
         this.#clock.now() - KEPT_AFTER_END_MS,
       );
-      for (const row of rows) this.#put(row, inbound.get(row.id));
+      for (const row of rows) this.#putOrDrop(row, inbound.get(row.id));
     }
     this.#epoch = epoch;
     this.#generation++;
