@@ -32,7 +32,7 @@ has the checkpoint of the ended log too, and the log that has begun goes on.`,
   },
 };
 
-/** Throws a UsageError if an instance serves this PostgreSQL database, which would stop sealing until its restart. */
+/** Throws a UsageError if an instance serves this PostgreSQL database: it would seal nothing until its restart. */
 async function assertNoneServes(db: Db): Promise<void> {
   const hosts = await servingHosts(db);
   if (hosts.length > 0)

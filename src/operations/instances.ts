@@ -108,7 +108,7 @@ export async function listInstances(
 }
 
 /**
- * Returns the hosts of the instances that serve a PostgreSQL database. One that was killed is among them for 30 seconds.
+ * Returns the hosts of the instances that serve a PostgreSQL database, for 30 seconds also of one that was killed.
  */
 export async function servingHosts(db: Db): Promise<string[]> {
   const rows = await db
