@@ -38,8 +38,8 @@ async function assertNoneServes(db: Db): Promise<void> {
   if (hosts.length > 0)
     throw new UsageError(
       `An instance serves this database on ${hosts.join(', ')}. Stop the service on all machines first; one that ` +
-        'was killed counts for 30 seconds. If another log has begun already, a further machine needs this only if its ' +
-        'start is refused.',
+        'was killed counts for 30 seconds. If another log has begun already, a further machine needs this only if ' +
+        'its start is refused.',
       EXIT_CONFIG,
     );
 }

@@ -29,7 +29,8 @@ const withoutEmails = ({ before, after, ...rest }: Shown): Shown => ({
 
 /**
  * Erases the addresses of a person from events about invitations to them, and from the messages of these events to
- * webhooks. The events belong to the inviter, so they are kept. The addresses are those in the events about the person, which must still be there.
+ * webhooks. The events belong to the inviter, so they are kept. The addresses are those in the events about the person,
+ * which must still be there.
  */
 export async function eraseInvites(
   { ledger, database }: Pick<Platform, 'database' | 'ledger'>,
