@@ -22,7 +22,7 @@ it('legate ledger recover does not end the log of a running service on PostgreSQ
     const refused = await legate(['ledger', 'recover'], { cwd, env: further });
     expect([refused.code, refused.stdout]).toEqual([78, '']);
     expect(refused.stderr).toMatch(
-      /^An instance serves this database on \S+\. Stop the service on all machines first\./,
+      /^An instance serves this database on \S+\. Stop the service on all machines first;/,
     );
     expect((await fetch(`${running.url}/ledger/checkpoint`)).status).toBe(200);
     expect(await running.stop()).toBe(0);
