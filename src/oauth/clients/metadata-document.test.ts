@@ -270,6 +270,17 @@ describe('a client ID metadata document', () => {
     expect(await stored()).toEqual([]);
   });
 
+  it('is not used again after its host has withdrawn it, not even while its host is asked too often', async () => {
+    const client = newClient();
+    publishOf(client);
+    expect((await open(client)).status).toBe(200);
+    publish('', 404);
+    t.clock.advance(60_000);
+    const statuses = [];
+    for (let i = 0; i < 32; i++) statuses.push((await open(client)).status);
+    expect(new Set(statuses)).toEqual(new Set([400]));
+  });
+
   it('[CIMD 4.4] a person is told to try again if the document cannot be read now', async () => {
     const client = newClient();
     publish('', 503);

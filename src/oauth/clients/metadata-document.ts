@@ -10,7 +10,7 @@ import { type Client, PRIVATE_KEY_JWT } from './client.ts';
 import { clientKeysOf } from './client-keys.ts';
 import { createHostLimit, type HostLimit } from './host-limit.ts';
 import { grantTypesOf, parseClientMetadata } from './register-client.ts';
-import { findStoredDocument, storeDocument } from './stored-document.ts';
+import { deleteDocument, findStoredDocument, storeDocument } from './stored-document.ts';
 
 const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 3 * SECOND_MS;
@@ -19,7 +19,7 @@ const MAX_AGE_MS = 24 * 3600 * SECOND_MS;
 const MAX_CACHED = 1000;
 /**
  * How long an expired document stays valid if it cannot be read again, so that an outage of its host does not sign
- * anyone out.
+ * anyone out. A document that its host has withdrawn is not valid any longer.
  */
 export const STALE_MS = 24 * 3600 * SECOND_MS;
 /** Permanent problems: of the URL, or of the document itself. */
@@ -112,17 +112,23 @@ async function refresh(
   now: number,
 ): Promise<Client> {
   const stored = await findStored(platform, id, url);
-  if (stored && stored.until > (documents.kept.get(id)?.until ?? 0)) documents.kept.set(id, stored);
+  // Another instance may have found that the document was withdrawn.
+  if (stored) documents.kept.set(id, stored);
+  else documents.kept.delete(id);
   if (stored && isFresh(stored.until, now)) return stored.client;
   try {
     if (!documents.limit(url, now))
       throw unreachable('Metadata documents of this host were requested too often. Try again in a minute.');
     return await read(platform, documents, id, url);
   } catch (error) {
-    const kept = documents.kept.get(id);
-    const passing = error instanceof LegateError && error.code === 'OAUTH_TEMPORARILY_UNAVAILABLE';
-    if (!passing || !kept || now >= kept.until + STALE_MS) throw error;
-    return kept.client;
+    if (!stored) throw error;
+    if (!(error instanceof LegateError && error.code === 'OAUTH_TEMPORARILY_UNAVAILABLE')) {
+      documents.kept.delete(id);
+      await deleteDocument(platform, id, stored.until);
+      throw error;
+    }
+    if (now >= stored.until + STALE_MS) throw error;
+    return stored.client;
   }
 }
 

@@ -50,6 +50,21 @@ export async function storeDocument(
   });
 }
 
+/** Deletes a document, unless another instance has replaced it since. */
+export async function deleteDocument(
+  { ledger }: Pick<Platform, 'ledger'>,
+  clientId: Id<'client'>,
+  until: number,
+): Promise<void> {
+  await ledger.maintain(async (db) => {
+    await db
+      .deleteFrom('oauth_client_documents')
+      .where('client_id', '=', clientId)
+      .where('valid_until', '=', until)
+      .execute();
+  });
+}
+
 /** Returns the name that a stored document gives its client, or null. */
 export function nameInDocument(document: string): string | null {
   const { client_name: name } = JSON.parse(document) as { client_name?: unknown };
