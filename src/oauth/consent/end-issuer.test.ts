@@ -215,6 +215,34 @@ describe('an issuer of the configuration', () => {
     expect(await living(other)).toEqual({ workload: true, enterprise: true, session: true });
   });
 
+  it.each<[string, (issuer: Json) => Json, Json]>([
+    [
+      'address, for fewer uses',
+      (issuer) => ({ ...issuer, name: `other-${++count}`, uses: ['workload'] }),
+      { workload: true, enterprise: false, session: false },
+    ],
+    [
+      'name',
+      (issuer) => ({ ...issuer, issuer: `https://other-${++count}.example` }),
+      { workload: false, enterprise: false, session: false },
+    ],
+  ])('that replaces an issuer of the API with its %s ends what that one gave', async (_same, replace, left) => {
+    let issuer: Json = {};
+    const made = await scene((given) => {
+      issuer = given;
+      return post(given);
+    });
+    const other = await scene();
+    expect(await living(made)).toEqual({ workload: true, enterprise: true, session: true });
+    await restart([replace(issuer)]);
+    expect(await living(made)).toEqual(left);
+    expect(await living(other)).toEqual({ workload: true, enterprise: true, session: true });
+    const type = left['workload'] ? 'issuer.updated' : 'issuer.deleted';
+    expect((await events(type))[0]).toMatchObject({ data: { issuerId: made.id }, actor: { kind: 'system' } });
+    await restart([]);
+    expect(await living(made)).toEqual(left);
+  });
+
   it('that moved to the API, or that a command without it looks at, ends nothing', async () => {
     let issuer: Json;
     const made = await scene((given) => {

@@ -18,7 +18,8 @@ export const issuersOption = option.json({
   secret: true,
   description:
     'Issuers of tokens that this service trusts, as a JSON array of the bodies of `POST /issuers`. The API lists ' +
-    'them and cannot change them. Tokens and sessions of one that is removed end at the next start.',
+    'them and cannot change them. Tokens and sessions of one that is removed end at the next start, and so do those ' +
+    'of an issuer of the API that one with the same name or address replaces, as far as that one lacks its uses.',
 });
 
 export const federationConfig = {

@@ -18,8 +18,8 @@ const textOf = (rows: readonly ConfiguredIssuerRow[]): string =>
 
 /**
  * Compares the issuers of the configuration with those of the last start. Access tokens and sessions of an issuer that
- * was removed, or that lost a use, end with the same events as if the API had deleted or changed the issuer. Called at
- * each start that serves requests, before it answers any. With several instances the newest start counts.
+ * was removed, or that lost a use, end with the same events as if the API had deleted or changed the issuer. So do those
+ * of an issuer of the API that one of the configuration has come to replace. Called at each start that serves requests, before it answers any. With several instances the newest start counts.
  */
 export async function noteIssuersOfConfiguration(
   platform: Pick<Platform, 'database' | 'instance' | 'ledger' | 'stateOf'>,
@@ -31,7 +31,11 @@ export async function noteIssuersOfConfiguration(
   await platform.ledger.change(SYSTEM, async (change) => {
     const { db } = change;
     const before = await db.selectFrom('configured_issuers').selectAll().orderBy('issuer').execute();
-    for (const row of before) await emitLoss(platform, change, row);
+    const isReplaced = ({ issuer, name }: ConfiguredIssuerRow, by: readonly ConfiguredIssuerRow[]): boolean =>
+      by.some((one) => one.issuer === issuer || one.name === name);
+    const stored = await db.selectFrom('issuers').select(['issuer', 'id', 'name', 'uses']).orderBy('id').execute();
+    const replaced = stored.filter((row) => isReplaced(row, rows) && !isReplaced(row, before));
+    for (const row of [...before, ...replaced]) await emitLoss(platform, change, row);
     await db.deleteFrom('configured_issuers').execute();
     if (rows.length > 0) await db.insertInto('configured_issuers').values(rows).execute();
   });
