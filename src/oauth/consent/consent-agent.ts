@@ -6,7 +6,7 @@ import {
   revokeAgents,
 } from '../../authorization/agents/index.ts';
 import type { Permission } from '../../authorization/permissions/index.ts';
-import { asId, type Id } from '../../kernel/ids.ts';
+import { type Id, isId } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db, OAuthGrantRow } from '../../storage/index.ts';
@@ -98,13 +98,15 @@ export async function bindAgent(
   const { db, now } = change;
   const permissions = permissionsOfScopes(platform, scopes, request.target.server);
   if (agent !== NEW_AGENT) {
-    const row = await db
-      .selectFrom('agents')
-      .selectAll()
-      .where('id', '=', asId('agent', agent))
-      .where('owner_id', '=', userId)
-      .where('type', '=', 'delegated')
-      .executeTakeFirst();
+    const row = isId('agent', agent)
+      ? await db
+          .selectFrom('agents')
+          .selectAll()
+          .where('id', '=', agent)
+          .where('owner_id', '=', userId)
+          .where('type', '=', 'delegated')
+          .executeTakeFirst()
+      : undefined;
     if (!row || !isActive(row, now))
       throw OAuthErrors.OAUTH_INVALID_REQUEST({ message: 'agent: choose one of your active agents.' });
     await addPermissions(change, row, permissions);

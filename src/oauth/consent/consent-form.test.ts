@@ -165,6 +165,16 @@ describe('a consent form', () => {
   });
 });
 
+it('a consent form with an agent that no database can have is shown again', async () => {
+  const browser = await signedIn();
+  const request = ask(client);
+  const refused = await browser.post(consentPath(request), {
+    ...(await fieldsOf(browser, request)),
+    agent: 'agt_\u0000',
+  });
+  expect([refused.status, refused.text.includes('Choose one of your active agents')]).toEqual([400, true]);
+});
+
 describe('POST /oauth/consent', () => {
   const queryOf = (request: Asked): string => consentPath(request).split('?')[1] ?? '';
   const details = async (request: Asked, as: string): Promise<Json> =>
