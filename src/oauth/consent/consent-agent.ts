@@ -38,17 +38,17 @@ export async function listAgentChoices(
     { filter: { type: ['delegated'], status: ['active'] }, after: undefined, limit: 1000 },
     now,
   );
-  const usual = await findUsualAgent(platform, userId, clientId);
+  const usual = await findUsualAgent(db, userId, clientId, now);
   const offered = agents.reverse().slice(0, MAX_AGENTS_OFFERED);
   return { agents: usual && !offered.some((a) => a.id === usual.id) ? [usual, ...offered] : offered, usual: usual?.id };
 }
 
 /** Returns the active agent that this client used for this person, or that a consent created for it. */
-export async function findUsualAgent(
-  { clock, database }: Pick<Platform, 'clock' | 'database'>,
+async function findUsualAgent(
+  db: Db,
   userId: Id<'user'>,
   clientId: Id<'client'>,
-  db: Db = database.read,
+  now: number,
 ): Promise<AgentRow | undefined> {
   const used = await db
     .selectFrom('oauth_grants')
@@ -63,7 +63,7 @@ export async function findUsualAgent(
     .limit(1)
     .executeTakeFirst();
   const row = used ?? (await findCreatedAgent(db, userId, clientId));
-  return row && isActive(row, clock.now()) ? row : undefined;
+  return row && isActive(row, now) ? row : undefined;
 }
 
 /** Also finds the agent of a client that has a consent but never exchanged its code. */
@@ -84,8 +84,8 @@ export interface AgentChoice {
   readonly userId: Id<'user'>;
   /** The requested scopes that the person ticked. */
   readonly scopes: readonly string[];
-  /** Id of one of the person's agents, or `new`. */
-  readonly agent: string;
+  /** Id of one of the person's agents, or `new`; undefined: the agent that this client used, or else a new one. */
+  readonly agent: string | undefined;
 }
 
 /** Returns the chosen agent, or creates one. Throws OAUTH_INVALID_REQUEST, 422 AGENT_LIMIT_EXCEEDED. */
@@ -93,9 +93,10 @@ export async function bindAgent(
   platform: Pick<Platform, 'config' | 'owners' | 'redactedKeys'>,
   change: Change,
   request: Pick<AuthorizationRequest, 'client' | 'target'>,
-  { agent, userId, scopes }: AgentChoice,
+  { agent: chosen, userId, scopes }: AgentChoice,
 ): Promise<Id<'agent'>> {
   const { db, now } = change;
+  const agent = chosen ?? (await findUsualAgent(db, userId, request.client.id, now))?.id ?? NEW_AGENT;
   const permissions = permissionsOfScopes(platform, scopes, request.target.server);
   if (agent !== NEW_AGENT) {
     const row = isId('agent', agent)

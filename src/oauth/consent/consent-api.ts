@@ -11,7 +11,7 @@ import { approverOf, type Person } from '../authorize/authorize.ts';
 import { redirectHost } from '../clients/redirect-uri.ts';
 import { OAuthErrors } from '../errors.ts';
 import { approve, deny } from './consent.ts';
-import { findUsualAgent, listAgentChoices, NEW_AGENT } from './consent-agent.ts';
+import { listAgentChoices } from './consent-agent.ts';
 import { newConsentToken, readConsentToken } from './consent-form.ts';
 import { isSensitive } from './scope-groups.ts';
 
@@ -104,7 +104,7 @@ export async function decideByApi(
   return approve(platform, authRequest, {
     ...by,
     scopes: authRequest.scopes.filter((s) => scopes.includes(s)),
-    agent: input.agent ?? (await findUsualAgent(platform, by.userId, authRequest.client.id))?.id ?? NEW_AGENT,
+    agent: input.agent,
   });
 }
 

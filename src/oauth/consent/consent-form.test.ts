@@ -203,6 +203,22 @@ describe('POST /oauth/consent', () => {
     expect((await t.call('GET', '/agents', { as: token })).body).toHaveLength(1);
   });
 
+  it('creates one agent for a client, however many of its requests are allowed at the same time', async () => {
+    const { token } = await signUp(t);
+    const requests = Array.from({ length: 6 }, () => ask(client));
+    const forms = await Promise.all(requests.map((request) => details(request, token)));
+    const answers = await Promise.all(
+      forms.map(({ consentToken }, i) =>
+        t.call('POST', `/oauth/consent?${queryOf(requests[i] as Asked)}`, {
+          as: token,
+          body: { decision: 'allow', consentToken },
+        }),
+      ),
+    );
+    expect(answers.map((r) => r.status)).toEqual(forms.map(() => 200));
+    expect((await t.call('GET', '/agents', { as: token })).body).toHaveLength(1);
+  });
+
   it('[ASVS 5.0 10.7.1] consent by cookie is accepted only from this origin and that of mcp.consentPage', async () => {
     const trustedOrigins = ['https://console.example', 'https://login.example'];
     const own = await createTestService({

@@ -16,7 +16,7 @@ import {
 import type { Platform } from '../../../platform.ts';
 import type { Client } from '../../clients/client.ts';
 import { isStillThere } from '../../clients/resolve-client.ts';
-import { bindAgent, findUsualAgent, NEW_AGENT } from '../../consent/consent-agent.ts';
+import { bindAgent } from '../../consent/consent-agent.ts';
 import { OAuthErrors } from '../../errors.ts';
 import { findTarget, getTarget, isRegistered, noLongerRegistered, type Target } from '../../resource.ts';
 import { knownScopes, requestedScopes, scopeNames } from '../../scope.ts';
@@ -66,12 +66,11 @@ export async function idJagGrant(
     const enterprise = { issuer: claims.iss, subject: claims.sub };
     const grantId = newId('grant', now);
     change.actAs({ ...change.actor, kind: 'user', id: person.id, grantId, enterprise });
-    const usual = await findUsualAgent(platform, person.id, client.id, db);
     const agentId = await bindAgent(
       platform,
       change,
       { client, target },
-      { agent: usual?.id ?? NEW_AGENT, userId: person.id, scopes },
+      { agent: undefined, userId: person.id, scopes },
     );
     const grant = await insertGrant(platform, change, {
       id: grantId,
