@@ -71,6 +71,29 @@ describe('issuers', () => {
     expect([named.status, named.body.error.details.path]).toEqual([422, 'name']);
   });
 
+  it('that one of the configuration replaces keep their name and address for themselves', async () => {
+    const [byName, byAddress] = [fresh(), fresh()];
+    for (const body of [byName, byAddress]) expect((await post(body)).status).toBe(201);
+    const own = await createTestService({
+      sameDatabaseAs: t,
+      config: {
+        issuers: [
+          { ...configured, name: byName.name },
+          { ...configured, name: 'moved', issuer: byAddress.issuer },
+        ],
+      },
+    });
+    const add = async (body: Json) => {
+      const { status, body: answer } = await own.call('POST', '/issuers', { as: admin, body });
+      return [status, answer.error?.details?.path];
+    };
+    expect(await add(fresh({ issuer: byName.issuer }))).toEqual([422, 'issuer']);
+    expect(await add(fresh({ name: byAddress.name }))).toEqual([422, 'name']);
+    const made = await own.call('POST', '/issuers', { as: admin, body: fresh() });
+    const renamed = await own.call('PATCH', `/issuers/${made.body.id}`, { as: admin, body: { name: byAddress.name } });
+    expect([renamed.status, renamed.body.error.details?.path]).toEqual([422, 'name']);
+  });
+
   it.each<[string, Json]>([
     ['a shared secret', { algorithms: ['HS256'] }],
     ['no signature', { algorithms: ['none'] }],

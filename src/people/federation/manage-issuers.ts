@@ -61,9 +61,15 @@ function assertFetched(
 }
 
 async function assertFree(platform: Pick<Platform, 'stateOf'>, db: Db, row: IssuerRow): Promise<void> {
+  // One that an issuer of the configuration replaces is not listed, and is still stored.
+  const stored = await db
+    .selectFrom('issuers')
+    .select(['id', 'name', 'issuer'])
+    .where((eb) => eb.or([eb('name', '=', row.name), eb('issuer', '=', row.issuer)]))
+    .execute();
   const others = (await listIssuers(platform, db)).filter(({ id }) => id !== row.id);
   for (const path of ['name', 'issuer'] as const)
-    if (others.some((other) => other[path] === row[path])) throw IssuerErrors.ISSUER_IN_USE({ details: { path } });
+    if ([...others, ...stored].some((other) => other.id !== row.id && other[path] === row[path])) throw IssuerErrors.ISSUER_IN_USE({ details: { path } });
   if (others.length >= MAX_ISSUERS) throw IssuerErrors.ISSUER_LIMIT_EXCEEDED({ details: { limit: MAX_ISSUERS } });
 }
 
