@@ -94,6 +94,20 @@ describe('issuers', () => {
     expect([renamed.status, renamed.body.error.details?.path]).toEqual([422, 'name']);
   });
 
+  it('can be changed although the configuration has brought their number above the maximum', async () => {
+    const { id } = (await post(fresh())).body;
+    const issuers = Array.from({ length: 100 }, (_, i) => ({
+      ...configured,
+      name: `configured-${i}`,
+      issuer: `https://configured-${i}.example`,
+    }));
+    const own = await createTestService({ sameDatabaseAs: t, config: { issuers } });
+    const added = await own.call('POST', '/issuers', { as: admin, body: fresh() });
+    expect([added.status, added.body.error.code]).toEqual([422, 'ISSUER_LIMIT_EXCEEDED']);
+    const changed = await own.call('PATCH', `/issuers/${id}`, { as: admin, body: { uses: ['enterprise'] } });
+    expect([changed.status, changed.body.uses]).toEqual([200, ['enterprise']]);
+  });
+
   it.each<[string, Json]>([
     ['a shared secret', { algorithms: ['HS256'] }],
     ['no signature', { algorithms: ['none'] }],

@@ -43,6 +43,8 @@ export async function createIssuer(
       updated_at: now,
     };
     await assertFree(platform, db, row);
+    if ((await listIssuers(platform, db)).length >= MAX_ISSUERS)
+      throw IssuerErrors.ISSUER_LIMIT_EXCEEDED({ details: { limit: MAX_ISSUERS } });
     await db.insertInto('issuers').values(row).execute();
     const issuer = toIssuer(row);
     change.emit({ type: 'issuer.created', data: { issuerId: row.id, name: row.name }, after: { ...issuer } });
@@ -67,10 +69,9 @@ async function assertFree(platform: Pick<Platform, 'stateOf'>, db: Db, row: Issu
     .select(['id', 'name', 'issuer'])
     .where((eb) => eb.or([eb('name', '=', row.name), eb('issuer', '=', row.issuer)]))
     .execute();
-  const others = (await listIssuers(platform, db)).filter(({ id }) => id !== row.id);
+  const others = [...(await listIssuers(platform, db)), ...stored].filter(({ id }) => id !== row.id);
   for (const path of ['name', 'issuer'] as const)
-    if ([...others, ...stored].some((other) => other.id !== row.id && other[path] === row[path])) throw IssuerErrors.ISSUER_IN_USE({ details: { path } });
-  if (others.length >= MAX_ISSUERS) throw IssuerErrors.ISSUER_LIMIT_EXCEEDED({ details: { limit: MAX_ISSUERS } });
+    if (others.some((other) => other[path] === row[path])) throw IssuerErrors.ISSUER_IN_USE({ details: { path } });
 }
 
 /**

@@ -68,7 +68,7 @@ export const issuerRoutes = [
     params: idParams('issuer'),
     body: UpdateIssuer,
     responses: { 200: Issuer },
-    errors: [ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_LIMIT_EXCEEDED, ISSUER_CONFIGURED, REAUTHENTICATION_REQUIRED],
+    errors: [ISSUER_NOT_FOUND, ISSUER_IN_USE, ISSUER_CONFIGURED, REAUTHENTICATION_REQUIRED],
     handle: async (call, platform) => ({
       status: 200,
       body: await updateIssuer(
