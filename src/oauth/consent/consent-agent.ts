@@ -126,8 +126,8 @@ export async function bindAgent(
 }
 
 /**
- * Adds the permissions of a further consent to an agent that a consent created. Does not change an agent that the owner
- * created.
+ * Adds the permissions of a further consent to an agent that a consent created. An action that the agent already has on
+ * the resource keeps the constraints that the owner has set. Does not change an agent that the owner created.
  */
 async function addPermissions(change: Change, row: AgentRow, added: readonly Permission[]): Promise<void> {
   const createdByConsent = await change.db
@@ -137,9 +137,11 @@ async function addPermissions(change: Change, row: AgentRow, added: readonly Per
     .executeTakeFirst();
   if (!createdByConsent) return;
   const held = JSON.parse(row.permissions) as Permission[];
-  const missing = added.filter(
-    (p) => !held.some((h) => h.resource === p.resource && p.actions.every((a) => h.actions.includes(a))),
-  );
+  const missing = added.flatMap((permission) => {
+    const known = held.flatMap(({ resource, actions }) => (resource === permission.resource ? actions : []));
+    const actions = permission.actions.filter((action) => !known.includes(action) && !known.includes('*'));
+    return actions.length === 0 ? [] : [{ ...permission, actions }];
+  });
   if (missing.length === 0) return;
   change.invalidate();
   await change.db

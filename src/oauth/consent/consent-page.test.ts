@@ -214,6 +214,22 @@ describe('permissions of a scope', () => {
   });
 });
 
+it('a further consent adds the actions that the agent lacks, and keeps the constraints on the others', async () => {
+  const someone = await signUp(t);
+  const app = await register(t);
+  const { access_token } = await tokens(t, someone, app, { scope: 'mcp:read' });
+  const agent = `/agents/${claimsOf(access_token).sub}`;
+  const read = { resource: 'mcp:*', actions: ['read'], constraints: { ipAllowlist: ['192.0.2.1'] } };
+  await t.call('PATCH', agent, { as: someone, body: { permissions: [read] } });
+  await tokens(t, someone, app, { scope: 'mcp:read mcp:execute' });
+  const held = async () => (await t.call('GET', agent, { as: someone })).body.permissions;
+  expect(await held()).toEqual([read, { resource: 'mcp:*', actions: ['execute'] }]);
+  const every = { ...read, actions: ['*'] };
+  await t.call('PATCH', agent, { as: someone, body: { permissions: [every] } });
+  await tokens(t, someone, app, { scope: 'mcp:read mcp:execute', prompt: 'consent' });
+  expect(await held()).toEqual([every]);
+});
+
 describe('a remembered consent', () => {
   const asks = async (someone: Person, of: Json, query: Record<string, string | undefined> = {}) =>
     (await opened(t, authorizePath(ask(of, query)), { as: someone })).status === 200;
