@@ -130,7 +130,7 @@ export function newRefreshToken(
   const { refreshTokenTtl, reuseGraceSeconds } = platform.config.mcp;
   const token =
     previous !== undefined && reuseGraceSeconds > 0
-      ? successorOf(platform, previous)
+      ? (successorsOf(platform, previous)[0] as RefreshToken)
       : (newSecret('refreshToken') as RefreshToken);
   const row = {
     token_hash: secretHash(token),
@@ -159,10 +159,15 @@ export async function firstTokens(
   return { ...response, refresh_token: next.token };
 }
 
-export const successorOf = (
+/** Returns the successor of a token by each key, first by the current one. */
+export const successorsOf = (
   { config, secrets }: Pick<Platform, 'config' | 'secrets'>,
   token: RefreshToken,
-): RefreshToken => {
-  const key = config.mcp.signingSecret ?? secrets().pepper[0]?.key ?? '';
-  return secretFrom('refreshToken', createHmac('sha256', key).update(`refresh ${token}`).digest()) as RefreshToken;
+): RefreshToken[] => {
+  const { signingSecret } = config.mcp;
+  const keys = signingSecret === undefined ? secrets().pepper.map(({ key }) => key) : [signingSecret];
+  return keys.map(
+    (key) =>
+      secretFrom('refreshToken', createHmac('sha256', key).update(`refresh ${token}`).digest()) as RefreshToken,
+  );
 };

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   claimsOf,
@@ -131,6 +132,20 @@ describe('grant_type=refresh_token', () => {
 });
 
 describe('mcp.reuseGraceSeconds', () => {
+  it('also returns the same successor after the keys were rotated in the grace period', async () => {
+    const own = await createTestService({ config: { mcp: { reuseGraceSeconds: 30 } } });
+    const app = await register(own);
+    const first = await tokens(own, await signUp(own), app);
+    const second = (await refreshWith(own, app, first.refresh_token)).body;
+    const secrets = own.legate.platform.secrets();
+    const added = { id: 'newest_', key: randomBytes(32).toString('base64url'), createdAt: new Date().toISOString() };
+    const rotated = { ...secrets, pepper: [added, ...secrets.pepper] };
+    Object.assign(own.legate.platform, { secrets: () => rotated });
+    const again = await refreshWith(own, app, first.refresh_token);
+    expect([again.status, again.body.refresh_token]).toEqual([200, second.refresh_token]);
+    expect((await refreshWith(own, app, second.refresh_token)).status).toBe(200);
+  });
+
   it('[RFC 9700 4.14.2] in the grace period the same client gets the same successor, for one generation', async () => {
     const own = await createTestService({ config: { mcp: { reuseGraceSeconds: 30 } } });
     const app = await register(own);

@@ -14,7 +14,7 @@ import { OAuthErrors } from '../../errors.ts';
 import { getTarget, type Target } from '../../resource.ts';
 import { narrowScopes, scopeNames } from '../../scope.ts';
 import { inactiveAgent } from '../../tokens/active-agent.ts';
-import { accessToken, insertRefreshToken, newRefreshToken, successorOf, type TokenResponse } from '../issue-tokens.ts';
+import { accessToken, insertRefreshToken, newRefreshToken, successorsOf, type TokenResponse } from '../issue-tokens.ts';
 import type { RefreshRequest, RefreshToken } from '../token-request.ts';
 
 /**
@@ -163,13 +163,14 @@ async function findGraceSuccessor(
 ): Promise<RefreshToken | undefined> {
   const { reuseGraceSeconds } = platform.config.mcp;
   if (usedAt === null || now - usedAt >= reuseGraceSeconds * SECOND_MS) return undefined;
-  const successor = successorOf(platform, token);
+  // A key may have been rotated since.
+  const successors = successorsOf(platform, token);
   const row = await db
     .selectFrom('oauth_refresh_tokens')
     .innerJoin('oauth_grants', 'oauth_grants.id', 'oauth_refresh_tokens.grant_id')
-    .select('oauth_refresh_tokens.used_at')
-    .where('token_hash', '=', secretHash(successor))
+    .select(['oauth_refresh_tokens.token_hash', 'oauth_refresh_tokens.used_at'])
+    .where('token_hash', 'in', successors.map(secretHash))
     .where('oauth_grants.revoked_at', 'is', null)
     .executeTakeFirst();
-  return row?.used_at === null ? successor : undefined;
+  return row?.used_at === null ? successors.find((successor) => secretHash(successor) === row.token_hash) : undefined;
 }
