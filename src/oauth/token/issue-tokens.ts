@@ -167,7 +167,6 @@ export const successorsOf = (
   const { signingSecret } = config.mcp;
   const keys = signingSecret === undefined ? secrets().pepper.map(({ key }) => key) : [signingSecret];
   return keys.map(
-    (key) =>
-      secretFrom('refreshToken', createHmac('sha256', key).update(`refresh ${token}`).digest()) as RefreshToken,
+    (key) => secretFrom('refreshToken', createHmac('sha256', key).update(`refresh ${token}`).digest()) as RefreshToken,
   );
 };
