@@ -7,6 +7,7 @@ import type { Client } from '../clients/client.ts';
 import { resolveClient } from '../clients/resolve-client.ts';
 import { assertMayConsent } from '../consent/consent.ts';
 import { bindAgent } from '../consent/consent-agent.ts';
+import { OAuthErrors } from '../errors.ts';
 import { findTarget, isRegistered, type Target } from '../resource.ts';
 import { findPendingRequest } from './user-code.ts';
 
@@ -19,7 +20,8 @@ export interface DeviceRequest {
 
 /**
  * Returns the request with this user code. Returns undefined, and counts a wrong guess, if none is pending. Also
- * returns undefined if its client or resource has been deleted. Throws 429 RATE_LIMIT_EXCEEDED.
+ * returns undefined if its client or resource has been deleted, or the metadata document of the client is no longer
+ * valid. Throws 429 RATE_LIMIT_EXCEEDED.
  */
 export async function findDeviceRequest(
   platform: Platform,
@@ -32,7 +34,10 @@ export async function findDeviceRequest(
     return findPendingRequest(platform, change, principal.userId, userCode);
   });
   if (!row) return undefined;
-  const client = await resolveClient(platform, row.client_id);
+  const client = await resolveClient(platform, row.client_id).catch((error: unknown) => {
+    if (error instanceof LegateError && error.code === OAuthErrors.OAUTH_INVALID_CLIENT.code) return undefined;
+    throw error;
+  });
   const target = await findTarget(platform, row.resource);
   return client && target && { row, client, target };
 }

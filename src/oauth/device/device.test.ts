@@ -9,6 +9,7 @@ import {
   showDevice,
   startDevice,
 } from '../../../test/support/device.ts';
+import { openIssuer } from '../../../test/support/issuer.ts';
 import { form, type Person, refreshWith, register, signUp } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 
@@ -293,6 +294,22 @@ describe('the page for the code', () => {
     expect((await t.call('DELETE', `/oauth/grants/${grant.id}`, { as: someone })).status).toBe(204);
     expect((await t.legate.mcp.validateToken(body.access_token)).valid).toBe(false);
     expect(await poll(client, waiting.device)).toEqual([400, 'invalid_grant']);
+  });
+
+  it('treats a code like a wrong one when the client’s metadata document is no longer valid', async () => {
+    const host = await openIssuer();
+    const own = await createTestService({ config: { mcp: { allowPrivateNetworks: true } } });
+    const client_id = `${host.address}/client`;
+    host.documents['/client'] = { client_id, client_name: 'Television', redirect_uris: [], grant_types: [DEVICE_CODE] };
+    const someone = await signUp(own);
+    const { device } = await startDevice(own, {}, { client_id });
+    expect((await showDevice(own, someone, device.user_code)).status).toBe(200);
+    host.documents['/client'] = { client_id, client_name: 'Television', client_secret: 'x' };
+    own.clock.advance(60_000);
+    for (const show of [showDevice, answerDevice]) {
+      const page = await show(own, someone, device.user_code);
+      expect([page.status, page.text.includes('name="user_code"')]).toEqual([400, true]);
+    }
   });
 
   it('refuses decisions of auditors', async () => {
