@@ -4,7 +4,7 @@ import type { Platform } from '../../platform.ts';
 import type { OAuthDeviceRequestRow } from '../../storage/index.ts';
 import { approverOf, type Person } from '../authorize/authorize.ts';
 import type { Client } from '../clients/client.ts';
-import { resolveClient } from '../clients/resolve-client.ts';
+import { isStillThere, resolveClient } from '../clients/resolve-client.ts';
 import { assertMayConsent } from '../consent/consent.ts';
 import { bindAgent } from '../consent/consent-agent.ts';
 import { OAuthErrors } from '../errors.ts';
@@ -52,7 +52,7 @@ export interface DeviceAnswer {
 /**
  * Allows or denies a request, by one atomic statement, and emits `device.answered`. The actor names the grant that the
  * device code leads to (contract 17.1). Returns false if it has already been answered or has expired, and if it is
- * allowed although its resource is no longer registered. Throws OAUTH_INVALID_REQUEST if the person cannot choose the
+ * allowed although its client was deleted or its resource is no longer registered. Throws OAUTH_INVALID_REQUEST if the person cannot choose the
  * agent, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function answerDevice(
@@ -67,6 +67,7 @@ export async function answerDevice(
   return platform.ledger.change({ ...actor, clientId: client.id }, async (change) => {
     await reauthorize(change);
     if (allowed) await assertMayConsent(platform, change.db, userId);
+    if (allowed && !(await isStillThere(change.db, client.id))) return false;
     if (allowed && !(await isRegistered(platform, change.db, row.resource))) return false;
     const answered = await change.db
       .updateTable('oauth_device_requests')

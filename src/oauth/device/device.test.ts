@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { FormClient } from '../../../test/support/browser-like.ts';
 import {
   answerDevice,
@@ -12,6 +12,8 @@ import {
 import { openIssuer } from '../../../test/support/issuer.ts';
 import { form, type Person, refreshWith, register, signUp } from '../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import { deleteStale } from '../clients/delete-client.ts';
 
 let t: TestService;
 let person: Person;
@@ -310,6 +312,26 @@ describe('the page for the code', () => {
       const page = await show(own, someone, device.user_code);
       expect([page.status, page.text.includes('name="user_code"')]).toEqual([400, true]);
     }
+  });
+
+  it('creates no agent if the client is deleted, because it was never used, while the person answers', async () => {
+    const own = await createTestService();
+    const someone = await signUp(own);
+    const client = await deviceClient(own);
+    own.clock.advance(DAY_MS - 1000);
+    const { device } = await startDevice(own, {}, client);
+    own.clock.advance(2000);
+    const { platform } = own.legate;
+    const change = platform.ledger.change.bind(platform.ledger);
+    const changing = vi.spyOn(platform.ledger, 'change').mockImplementation(async (by, work) => {
+      // The client has been read by then.
+      if (by.clientId !== undefined) await deleteStale(platform);
+      return change(by, work);
+    });
+    const answered = await answerDevice(own, someone, device.user_code);
+    changing.mockRestore();
+    expect([answered.status, answered.text.includes('name="user_code"')]).toEqual([400, true]);
+    expect((await own.call('GET', '/agents', { as: someone })).body).toEqual([]);
   });
 
   it('refuses decisions of auditors', async () => {
