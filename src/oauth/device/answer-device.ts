@@ -52,8 +52,8 @@ export interface DeviceAnswer {
 /**
  * Allows or denies a request, by one atomic statement, and emits `device.answered`. The actor names the grant that the
  * device code leads to (contract 17.1). Returns false if it has already been answered or has expired, and if it is
- * allowed although its client was deleted or its resource is no longer registered. Throws OAUTH_INVALID_REQUEST if the person cannot choose the
- * agent, 422 AGENT_LIMIT_EXCEEDED.
+ * allowed although its client was deleted or its resource is no longer registered. Throws OAUTH_INVALID_REQUEST if the
+ * person cannot choose the agent, 422 AGENT_LIMIT_EXCEEDED.
  */
 export async function answerDevice(
   platform: Pick<Platform, 'audience' | 'config' | 'ledger' | 'owners' | 'redactedKeys' | 'stateOf'>,

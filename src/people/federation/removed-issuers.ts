@@ -18,8 +18,9 @@ const textOf = (rows: readonly ConfiguredIssuerRow[]): string =>
 
 /**
  * Compares the issuers of the configuration with those of the last start. Access tokens and sessions of an issuer that
- * was removed, or that lost a use, end with the same events as if the API had deleted or changed the issuer. So do those
- * of an issuer of the API that one of the configuration has come to replace. Called at each start that serves requests, before it answers any. With several instances the newest start counts.
+ * was removed, or that lost a use, end with the same events as if the API had deleted or changed the issuer. So do
+ * those of an issuer of the API that one of the configuration has come to replace. Called at each start that serves
+ * requests, before it answers any. With several instances the newest start counts.
  */
 export async function noteIssuersOfConfiguration(
   platform: Pick<Platform, 'database' | 'instance' | 'ledger' | 'stateOf'>,
