@@ -26,7 +26,7 @@ import { findClientName } from './authorize/find-client-name.ts';
 import { clientKeys } from './clients/client-assertion.ts';
 import { deleteStale } from './clients/delete-client.ts';
 import { metadataDocuments } from './clients/metadata-document.ts';
-import { endIssuer, endLostUses } from './consent/end-issuer.ts';
+import { endLostUses } from './consent/end-issuer.ts';
 import { endResource } from './consent/end-resource.ts';
 import { endGrants, endGrantsOfUsers } from './consent/grants.ts';
 import { ClientErrors, OAuthErrors } from './errors.ts';
@@ -97,11 +97,11 @@ export const oauth = defineModule({
         );
       }
     },
-    'issuer.updated': async (change, events) => {
-      for (const event of events) await endLostUses(change, event);
+    'issuer.updated': async (change, events, platform) => {
+      for (const event of events) await endLostUses(platform, change, event);
     },
-    'issuer.deleted': async (change, events) => {
-      for (const event of events) await endIssuer(change, event);
+    'issuer.deleted': async (change, events, platform) => {
+      for (const event of events) await endLostUses(platform, change, event);
     },
     'mcp.deleted': async (change, events, platform) => {
       for (const endpoint of previousEndpoints(events)) await endResource(platform, change, endpoint, 'server-deleted');

@@ -243,6 +243,20 @@ describe('an issuer of the configuration', () => {
     expect(await living(made)).toEqual(left);
   });
 
+  it('that replaces an issuer of the API with all its uses ends nothing, also if that is deleted', async () => {
+    let issuer: Json = {};
+    const made = await scene((given) => {
+      issuer = given;
+      return post(given);
+    });
+    await restart([issuer]);
+    expect(await living(made)).toEqual({ workload: true, enterprise: true, session: true });
+    expect((await t.call('DELETE', `/issuers/${made.id}`, { as: admin })).status).toBe(204);
+    expect(await living(made)).toEqual({ workload: true, enterprise: true, session: true });
+    await restart([]);
+    expect(await living(made)).toEqual({ workload: false, enterprise: false, session: false });
+  });
+
   it('that moved to the API, or that a command without it looks at, ends nothing', async () => {
     let issuer: Json;
     const made = await scene((given) => {

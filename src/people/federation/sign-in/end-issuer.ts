@@ -11,18 +11,17 @@ import { issuerOf, lostUses } from '../lost-uses.ts';
  * their second factor, in the change that says so.
  */
 export async function endSessionsOfIssuer(
-  platform: Pick<Platform, 'config'>,
+  platform: Pick<Platform, 'config' | 'database' | 'stateOf'>,
   change: Change,
   event: NewEvent,
 ): Promise<void> {
-  const isDeleted = event.type === 'issuer.deleted';
-  if (!isDeleted && !lostUses(event).includes('signIn')) return;
+  if (!(await lostUses(platform, change, event)).includes('signIn')) return;
   const issuer = await issuerOf(change, event);
   await endWaiting(change, issuer);
   const rows = await change.db.selectFrom('sessions').select(['id', 'user_id']).where('issuer', '=', issuer).execute();
   const byUser = new Map<Id<'user'>, Id<'session'>[]>();
   for (const { id, user_id } of rows) byUser.set(user_id, [...(byUser.get(user_id) ?? []), id]);
-  const reason = isDeleted ? 'issuer-deleted' : 'issuer-changed';
+  const reason = event.type === 'issuer.deleted' ? 'issuer-deleted' : 'issuer-changed';
   for (const [userId, only] of byUser) await endSessions(platform, change, userId, { reason, only });
 }
 
