@@ -1,11 +1,13 @@
 import { isoTime } from '../../kernel/clock.ts';
 import { versioned } from '../../kernel/entity-tag.ts';
 import { searchKey } from '../../kernel/search-words.ts';
+import { storedObject } from '../../ledger/index.ts';
 import type { AgentRow } from '../../storage/index.ts';
-import { isUnconditional, type Permission } from '../permissions/index.ts';
+import { isUnconditional, type Permission, storedPermissions } from '../permissions/index.ts';
 import { agentStatus } from './agent-state.ts';
 import type { Agent } from './schema.ts';
 
+/** For checks, which damaged permissions must not pass. Throws for those. */
 export const permissionsOf = (row: Pick<AgentRow, 'permissions'>): Permission[] =>
   JSON.parse(row.permissions) as Permission[];
 
@@ -37,9 +39,9 @@ export function toAgent(row: AgentRow, now: number): Agent {
     name: row.name,
     type: row.type,
     status: agentStatus(row, now),
-    permissions: permissionsOf(row),
+    permissions: storedPermissions(row),
     expiresAt: row.expires_at === null ? null : isoTime(row.expires_at),
-    metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+    metadata: { ...storedObject(row.metadata) },
     createdAt: isoTime(row.created_at),
     updatedAt: isoTime(row.updated_at),
     createdBy: row.created_by,

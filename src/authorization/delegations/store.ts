@@ -8,7 +8,7 @@ import { type Id, isId } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, DelegationRow } from '../../storage/index.ts';
 import { agentsOfStatus } from '../agents/index.ts';
-import { isLiveDelegation, liveDelegations, type Permission } from '../permissions/index.ts';
+import { isLiveDelegation, liveDelegations, storedPermissions } from '../permissions/index.ts';
 import { DelegationErrors } from './errors.ts';
 import type { Delegation, DelegationFilter } from './schema.ts';
 
@@ -178,7 +178,7 @@ export const toDelegation = (row: DelegationRow): Delegation => ({
   id: row.id,
   fromAgent: row.from_agent,
   toAgent: row.to_agent,
-  permissions: JSON.parse(row.permissions) as Permission[],
+  permissions: storedPermissions(row),
   depth: row.depth,
   expiresAt: row.expires_at === null ? null : isoTime(row.expires_at),
   createdAt: isoTime(row.created_at),

@@ -1,7 +1,8 @@
 import { isoTime } from '../../kernel/clock.ts';
 import { redact } from '../../kernel/redact.ts';
+import { storedObject } from '../../ledger/index.ts';
 import type { AgentRow, DelegationRow } from '../../storage/index.ts';
-import type { Permission } from '../permissions/index.ts';
+import { type Permission, storedPermissions } from '../permissions/index.ts';
 
 /** Whether it was revoked. Expiry follows from the clock and does not create a version. */
 type Status = 'active' | 'revoked';
@@ -41,17 +42,17 @@ export const agentSnapshot = (row: AgentRow, redactedKeys: ReadonlySet<string>):
   name: row.name,
   type: row.type,
   status: statusOf(row),
-  permissions: JSON.parse(row.permissions) as Permission[],
+  permissions: storedPermissions(row),
   expiresAt: time(row.expires_at),
   ...(row.owner_suspended === 0 ? {} : { ownerSuspended: true }),
-  metadata: redact(JSON.parse(row.metadata) as Record<string, unknown>, redactedKeys),
+  metadata: redact(storedObject(row.metadata), redactedKeys),
 });
 
 export const delegationSnapshot = (row: DelegationRow): DelegationSnapshot => ({
   fromAgent: row.from_agent,
   toAgent: row.to_agent,
   status: statusOf(row),
-  permissions: JSON.parse(row.permissions) as Permission[],
+  permissions: storedPermissions(row),
   depth: row.depth,
   maxDepth: row.max_depth,
   expiresAt: time(row.expires_at),

@@ -4,7 +4,7 @@ import { createTestService } from '../../../test/support/service.ts';
 const permissions = [{ resource: 'db:*', actions: ['read'] }];
 const question = { action: 'read', resource: 'db:x' };
 
-it('permissions that were damaged in the database reject the decisions on their agent, and no others', async () => {
+it('permissions that were damaged in the database reject the decisions on their agent, which is still listed and revoked', async () => {
   const t = await createTestService();
   const owner = await t.user();
   const [sound, damaged, other] = [
@@ -32,7 +32,18 @@ it('permissions that were damaged in the database reject the decisions on their 
     else expect([status, body.error]).toEqual([500, expect.objectContaining({ code: 'INTERNAL_ERROR' })]);
   expect(answers[1]?.body.error.message).toMatch(/^The permissions of the agent cannot be read from the database\./);
 
-  // A change of the damaged agent, which the first instance has in memory.
-  expect((await t.call('DELETE', `/agents/${damaged.id}`, { as: owner })).status).toBe(204);
+  const listed = (await t.call('GET', '/agents', { as: owner })).body;
+  const shown = listed.map(({ id, permissions: shown }: { id: string; permissions: object[] }) => [id, shown.length]);
+  expect(new Map(shown)).toEqual(
+    new Map([
+      [sound.id, 1],
+      [damaged.id, 0],
+      [other.id, 0],
+    ]),
+  );
+
+  // A change of a damaged agent, which the first instance has in memory.
+  for (const { id } of [damaged, other])
+    expect((await t.call('DELETE', `/agents/${id}`, { as: owner })).status).toBe(204);
   for (const service of [t, fresh]) expect((await service.authorize(sound, question)).body.allowed).toBe(true);
 });

@@ -44,6 +44,7 @@ export { replay } from './replay.ts';
 export { ReplayAnswer, ReplayBody } from './replay-schema.ts';
 export { askerOf, DecisionTrace, mayCheck } from './routes.ts';
 export { Constraints, isUnconditional, Permission, PermissionSource, Permissions } from './schema.ts';
+export { storedPermissions } from './stored-permissions.ts';
 
 export const permissions = defineModule({
   name: 'permissions',
