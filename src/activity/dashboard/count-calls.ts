@@ -19,19 +19,20 @@ export type CallsByAgent = Map<Id<'agent'>, Omit<Calls, 'steps'>>;
 
 /**
  * Counts visible entries of the audit log, and decisions by agent since each of the given times (inclusive; null: all
- * time). A window of up to a day consists of hours, a longer one of days. The part before the first whole one is
- * counted exactly in the ledger, unless it has more than {@link PARTIAL_ROWS} rows or some of its rows were deleted;
- * then the whole hour or day counts.
+ * time). A window of up to a day before `now` consists of hours, a longer one of days. The part before the first whole
+ * one is counted exactly in the ledger, unless it has more than {@link PARTIAL_ROWS} rows or some of its rows were
+ * deleted; then the whole hour or day counts.
  */
 export function countCalls(
   platform: Pick<Platform, 'clock' | 'config' | 'database' | 'reader' | 'stateOf'>,
   visibility: ListVisibility,
+  now: number,
   since: readonly (number | null)[],
 ): Promise<{ total: number; windows: CallsByAgent[] }> {
   return countersOf(platform).consistently(async (db, waiting) => {
     const sees = await ownersSeen(db, visibility);
     const windows: { firstHour: number; sums: CallsByAgent }[] = [];
-    for (const moment of since) windows.push(await counted(platform, db, visibility, sees, moment));
+    for (const moment of since) windows.push(await counted(platform, db, visibility, sees, now, moment));
     let total = await totalEntries(db, visibility);
     waiting((agentId, cell) => {
       if (!sees(cell.userId)) return;
@@ -55,7 +56,7 @@ export async function callsSince(
   const { from, before } = await reader.span({ where: [], sinceMs: since });
   const calls = new Map<string, number>();
   if (before - from > PARTIAL_ROWS) {
-    const { windows } = await countCalls(platform, { kind: 'all' }, [since]);
+    const { windows } = await countCalls(platform, { kind: 'all' }, platform.clock.now(), [since]);
     for (const [agentId, counted] of windows[0] ?? []) calls.set(agentId, counted.calls);
     return calls;
   }
@@ -92,6 +93,7 @@ async function counted(
   db: Db,
   visibility: ListVisibility,
   sees: Sees,
+  now: number,
   since: number | null,
 ): Promise<{ firstHour: number; sums: CallsByAgent }> {
   const sums: CallsByAgent = new Map();
@@ -99,7 +101,7 @@ async function counted(
     await addRange(platform, visibility, sums, ALL_TIME, ALL_TIME + 1);
     return { firstHour: ALL_TIME, sums };
   }
-  const hours = platform.clock.now() - since > DAY_MS ? 24 : 1;
+  const hours = now - since > DAY_MS ? 24 : 1;
   let first = Math.ceil(since / HOUR_MS / hours);
   const begin = await platform.reader.seqAt(since);
   const end = await platform.reader.seqAt(first * hours * HOUR_MS);

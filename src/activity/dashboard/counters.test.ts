@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { countersOf } from './index.ts';
 
-const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 const RUNS = Number(process.env['LEGATE_TEST_HISTORIES'] ?? 6);
 const WINDOWS = [
   ['24h', DAY],
@@ -65,22 +66,20 @@ async function expectExact(
   }
 }
 
-/** Inserts decisions of 300 agents of `owner` over the last 35 days directly into the ledger. */
-async function longPast(t: TestService, owner: { id: Id<'user'> }): Promise<void> {
+/** Inserts decisions of 300 agents of `owner` at these times, oldest first, directly into the ledger. */
+async function insertDecisions(t: TestService, owner: { id: Id<'user'> }, times: readonly number[]): Promise<void> {
   const agents = Array.from({ length: 300 }, () => newId('agent', t.clock.now()));
   const db = t.legate.platform.database.write;
   const { seq } = await db.selectFrom('head').select('seq').executeTakeFirstOrThrow();
-  const rows = 9_000;
-  const begin = t.clock.now() - 35 * DAY;
-  for (let at = 0; at < rows; at += 1000) {
+  for (let at = 0; at < times.length; at += 1000) {
     await db
       .insertInto('stream_events')
       .values(
-        Array.from({ length: 1000 }, (_, i) => ({
+        times.slice(at, at + 1000).map((timestamp, i) => ({
           seq: seq + 1 + at + i,
-          id: newId('audit', begin),
+          id: newId('audit', timestamp),
           type: 'audit',
-          timestamp: begin + Math.floor((35 * DAY * (at + i)) / rows),
+          timestamp,
           agent_id: agents[((at + i) * 7) % 300] as Id<'agent'>,
           user_id: owner.id,
           action: 'read',
@@ -92,8 +91,16 @@ async function longPast(t: TestService, owner: { id: Id<'user'> }): Promise<void
   }
   await db
     .updateTable('head')
-    .set({ seq: seq + rows, clock: t.clock.now() })
+    .set({ seq: seq + times.length, clock: t.clock.now() })
     .execute();
+}
+
+/** Inserts decisions over the last 35 days. */
+function longPast(t: TestService, owner: { id: Id<'user'> }): Promise<void> {
+  const rows = 9_000;
+  const begin = t.clock.now() - 35 * DAY;
+  const times = Array.from({ length: rows }, (_, i) => begin + Math.floor((35 * DAY * i) / rows));
+  return insertDecisions(t, owner, times);
 }
 
 describe('running counters', () => {
@@ -161,6 +168,21 @@ describe('running counters', () => {
     await countersOf(t.legate.platform).upkeep(true);
     await expectExact(t, admin, alice);
     await expectExact(await createTestService({ sameDatabaseAs: t }), admin, alice);
+  });
+
+  it('count a day exactly, however many decisions yesterday had, while the clock goes on', async () => {
+    const t = await createTestService();
+    const alice = await t.user();
+    const now = t.clock.now();
+    const earlier = Array.from({ length: 1000 }, () => now - DAY - HOUR);
+    const yesterday = Array.from({ length: 51_000 }, () => now - DAY + HOUR);
+    await insertDecisions(t, alice, [...earlier, ...yesterday]);
+    let reads = 0;
+    const clock = vi.spyOn(t.clock, 'now').mockImplementation(() => now + reads++);
+    const { body } = await t.call('GET', '/dashboard/stats', { as: alice });
+    clock.mockRestore();
+    expect(body.totalAuditEntries).toBe(52_000);
+    expect(body.topAgentsByCallCount.map((agent: Json) => agent.callCount)).toEqual(Array(10).fill(170));
   });
 
   it('are exact after writing them failed midway', async () => {

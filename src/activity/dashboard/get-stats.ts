@@ -17,7 +17,7 @@ export async function getStats(
   const now = platform.clock.now();
   const days = WINDOW_DAYS[window];
   const moments = days === 1 ? [now - DAY_MS] : [now - DAY_MS, days === null ? null : now - days * DAY_MS];
-  const { total, windows } = await countCalls(platform, visibility, moments);
+  const { total, windows } = await countCalls(platform, visibility, now, moments);
   return {
     ...(await countAgents(platform, visibility, now)),
     totalAuditEntries: total,
