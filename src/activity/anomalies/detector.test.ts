@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createTestService, dialect } from '../../../test/support/service.ts';
 import { detect, newState } from './detect.ts';
 import { AnomalyDetector, detectorOf } from './detector.ts';
@@ -94,6 +94,34 @@ describe('several detectors that run, stop and crash', () => {
     // Some of the histories must have contained anomalies.
     expect((await read.selectFrom('anomalies').select('id').execute()).length).toBeGreaterThan(5);
   });
+});
+
+it('an agent is as well known as before after its state could not be read once', async () => {
+  const t = await createTestService({ config: { anomalies: { newNamespace: { warmUpCalls: 5 } } } });
+  const { platform } = t.legate;
+  const { database } = platform;
+  await detectorOf(platform).stop();
+  const agent = await t.agent(await t.user(), { permissions: [{ resource: '*', actions: ['read'] }] });
+  for (let i = 0; i < 6; i++) await t.authorize(agent, { action: 'read', resource: 'db:orders' });
+  const before = new AnomalyDetector(platform, 20);
+  await before.look();
+  await before.stop();
+  await t.authorize(agent, { action: 'read', resource: 'mail:outbox' });
+  const { read } = database;
+  const failing = new Proxy(read, {
+    get: (db, key: 'selectFrom') => (table: 'agents') => {
+      if ((table as string) === 'anomaly_states') throw new Error('the connection is gone');
+      return db[key](table);
+    },
+  });
+  const after = new AnomalyDetector(platform, 20);
+  const reading = vi.spyOn(database, 'read', 'get').mockReturnValue(failing);
+  await expect(after.look()).rejects.toThrow('the connection is gone');
+  reading.mockRestore();
+  await after.look();
+  await after.stop();
+  const found = await read.selectFrom('anomalies').select(['kind', 'observed']).execute();
+  expect(found).toEqual([{ kind: 'new_namespace', observed: '"mail"' }]);
 });
 
 // Only PostgreSQL: an SQLite file belongs to one instance.

@@ -53,8 +53,8 @@ export class AgentStates {
   async load(db: Db, agentIds: Iterable<Id<'agent'>>): Promise<void> {
     const missing = [...agentIds].filter((id) => !this.get(id));
     if (missing.length === 0) return;
-    for (const id of missing) this.#unchanged.set(id, { state: newState(), seq: 0 });
     const rows = await db.selectFrom('anomaly_states').selectAll().where('agent_id', 'in', missing).execute();
+    for (const id of missing) this.#unchanged.set(id, { state: newState(), seq: 0 });
     for (const row of rows)
       this.#unchanged.set(row.agent_id, {
         state: { ...newState(), ...(JSON.parse(row.state) as AgentState) },
