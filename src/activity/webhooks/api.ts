@@ -65,7 +65,7 @@ export function webhooksApi(platform: Platform, actor: Actor): WebhooksApi {
       (await findDeliveries(db, (await getWebhookRow(db, all, asId('webhook', id))).id, undefined, page)).map(
         toDelivery,
       ),
-    delivery: (id) => getDelivery(platform, all, asId('delivery', id)),
+    delivery: (id) => getDelivery(platform, caller, asId('delivery', id)),
     recover: async (id, span) =>
       recoverWebhook(platform, caller, asId('webhook', id), parseWith(Recover, asOverHttp(span))),
     redeliver: (id) => redeliver(platform, caller, asId('delivery', id)),

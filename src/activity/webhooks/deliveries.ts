@@ -1,5 +1,4 @@
 import type { Caller, Changer } from '../../access/caller.ts';
-import type { Visibility } from '../../access/principal.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import { defineState, type Platform } from '../../platform.ts';
@@ -7,25 +6,30 @@ import { findAttempts } from './attempt-log.ts';
 import { type ChatFormat, chatBody } from './chat.ts';
 import { dispatcherOf, leaseUntil, newDelivery } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
+import { assertMayReadEvents } from './manage-webhooks.ts';
 import { isOfOwner } from './may-receive.ts';
 import type { Delivery, DeliveryWithAttempts } from './schema.ts';
 import { getDeliveryRow, getWebhookRow, insertDeliveries, toDelivery } from './store.ts';
 import { TEST_TYPE } from './webhook-events.ts';
 
 /**
- * Returns a delivery with its payload and its attempts. Throws 404 DELIVERY_NOT_FOUND, also for an event that the
- * caller may not see: the webhook got it while its owner saw everything.
+ * Returns a delivery with its payload and its attempts. Throws 403 FORBIDDEN for an agent that may not read events, and
+ * 404 DELIVERY_NOT_FOUND, also for an event that the caller may not see: the webhook got it while its owner saw
+ * everything.
  */
 export async function getDelivery(
-  { database, reader }: Pick<Platform, 'database' | 'reader'>,
-  visibility: Visibility,
+  platform: Pick<Platform, 'database' | 'mayUseOwnResource' | 'reader'>,
+  caller: Pick<Caller, 'principal' | 'visibility'>,
   id: Id<'delivery'>,
 ): Promise<DeliveryWithAttempts> {
-  const db = database.read;
+  const { visibility } = caller;
+  const { reader } = platform;
+  const db = platform.database.read;
   const row = await getDeliveryRow(db, visibility, id);
   const webhook = await getWebhookRow(db, visibility, row.webhook_id);
   if (visibility.kind !== 'all' && !(await isOfOwner({ reader }, webhook, row)))
     throw WebhookErrors.DELIVERY_NOT_FOUND();
+  await assertMayReadEvents(platform, db, caller);
   return { ...toDelivery(row), payload: row.body, log: await findAttempts(db, row.id) };
 }
 

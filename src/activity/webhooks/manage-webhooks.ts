@@ -87,10 +87,10 @@ function assertTypesFit(format: ChatFormat | null, types: readonly string[] | nu
 }
 
 /** Deliveries show what GET /events shows. Throws 403 FORBIDDEN for an agent that may not read events. */
-async function assertMayReadEvents(
+export async function assertMayReadEvents(
   { mayUseOwnResource }: Pick<Platform, 'mayUseOwnResource'>,
   db: Db,
-  { principal }: By,
+  { principal }: Pick<Caller, 'principal'>,
 ): Promise<void> {
   if (principal.kind !== 'agent') return;
   if (!(await mayUseOwnResource(db, principal.agentId, 'legate:events', 'read')))

@@ -140,6 +140,23 @@ describe('messages about others, queued while the webhook got everything', () =>
     expect(agentsAt(path)).toEqual([mine.id, mine.id]);
   });
 
+  it('are not shown to an agent that may no longer read events', async () => {
+    const owner = await t.user();
+    const permissions = ['legate:webhooks', 'legate:events'].map((resource) => ({ resource, actions: ['read'] }));
+    const agent = await t.agent(owner, { permissions });
+    t.clock.advance(1);
+    const webhook = await make({ as: owner, types });
+    await t.agent(owner);
+    await deliverAll();
+    const [{ id }] = (await deliveries(webhook, agent as never)) as [Json];
+    const read = async (as: { token: string }) => t.call('GET', `/webhooks/deliveries/${id}`, { as });
+    expect((await read(agent)).body.payload).toContain('agent.created');
+    const body = { permissions: permissions.slice(0, 1) };
+    expect((await t.call('PATCH', `/agents/${agent.id}`, { as: owner, body })).status).toBe(200);
+    expect((await read(agent)).status).toBe(403);
+    expect((await read(owner)).status).toBe(200);
+  });
+
   it('are recognised in messages for a chat, which do not name the user', async () => {
     const admin = await t.admin();
     const path = newPath();

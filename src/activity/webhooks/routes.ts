@@ -183,13 +183,14 @@ export const webhookRoutes = [
     path: '/webhooks/deliveries/:id',
     summary: 'Get a delivery with its attempts',
     description:
-      'With the message as it is sent, and for each attempt status, duration and the beginning of the response.',
+      'With the message as it is sent, and for each attempt status, duration and the beginning of the response. An ' +
+      'agent also needs `legate:events` read.',
     access: mayRead,
     params: idParams('delivery'),
     responses: { 200: DeliveryWithAttempts },
     errors: [DELIVERY_NOT_FOUND],
     handle: async (call, platform) => {
-      return { status: 200, body: await getDelivery(platform, call.visibility, call.params.id) };
+      return { status: 200, body: await getDelivery(platform, call, call.params.id) };
     },
   }),
   defineRoute({
