@@ -35,6 +35,8 @@ const LISTS = [
   times('oauth_device_failures', 'failed_at'),
   times('gateway_oauth_states', 'expires_at'),
   times('stream_tickets', 'expires_at'),
+  times('webhooks', 'created_at'),
+  times('budgets', 'counted_from'),
   times('seal', 'asked_at'),
   times('seal', 'published_at'),
   times('seal', 'stamped_at'),
@@ -57,6 +59,12 @@ export async function setTimesBack(db: Db, from: number, to: number): Promise<vo
     .updateTable('webhooks')
     .set((eb) => ({ previous_until: eb('previous_until', '-', from - to) }))
     .where('previous_until', '>', to + DAY_MS)
+    .execute();
+  // A budget has counted nothing in the present window.
+  await db
+    .updateTable('budgets')
+    .set({ used: 0, exceeded: 0, window_start: 0 })
+    .where('window_start', '>', to)
     .execute();
   for (const { table, later, others } of LISTS) {
     const set = [later, ...others].map((name) => sql`${sql.ref(name)} = ${sql.ref(name)} - ${from - to}`);

@@ -7,6 +7,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 
 let t: TestService;
@@ -278,4 +279,23 @@ it('after the clock was set back, shows the usage by which decisions are refused
   expect(await shown()).toEqual(before);
   const attention = (await own.call('GET', '/dashboard/attention', { as: person })).body;
   expect(attention.budgets).toMatchObject({ count: 1, ids: [id] });
+});
+
+it('after the time of the ledger was set back, a budget of the fast clock counts like a new one', async () => {
+  const own = await createTestService();
+  const person = await own.user();
+  const agent = await own.agent(person, { permissions: PERMISSIONS });
+  own.clock.advance(HOUR_MS);
+  const body = { agentId: agent.id, metric: 'tokens', limit: 10, window: 'hour', onExceed: 'deny' };
+  const { id } = (await own.call('POST', '/budgets', { as: person, body })).body;
+  expect((await call(agent, { tokensCost: 10 }, own)).body.allowed).toBe(true);
+  own.clock.advance(-HOUR_MS);
+  await own.legate.platform.ledger.resetClock(SYSTEM);
+  const shown = async () => (await own.call('GET', `/budgets/${id}`, { as: person })).body;
+  expect(await shown()).toMatchObject({ used: 0, resetsAt: '2030-01-15T11:00:00.000Z' });
+  // The tokens that a decision has counted are not counted again with its cost.
+  const { allowed, auditId } = (await call(agent, { tokensCost: 6 }, own)).body;
+  const cost = { agentId: agent.id, amount: 1, tokens: 6, auditId };
+  expect((await own.call('POST', '/costs', { as: person, body: cost })).status).toBe(201);
+  expect([allowed, await shown()]).toMatchObject([true, { used: 6 }]);
 });

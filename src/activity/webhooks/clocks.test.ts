@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createTestService, FakeClock } from '../../../test/support/service.ts';
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { webhooks } from './index.ts';
 
@@ -40,4 +41,15 @@ it('what waits, is leased or pauses because of a fast clock goes on after it is 
   await receiving.deliverAll();
   for (const webhook of [failing, leased])
     expect(await receiving.deliveries(webhook)).toMatchObject([{ status: 'delivered', attempts: 2 }]);
+});
+
+it('a webhook of a fast clock gets the events after the time of the ledger is set back', async () => {
+  const { t, make, owner, pathOf } = receiving;
+  t.clock.advance(400 * DAY_MS);
+  const webhook = await make({ types: ['agent.created'] });
+  t.clock.advance(-400 * DAY_MS);
+  await t.legate.platform.ledger.resetClock(SYSTEM);
+  await t.agent(owner);
+  await receiving.deliverAll();
+  expect(receiving.at(pathOf(webhook))).toHaveLength(1);
 });
