@@ -64,8 +64,9 @@ export class AgentActivities {
     let last = entry.hours[entry.hours.length - 1];
     if (last?.[0] !== hour) {
       entry.hours = entry.hours.filter(([old]) => old >= hour - HOURS);
-      last = [hour, 0, 0];
-      entry.hours.push(last);
+      // It is there if the time of the ledger was set back.
+      last = entry.hours.find(([known]) => known === hour);
+      if (!last) entry.hours.push((last = [hour, 0, 0]));
     }
     last[1]++;
     if (result !== 'allowed') last[2]++;

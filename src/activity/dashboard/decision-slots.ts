@@ -84,7 +84,17 @@ export class DecisionSlots {
   #changed = new Set<Row>();
   #current = new Map<Id<'user'>, Current>();
   #currentSlot = -1;
+  /** Rows of earlier slots may be in the table only. */
+  #first = 0;
   #everyone: Current | undefined;
+
+  /**
+   * Returns whether a decision of this time may be added. If not, the time of the ledger was set back, and the rows
+   * must be loaded from that time on.
+   */
+  holds(timestamp: number): boolean {
+    return slotOf(timestamp) >= this.#first;
+  }
 
   add({ userId, timestamp, result, durationMs }: Counted): void {
     const slot = slotOf(timestamp);
@@ -126,9 +136,6 @@ export class DecisionSlots {
 
   /** Reads the rows that decisions after this time may add to. */
   async load(db: Db, since: number): Promise<void> {
-    this.#rows.clear();
-    this.#changed.clear();
-    this.#currentSlot = -1;
     const rows = await db
       .selectFrom('decision_slots')
       .selectAll()
@@ -136,6 +143,10 @@ export class DecisionSlots {
         eb.or([eb('slot', '>=', slotOf(since)), eb.and([eb('slot', '<', 0), eb('slot', '<=', daySlotOf(since))])]),
       )
       .execute();
+    this.#rows.clear();
+    this.#changed.clear();
+    this.#currentSlot = -1;
+    this.#first = slotOf(since);
     for (const row of rows) this.#row(row.user_id, row.slot, () => sumsOf(row));
   }
 
@@ -203,6 +214,7 @@ export class DecisionSlots {
 
   /** Removes past slots that are written. */
   forget(): void {
+    this.#first = Math.max(this.#first, this.#currentSlot);
     const day = daySlotOf(this.#currentSlot * SLOT_MS);
     for (const [slot, rows] of this.#rows) {
       const isOver = slot < 0 ? slot > day : slot < this.#currentSlot;

@@ -52,9 +52,14 @@ export class LedgerCounts {
       readStart: () => this.#load(platform.database.read),
       onSlice: async (from, upto) => {
         const decisions = await this.#slice(from, upto);
+        if (decisions[0]?.seq === from && !this.#slots.holds(decisions[0].timestamp))
+          await this.#goBack(from - 1, decisions[0].timestamp);
         // Rows may have been deleted before they were read. The checkpoint counts them.
         if (((await readPosition(platform.database.read, DELETABLE)) ?? 0) >= from) throw new Superseded();
-        for (const decision of decisions) this.#count(decision);
+        for (const decision of decisions) {
+          if (!this.#slots.holds(decision.timestamp)) return decision.seq - 1;
+          this.#count(decision);
+        }
         return upto;
       },
       onCommit: (commit, joins) => joins && this.#add(commit),
@@ -131,7 +136,8 @@ export class LedgerCounts {
       });
   }
 
-  #add({ records, timestamp }: Commit): true {
+  #add({ records, timestamp }: Commit): boolean {
+    if (records.length > 0 && !this.#slots.holds(timestamp)) return false;
     for (const { agentId, userId, result, durationMs, reason } of records)
       if (!isApprovalStep(reason)) this.#count({ agentId, userId, timestamp, result, durationMs });
     return true;
@@ -157,18 +163,30 @@ export class LedgerCounts {
     return this.#upto;
   }
 
-  async #slice(from: number, upto: number): Promise<Counted[]> {
+  /**
+   * Prepares for decisions after the time of the ledger was set back: reads the rows from this time on. They are what
+   * this instance has counted only if the checkpoint is at its position.
+   */
+  async #goBack(position: number, timestamp: number): Promise<void> {
+    const { read } = this.#platform.database;
+    await this.#write();
+    if ((await readPosition(read, PROJECTION)) !== position) throw new Superseded();
+    await this.#slots.load(read, timestamp);
+  }
+
+  async #slice(from: number, upto: number): Promise<(Counted & { readonly seq: number })[]> {
     const { database } = this.#platform;
     const query = database.read
       .selectFrom('stream_events')
-      .select(['agent_id', 'user_id', 'timestamp', 'result', 'duration_ms'])
+      .select(['seq', 'agent_id', 'user_id', 'timestamp', 'result', 'duration_ms'])
       .where('type', '=', 'audit')
       .where((eb) => eb.or([eb('reason', 'is', null), eb('reason', 'not in', [...APPROVAL_STEP_REASONS])]))
       .where('seq', '>=', from)
       .where('seq', '<=', upto)
       .orderBy('seq');
-    const rows = await selectArrays<[Id<'agent'>, Id<'user'>, number, string, number | null]>(database, query);
-    return rows.map(([agentId, userId, timestamp, result, durationMs]) => ({
+    const rows = await selectArrays<[number, Id<'agent'>, Id<'user'>, number, string, number | null]>(database, query);
+    return rows.map(([seq, agentId, userId, timestamp, result, durationMs]) => ({
+      seq,
       agentId,
       userId,
       timestamp,

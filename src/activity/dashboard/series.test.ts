@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createTestService, type Json, type TestService } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
+import { ledgerCountsOf } from './index.ts';
 
 const MINUTE = 60_000;
-const DAY = 86_400_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 let service: Promise<TestService> | undefined;
 const shared = (): Promise<TestService> => (service ??= createTestService({ lasting: true }));
@@ -124,4 +127,38 @@ describe('GET /dashboard/series', () => {
     for (const query of ['buckets=0', 'buckets=201', 'buckets=x', 'window=1h', 'bucket=3', 'buckets=1.5'])
       expect([query, (await t.call('GET', `/dashboard/series?${query}`, { as: owner })).status]).toEqual([query, 400]);
   });
+});
+
+it('keeps what was counted before a fast clock whose time was set back', async () => {
+  const t = await createTestService();
+  const owner = await t.user();
+  const agent = await t.agent(owner);
+  const ask = async (times: number): Promise<void> => {
+    for (let i = 0; i < times; i++) await t.authorize(agent, { action: 'read', resource: 'x' });
+  };
+  /** Upkeep writes when no row was added since the last one. */
+  const store = async (): Promise<void> => {
+    for (let i = 0; i < 2; i++) await ledgerCountsOf(t.legate.platform).upkeep();
+  };
+  /** Refusals of the last day, of all days, and of the current hour. */
+  const refused = async (on: TestService): Promise<number[]> => {
+    const day = sum(await series(on, owner))[1];
+    const all = sum(await series(on, owner, 'window=all'))[1];
+    const [{ hours }] = (await on.call('GET', '/agents?view=summary', { as: owner })).body;
+    return [day, all, hours.at(-1).refused];
+  };
+  await ask(2);
+  await store();
+  t.clock.advance(14 * HOUR);
+  await ask(1);
+  await store();
+  await ask(1);
+  t.clock.advance(-14 * HOUR);
+  await t.legate.platform.ledger.resetClock(SYSTEM);
+  await ask(3);
+  expect(await refused(t)).toEqual([5, 5, 5]);
+  await ask(1);
+  await store();
+  expect(await refused(t)).toEqual([6, 6, 6]);
+  expect(await refused(await createTestService({ sameDatabaseAs: t }))).toEqual([6, 6, 6]);
 });
