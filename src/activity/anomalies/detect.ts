@@ -127,6 +127,9 @@ export function detect(state: AgentState, seen: Seen, o: Thresholds): Found[] {
 
 type Tell = (kind: Kind, observed: number | string, expected: number | string, evidence: readonly string[]) => void;
 
+/** Whether `at` is in the window that ends with `end`. A later time is not: the ledger's time was set back since. */
+const isWithin = (at: number, end: number, window: number): boolean => at <= end && end - at < window;
+
 function watchRefusals(
   state: AgentState,
   { at, auditId }: Seen,
@@ -134,15 +137,16 @@ function watchRefusals(
   tell: Tell,
 ): void {
   const window = windowSeconds * SECOND_MS;
-  state.refused = [...state.refused.filter((r) => at - r.at < window), { at, auditId }].slice(-count);
-  if (state.refused.length >= count && at >= state.burstUntil)
+  state.refused = [...state.refused.filter((r) => isWithin(r.at, at, window)), { at, auditId }].slice(-count);
+  const inBurst = isWithin(at, state.burstUntil - 1, window);
+  if (state.refused.length >= count && !inBurst)
     tell(
       'denial_burst',
       state.refused.length,
       count,
       state.refused.map((r) => r.auditId),
     );
-  if (state.refused.length >= count || at < state.burstUntil) state.burstUntil = at + window;
+  if (state.refused.length >= count || inBurst) state.burstUntil = at + window;
 }
 
 function watchProbing(
@@ -153,17 +157,18 @@ function watchProbing(
 ): void {
   const window = windowSeconds * SECOND_MS;
   state.probed = [
-    ...state.probed.filter((p) => at - p.at < window && p.resource !== resource),
+    ...state.probed.filter((p) => isWithin(p.at, at, window) && p.resource !== resource),
     { at, auditId, resource },
   ].slice(-resources);
-  if (state.probed.length >= resources && at >= state.probingUntil)
+  const isProbing = isWithin(at, state.probingUntil - 1, window);
+  if (state.probed.length >= resources && !isProbing)
     tell(
       'resource_probing',
       state.probed.length,
       resources,
       state.probed.map((p) => p.auditId),
     );
-  if (state.probed.length >= resources || at < state.probingUntil) state.probingUntil = at + window;
+  if (state.probed.length >= resources || isProbing) state.probingUntil = at + window;
 }
 
 function watchRate(

@@ -67,6 +67,22 @@ describe('denial_burst', () => {
   });
 });
 
+it('refusals of a fast clock are no part of those after the time of the ledger was set back', () => {
+  for (const [kind, resource, count] of [
+    ['denial_burst', 'no', 20],
+    ['resource_probing', (i: number) => `no:${i}`, 10],
+  ] as const) {
+    const fast = watched(kind);
+    fast.refused(count - 1, DAY_MS, resource);
+    fast.refused(1, 0, 'other');
+    expect([kind, fast.found]).toEqual([kind, []]);
+    const reported = watched(kind);
+    reported.refused(count, DAY_MS, resource);
+    reported.refused(count, 0, resource);
+    expect([kind, reported.found]).toEqual([kind, [DAY_MS, 0]]);
+  }
+});
+
 describe('resource_probing', () => {
   it('begins when enough different resources are refused in the window, and ends after one without refusals', () => {
     const w = watched('resource_probing');
