@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineErrors } from '../kernel/errors.ts';
+import type { Db } from '../storage/index.ts';
 
 /** The result of an erasure from the ledger. */
 export const Erasure = z
@@ -23,3 +24,15 @@ export const ErasureErrors = defineErrors({
       'can run npx legate ledger check.',
   ],
 });
+
+/** Returns whether something was erased or deleted by a change after a sequence. */
+export async function wasErasedAfter(db: Db, seq: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('stream_events')
+    .select('seq')
+    .where('seq', '>', seq)
+    .where('type', 'in', ['audit.erased', 'ledger.pruned'])
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}

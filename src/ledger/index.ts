@@ -17,7 +17,7 @@ export { Deadline } from './deadline.ts';
 export { type AskedBy, askedByOf, type Decided, readDecided, writeDecided } from './decided.ts';
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
 export type { ActedEvent, AuditRecord, Commit, NewEvent } from './entry.ts';
-export { Erasure, ErasureErrors } from './erasure.ts';
+export { Erasure, ErasureErrors, wasErasedAfter } from './erasure.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
 export { LedgerFollower } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
@@ -27,6 +27,7 @@ export { Lease } from './lease.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
 export {
   advancePosition,
+  holdPosition,
   lastSeqOf,
   movePosition,
   PRUNING,
@@ -35,6 +36,7 @@ export {
   readPosition,
   Superseded,
   setPosition,
+  WEBHOOK_QUEUE,
 } from './position.ts';
 export { DATABASE_TIME } from './postgres-store.ts';
 export { LedgerReader, type Order } from './read.ts';

@@ -42,6 +42,9 @@ export async function advancePosition(db: Db, name: string, upto: number): Promi
   return Number(numUpdatedRows) > 0;
 }
 
+/** The follower that queues events for webhooks. */
+export const WEBHOOK_QUEUE = 'webhooks';
+
 /** The follower that deletes rows after `audit.retentionDays`. */
 export const PRUNING = 'audit/retention';
 
@@ -61,4 +64,13 @@ export async function movePosition(db: Db, names: readonly string[], from: numbe
     .where('upto', '=', from)
     .executeTakeFirst();
   if (Number(numUpdatedRows) !== names.length) throw new Superseded();
+}
+
+/** Waits until no transaction of others is moving a position, and lets none move it until the end of this one. */
+export async function holdPosition(db: Db, name: string): Promise<void> {
+  await db
+    .updateTable('projections')
+    .set((eb) => ({ upto: eb.ref('upto') }))
+    .where('name', '=', name)
+    .execute();
 }

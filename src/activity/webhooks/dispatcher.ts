@@ -6,8 +6,12 @@ import {
   LedgerFollower,
   matches,
   movePosition,
+  readHead,
   readPosition,
+  Superseded,
   storedObject,
+  WEBHOOK_QUEUE,
+  wasErasedAfter,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
@@ -18,8 +22,6 @@ import { type ChatFormat, chatBody, isChatType } from './chat.ts';
 import { getsAll } from './may-receive.ts';
 import { insertDeliveries, keepWebhooks } from './store.ts';
 
-/** Name of the queue as a follower of the ledger. */
-export const FOLLOWER = 'webhooks';
 const SLICE = 500;
 /** Delay between an event and its deliveries. */
 const SOON_MS = 50;
@@ -71,7 +73,7 @@ export class Dispatcher {
       database,
       sliceSize: SLICE,
       // Nothing is followed before the first endpoint.
-      readStart: async () => (await readPosition(database.read, FOLLOWER)) ?? Number.POSITIVE_INFINITY,
+      readStart: async () => (await readPosition(database.read, WEBHOOK_QUEUE)) ?? Number.POSITIVE_INFINITY,
       onSlice: (from, upto) => this.#queue(from, upto),
       background: {
         run: () => this.run(),
@@ -202,26 +204,25 @@ export class Dispatcher {
 
   /** Writes the deliveries of the rows from `from` to `upto`. */
   async #queue(from: number, upto: number): Promise<number> {
+    const { clock, database, ledger } = this.#platform;
     // Read after the end of the ledger: an endpoint that is created later receives the events after this slice.
     const endpoints = await this.#endpoints();
     if (endpoints.length === 0) return from - 1;
-    const rows = await this.#platform.database.read
+    const head = await readHead(database.read);
+    const rows = await database.read
       .selectFrom('stream_events')
       .selectAll()
       .where('seq', '>=', from)
       .where('seq', '<=', upto)
       .orderBy('seq')
       .execute();
-    const now = this.#platform.clock.now();
+    const now = clock.now();
     const wanted = [];
     for (const e of endpoints.filter(({ suspended_at }) => suspended_at === null))
       wanted.push({
         ...e,
         types: e.types === null ? undefined : new Set(JSON.parse(e.types) as string[]),
-        where:
-          e.filters === null
-            ? undefined
-            : await conditionsOf(this.#platform.database.read, JSON.parse(e.filters) as RowQuery),
+        where: e.filters === null ? undefined : await conditionsOf(database.read, JSON.parse(e.filters) as RowQuery),
       });
     const deliveries: WebhookDeliveryRow[] = [];
     const shown = new Set(this.#platform.config.events.eventTypes);
@@ -243,9 +244,10 @@ export class Dispatcher {
         deliveries.push(newDelivery(now, id, eventId(row.id), row.type, body));
       }
     }
-    const { database, ledger } = this.#platform;
     await ledger.maintain(async (db) => {
-      await movePosition(db, [FOLLOWER], from - 1, upto);
+      await movePosition(db, [WEBHOOK_QUEUE], from - 1, upto);
+      // What was erased since the rows were read is not stored again.
+      if (deliveries.length > 0 && (await wasErasedAfter(db, head))) throw new Superseded();
       await insertDeliveries(database, db, deliveries);
     });
     return upto;

@@ -4,12 +4,12 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { seal } from '../../kernel/encryption.ts';
 import { CommonErrors } from '../../kernel/errors.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
-import { changedFields, readHead, setPosition } from '../../ledger/index.ts';
+import { changedFields, readHead, setPosition, WEBHOOK_QUEUE } from '../../ledger/index.ts';
 import { ensureExternalUser, findUser } from '../../people/users/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, WebhookRow } from '../../storage/index.ts';
 import { type ChatFormat, isChatType } from './chat.ts';
-import { dispatcherOf, FOLLOWER } from './dispatcher.ts';
+import { dispatcherOf } from './dispatcher.ts';
 import { WebhookErrors } from './errors.ts';
 import type { CreateWebhook, UpdateWebhook, Webhook, WebhookWithSecret } from './schema.ts';
 import { newWebhookSecret, SECRET_PURPOSE } from './signature.ts';
@@ -100,7 +100,7 @@ export async function assertMayReadEvents(
 /** Moves the position to the end of the ledger, because nothing was followed while no webhook was enabled. */
 async function beginHere(db: Db): Promise<void> {
   if (await db.selectFrom('webhooks').select('id').where('enabled', '=', 1).limit(1).executeTakeFirst()) return;
-  await setPosition(db, FOLLOWER, await readHead(db));
+  await setPosition(db, WEBHOOK_QUEUE, await readHead(db));
 }
 
 /** An agent is limited to what its owner owns (contract 4), even if the owner is an admin. */

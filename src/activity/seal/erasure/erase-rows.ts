@@ -4,9 +4,11 @@ import { asId } from '../../../kernel/ids.ts';
 import {
   type EntryFilter,
   type Erasure,
+  holdPosition,
   listedInParts,
   readDecided,
   readHead,
+  WEBHOOK_QUEUE,
   writeDecided,
   writeRuns,
 } from '../../../ledger/index.ts';
@@ -120,8 +122,9 @@ export const eraseApprovals = async (db: Db, rows: readonly Pick<StreamEventRow,
     await db.updateTable('approvals').set({ arguments: '{}', note: null }).where('audit_id', 'in', ids).execute();
 };
 
-/** Deletes the deliveries of rows to webhooks. */
+/** Deletes the deliveries of rows to webhooks, those of a queue that has read the rows before included. */
 export async function deleteDeliveries(db: Db, rows: readonly Pick<StreamEventRow, 'id'>[]): Promise<void> {
+  await holdPosition(db, WEBHOOK_QUEUE);
   const events = rows.map(({ id }) => `evt_${id.slice(4)}`);
   const deliveries = db.selectFrom('webhook_deliveries').select('id').where('event_id', 'in', events);
   await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();

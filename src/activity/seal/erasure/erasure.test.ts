@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { signUp } from '../../../../test/support/oauth.ts';
 import {
   createTestService,
@@ -8,8 +8,10 @@ import {
   type TestService,
   type TestUser,
 } from '../../../../test/support/service.ts';
+import { LedgerFollower } from '../../../ledger/index.ts';
 import { TABLE_NAMES } from '../../../storage/tables.ts';
 import { parseKey, policyOfKeys, verifyExport, verifyProof } from '../../../verify/index.ts';
+import { dispatcherOf } from '../../webhooks/dispatcher.ts';
 import { checkSealedLedger } from '../index.ts';
 
 const permissions = [
@@ -145,6 +147,32 @@ describe('POST /audit/erasures', () => {
     expect(facets.text).not.toContain('198.51.100.78');
     expect((await t.call('GET', `/approvals/${approvalId}`, { as: owner })).body.arguments).toEqual({});
     expect(await dump(t)).not.toContain('secret purpose');
+    await t.call('DELETE', `/webhooks/${webhook.body.id}`, { as: owner });
+  });
+
+  it('erases what is read for webhooks at the same time', async () => {
+    const { t, owner } = scene;
+    const webhook = await t.call('POST', '/webhooks', { as: owner, body: { url: 'https://hooks.example/x' } });
+    const runSoon = vi.spyOn(LedgerFollower.prototype, 'runSoon').mockImplementation(() => {});
+    const dispatcher = dispatcherOf(t.legate.platform);
+    await dispatcher.run();
+    const id = await decide(scene, 'on its way to a webhook');
+    const { background, ledger } = t.legate.platform;
+    await background.idle();
+    const maintain = ledger.maintain.bind(ledger);
+    let status: number | undefined;
+    let begun = false;
+    const queued = vi.spyOn(ledger, 'maintain').mockImplementation(async (work) => {
+      if (!begun) {
+        begun = true;
+        ({ status } = await erase(scene, { auditIds: [id] }));
+      }
+      return maintain(work);
+    });
+    await dispatcher.run();
+    for (const spy of [queued, runSoon]) spy.mockRestore();
+    expect(status).toBe(200);
+    expect(await dump(t)).not.toContain('on its way to a webhook');
     await t.call('DELETE', `/webhooks/${webhook.body.id}`, { as: owner });
   });
 
