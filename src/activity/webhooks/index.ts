@@ -10,8 +10,9 @@ import { webhookRoutes } from './routes.ts';
 /**
  * Webhooks: events delivered to HTTP endpoints, signed as in Standard Webhooks (contract 13).
  *
- * Guarantees: each event is queued once and attempted at least once; a failing endpoint does not delay others; private
- * addresses are refused at each attempt; secrets are encrypted in the database.
+ * Guarantees: each event is queued once and attempted at least once, unless its endpoint has failed for an hour or may
+ * no longer see it; a failing endpoint does not delay others; private addresses are refused at each attempt; secrets
+ * are encrypted in the database.
  *
  * `dispatcher.ts` is the queue, `attempt.ts` one attempt, `manage-webhooks.ts` the endpoints. What an event contains is
  * decided in `../stream`.
