@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineErrors } from '../kernel/errors.ts';
 import type { Db } from '../storage/index.ts';
+import { holdPosition, readPosition, WEBHOOK_QUEUE } from './position.ts';
 
 /** The result of an erasure from the ledger. */
 export const Erasure = z
@@ -25,14 +26,20 @@ export const ErasureErrors = defineErrors({
   ],
 });
 
-/** Returns whether something was erased or deleted by a change after a sequence. */
-export async function wasErasedAfter(db: Db, seq: number): Promise<boolean> {
-  const row = await db
-    .selectFrom('stream_events')
-    .select('seq')
-    .where('seq', '>', seq)
-    .where('type', 'in', ['audit.erased', 'ledger.pruned'])
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+const ERASURES = 'erasures';
+
+/** Number of transactions that have erased or deleted rows. */
+export const erasuresSoFar = async (db: Db): Promise<number> => (await readPosition(db, ERASURES)) ?? 0;
+
+/**
+ * Called in the transaction of an erasure before it erases messages to webhooks: a queue that has read the rows before
+ * reads them again, and the erasure waits for one that is storing its messages.
+ */
+export async function countErasure(db: Db): Promise<void> {
+  await db
+    .insertInto('projections')
+    .values({ name: ERASURES, upto: 1 })
+    .onConflict((oc) => oc.column('name').doUpdateSet((eb) => ({ upto: eb('projections.upto', '+', 1) })))
+    .execute();
+  await holdPosition(db, WEBHOOK_QUEUE);
 }

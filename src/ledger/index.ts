@@ -17,7 +17,7 @@ export { Deadline } from './deadline.ts';
 export { type AskedBy, askedByOf, type Decided, readDecided, writeDecided } from './decided.ts';
 export type { BatchContext, Lacking, Need, Outcome, PendingDecision } from './decision.ts';
 export type { ActedEvent, AuditRecord, Commit, NewEvent } from './entry.ts';
-export { Erasure, ErasureErrors, wasErasedAfter } from './erasure.ts';
+export { countErasure, Erasure, ErasureErrors, erasuresSoFar } from './erasure.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
 export { LedgerFollower } from './follower.ts';
 export { ForwardingLedger } from './forwarding-ledger.ts';
@@ -27,7 +27,6 @@ export { Lease } from './lease.ts';
 export { Ledger, type LedgerPort } from './ledger.ts';
 export {
   advancePosition,
-  holdPosition,
   lastSeqOf,
   movePosition,
   PRUNING,

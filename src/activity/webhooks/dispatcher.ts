@@ -2,16 +2,15 @@ import { SECOND_MS } from '../../kernel/clock.ts';
 import { type Id, newId } from '../../kernel/ids.ts';
 import {
   type EventType,
+  erasuresSoFar,
   filterFieldsOf,
   LedgerFollower,
   matches,
   movePosition,
-  readHead,
   readPosition,
   Superseded,
   storedObject,
   WEBHOOK_QUEUE,
-  wasErasedAfter,
 } from '../../ledger/index.ts';
 import { defineState, type Platform } from '../../platform.ts';
 import type { StreamEventRow, WebhookDeliveryRow, WebhookRow } from '../../storage/index.ts';
@@ -208,7 +207,7 @@ export class Dispatcher {
     // Read after the end of the ledger: an endpoint that is created later receives the events after this slice.
     const endpoints = await this.#endpoints();
     if (endpoints.length === 0) return from - 1;
-    const head = await readHead(database.read);
+    const erasures = await erasuresSoFar(database.read);
     const rows = await database.read
       .selectFrom('stream_events')
       .selectAll()
@@ -247,7 +246,7 @@ export class Dispatcher {
     await ledger.maintain(async (db) => {
       await movePosition(db, [WEBHOOK_QUEUE], from - 1, upto);
       // What was erased since the rows were read is not stored again.
-      if (deliveries.length > 0 && (await wasErasedAfter(db, head))) throw new Superseded();
+      if (deliveries.length > 0 && (await erasuresSoFar(db)) !== erasures) throw new Superseded();
       await insertDeliveries(database, db, deliveries);
     });
     return upto;

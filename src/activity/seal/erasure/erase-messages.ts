@@ -1,4 +1,4 @@
-import { storedObject } from '../../../ledger/index.ts';
+import { countErasure, storedObject } from '../../../ledger/index.ts';
 import type { Db } from '../../../storage/index.ts';
 
 /** The members of an event, as its message to a webhook shows them. */
@@ -6,7 +6,8 @@ export type Shown = Readonly<Record<string, unknown>>;
 
 /**
  * Erases members of events from their messages to webhooks, and what receivers have answered. The messages are kept,
- * because those of other people's events may still have to be sent. Messages to chats have no such members.
+ * because those of other people's events may still have to be sent. Messages to chats have no such members. Called in
+ * the transaction that erases the members of the events.
  */
 export async function eraseInMessages(
   db: Db,
@@ -14,6 +15,7 @@ export async function eraseInMessages(
   erase: (event: Shown) => Shown,
 ): Promise<void> {
   if (events.length === 0) return;
+  await countErasure(db);
   const deliveries = await db
     .selectFrom('webhook_deliveries')
     .select(['id', 'body'])

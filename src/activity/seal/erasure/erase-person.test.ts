@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { register, signUp, tokens } from '../../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../../test/support/service.ts';
+import { until } from '../../../../test/support/until.ts';
+import { LedgerFollower } from '../../../ledger/index.ts';
 import { TABLE_NAMES } from '../../../storage/tables.ts';
 import { dispatcherOf } from '../../webhooks/dispatcher.ts';
 import { checkSealedLedger } from '../index.ts';
@@ -231,6 +233,51 @@ it('erases the same from messages to webhooks, which are kept', async () => {
   for (const secret of [IP, REASON, email]) expect(JSON.stringify(after)).not.toContain(secret);
   const answers = await db.selectFrom('webhook_attempts').select(['id', 'answer']).where('at', '=', 1).execute();
   expect(answers.map(({ answer }) => answer)).toEqual([null, null, REASON]);
+});
+
+it('erases what the queue of webhooks has read and stores during the erasure', async () => {
+  const t = await createTestService();
+  const admin = await t.admin();
+  await t.call('POST', '/webhooks', { as: admin, body: { url: 'https://hooks.example/x' } });
+  const runSoon = vi.spyOn(LedgerFollower.prototype, 'runSoon').mockImplementation(() => {});
+  const dispatcher = dispatcherOf(t.legate.platform);
+  const email = 'lilas@example.com';
+  const invited = await t.call('POST', '/invites', { as: admin, body: { email, role: 'user' } });
+  const inviteToken = new URL(invited.body.url).searchParams.get('invite');
+  const account = { email, password: 'correct horse battery staple', inviteToken };
+  const { user } = (await t.call('POST', '/sign-up', { body: account })).body;
+  await t.legate.platform.background.idle();
+
+  const { ledger, database } = t.legate.platform;
+  const maintain = ledger.maintain.bind(ledger);
+  let goOn = (): void => {};
+  const mayStore = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let queueing: Promise<unknown> | undefined;
+  let isQueue = true;
+  const spy = vi.spyOn(ledger, 'maintain').mockImplementation(async (work) => {
+    if (isQueue) {
+      isQueue = false;
+      await mayStore;
+      return maintain(work);
+    }
+    const result = await maintain(work);
+    const changes = JSON.stringify(await database.read.selectFrom('changes').select('change').execute());
+    if (queueing && !changes.includes(email)) {
+      const queued = queueing;
+      queueing = undefined;
+      goOn();
+      await queued;
+    }
+    return result;
+  });
+  queueing = dispatcher.run();
+  await until(() => !isQueue);
+  expect((await t.call('DELETE', `/users/${user.id}?erase=true`, { as: admin })).status).toBe(200);
+  for (const each of [spy, runSoon]) each.mockRestore();
+  expect(queueing).toBeUndefined();
+  expect(await dump(t)).not.toContain(email);
 });
 
 it('leaves nothing in the pages of an embedded database that the deletion of the account has freed', async () => {

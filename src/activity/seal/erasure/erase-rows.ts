@@ -2,13 +2,12 @@ import type { Changer } from '../../../access/caller.ts';
 import { chunk } from '../../../kernel/chunk.ts';
 import { asId } from '../../../kernel/ids.ts';
 import {
+  countErasure,
   type EntryFilter,
   type Erasure,
-  holdPosition,
   listedInParts,
   readDecided,
   readHead,
-  WEBHOOK_QUEUE,
   writeDecided,
   writeRuns,
 } from '../../../ledger/index.ts';
@@ -124,7 +123,7 @@ export const eraseApprovals = async (db: Db, rows: readonly Pick<StreamEventRow,
 
 /** Deletes the deliveries of rows to webhooks, those of a queue that has read the rows before included. */
 export async function deleteDeliveries(db: Db, rows: readonly Pick<StreamEventRow, 'id'>[]): Promise<void> {
-  await holdPosition(db, WEBHOOK_QUEUE);
+  await countErasure(db);
   const events = rows.map(({ id }) => `evt_${id.slice(4)}`);
   const deliveries = db.selectFrom('webhook_deliveries').select('id').where('event_id', 'in', events);
   await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
