@@ -219,8 +219,12 @@ export class LedgerReader {
     const end = await this.#end();
     const row = await this.#searchById(id, around, await this.seqAt(around, end), end);
     if (row) return row;
-    for (const reset of await this.#clockResets(end)) {
-      const found = await this.#searchById(id, around, await this.seqAt(around, end, reset), end);
+    const resets = await this.#clockResets(end);
+    if (resets.length === 0) return undefined;
+    // Timestamps do not decrease within a stretch.
+    for (const [i, before] of [...resets, end].entries()) {
+      const from = await this.seqAt(around, before, resets[i - 1]);
+      const found = await this.#searchById(id, around, from, before);
       if (found) return found;
     }
     return undefined;
@@ -252,8 +256,8 @@ export class LedgerReader {
   }
 
   /**
-   * Returns the sequence numbers at which the time of the ledger was set back. Timestamps decrease there and nowhere
-   * else.
+   * Returns the sequence numbers at which the time of the ledger was set back, oldest first. Timestamps decrease there
+   * and nowhere else.
    */
   async #clockResets(end: number): Promise<readonly number[]> {
     const { before, seqs } = this.#resets;
@@ -261,7 +265,7 @@ export class LedgerReader {
     const where: EntryFilter['where'] = [{ field: 'type', values: ['ledger.clock_reset'] }];
     const filter = { where, afterSeq: known.before - 1, beforeSeq: end };
     const found = await this.newest(filter, Number.POSITIVE_INFINITY, ['seq']);
-    this.#resets = { before: end, seqs: [...known.seqs, ...found.map(({ seq }) => seq)] };
+    this.#resets = { before: end, seqs: [...known.seqs, ...found.map(({ seq }) => seq).reverse()] };
     return this.#resets.seqs;
   }
 

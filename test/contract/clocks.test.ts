@@ -117,6 +117,24 @@ describe('after a reset of a ledger whose time was ahead', () => {
     expect((await t.call('GET', '/audit/aud_unknown', { as: owner })).status).toBe(404);
   });
 
+  it('an entry of the fast clock is found by its id among many newer ones', async () => {
+    const { t, agent, owner } = await newWorld(MAY_READ);
+    const { ledger } = t.legate.platform;
+    const ids: string[] = [];
+    for (let i = 1; i <= 3; i++) {
+      t.clock.advance(DAY);
+      ids.push((await ask(t, agent)).body.auditId);
+      t.clock.advance(-DAY + 60_000);
+      await ledger.resetClock(SYSTEM);
+      for (let more = 0; more < 20; more++) ids.push((await ask(t, agent)).body.auditId);
+    }
+    t.clock.advance(2 * DAY);
+    for (let more = 0; more < 100; more++) await ask(t, agent);
+    const statuses = [];
+    for (const id of ids) statuses.push((await t.call('GET', `/audit/${id}`, { as: owner })).status);
+    expect(statuses).toEqual(ids.map(() => 200));
+  });
+
   it('sessions and pauses of the fast clock last as long as others', async () => {
     const t = await createTestService();
     const email = 'ada@example.com';
