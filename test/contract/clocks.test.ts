@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SYSTEM } from '../../src/access/actor.ts';
+import { EventIndex, LedgerReader } from '../../src/ledger/index.ts';
 import { PostgresBatchStore } from '../../src/ledger/postgres-store.ts';
 import type { Log } from '../../src/platform.ts';
 import { createTestService, dialect, FakeClock, type TestAgent, type TestService } from '../support/service.ts';
@@ -133,6 +134,30 @@ describe('after a reset of a ledger whose time was ahead', () => {
     const statuses = [];
     for (const id of ids) statuses.push((await t.call('GET', `/audit/${id}`, { as: owner })).status);
     expect(statuses).toEqual(ids.map(() => 200));
+  });
+
+  it('decisions before and after it are counted by their own times', async () => {
+    const { t, agent, owner } = await newWorld(MAY_READ);
+    const { platform } = t.legate;
+    const index = new EventIndex(platform.database, (work) => platform.ledger.maintain(work), 50);
+    Object.assign(platform, {
+      reader: new LedgerReader(platform.database, index, () => platform.ledger.stats.records),
+    });
+    const since = t.clock.now();
+    for (let i = 0; i < 10; i++) await ask(t, agent);
+    t.clock.advance(DAY);
+    for (let i = 0; i < 5; i++) await ask(t, agent);
+    t.clock.advance(1);
+    await ask(t, agent);
+    // The last byte of the difference to this time has the bit that announces further bytes.
+    t.clock.advance(-DAY - 1);
+    await platform.ledger.resetClock(SYSTEM);
+    for (let i = 0; i < 100; i++) await ask(t, agent);
+    await index.catchUp();
+    const until = new Date(since + 2 * DAY).toISOString();
+    const query = `since=${new Date(since).toISOString()}&until=${until}&buckets=2`;
+    const { body } = await t.call('GET', `/audit/histogram?${query}`, { as: owner });
+    expect(body.buckets.map(({ counts }: { counts: { allowed: number } }) => counts.allowed)).toEqual([110, 6]);
   });
 
   it('sessions and pauses of the fast clock last as long as others', async () => {

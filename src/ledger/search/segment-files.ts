@@ -71,7 +71,8 @@ export function decodeTimes(bytes: Uint8Array, { size }: Segment): Uint32Array {
   let [time, at] = [0, 0];
   for (let i = 0; i < size; i++) {
     for (let factor = 1; ; factor *= 128) {
-      const byte = bytes[at++] as number;
+      // Segments of earlier versions are too short if the clock of the ledger was set back within them.
+      const byte = bytes[at++] ?? 0;
       time += (byte & 127) * factor;
       if (byte < 128) break;
     }

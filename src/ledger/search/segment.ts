@@ -103,6 +103,8 @@ export class SegmentBuilder implements Segment {
   isClosedFor(seq: number, timestamp: number): boolean {
     if (this.size === 0) return false;
     if (seq - this.first >= this.#rows || timestamp - this.firstTime > MAX_SPAN_MS) return true;
+    // The clock of the ledger was set back.
+    if (timestamp < this.lastTime) return true;
     const { resource, delegationId } = this.#columns;
     if (resource.full || delegationId.full) return true;
     // Checked only occasionally, because one row adds little.
