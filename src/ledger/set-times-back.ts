@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { DAY_MS } from '../kernel/clock.ts';
 import type { Db, Tables } from '../storage/index.ts';
+import { KEPT_MS } from './kept-answers.ts';
 
 type Table = keyof Tables & string;
 type Column<T extends Table> = keyof Tables[T] & string;
@@ -37,6 +38,7 @@ const LISTS = [
   times('stream_tickets', 'expires_at'),
   times('webhooks', 'created_at'),
   times('budgets', 'counted_from'),
+  times('idempotency_keys', 'created_at', 'expires_at'),
   times('seal', 'asked_at'),
   times('seal', 'published_at'),
   times('seal', 'stamped_at'),
@@ -65,6 +67,11 @@ export async function setTimesBack(db: Db, from: number, to: number): Promise<vo
     .updateTable('budgets')
     .set({ used: 0, exceeded: 0, window_start: 0 })
     .where('window_start', '>', to)
+    .execute();
+  await db
+    .updateTable('kept_decisions')
+    .set((eb) => ({ expires_at: eb('expires_at', '-', from - to) }))
+    .where('expires_at', '>', to + KEPT_MS)
     .execute();
   for (const { table, later, others } of LISTS) {
     const set = [later, ...others].map((name) => sql`${sql.ref(name)} = ${sql.ref(name)} - ${from - to}`);

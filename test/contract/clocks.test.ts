@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SYSTEM } from '../../src/access/actor.ts';
+import { deleteExpiredAnswers } from '../../src/http/idempotency/store.ts';
 import { EventIndex, LedgerReader } from '../../src/ledger/index.ts';
 import { PostgresBatchStore } from '../../src/ledger/postgres-store.ts';
 import type { Log } from '../../src/platform.ts';
@@ -158,6 +159,36 @@ describe('after a reset of a ledger whose time was ahead', () => {
     const query = `since=${new Date(since).toISOString()}&until=${until}&buckets=2`;
     const { body } = await t.call('GET', `/audit/histogram?${query}`, { as: owner });
     expect(body.buckets.map(({ counts }: { counts: { allowed: number } }) => counts.allowed)).toEqual([110, 6]);
+  });
+
+  it('an Idempotency-Key of the fast clock can be used again after a day', async () => {
+    const { t, agent, owner } = await newWorld(MAY_READ);
+    const body = { name: 'made once', type: 'service', ownerId: owner.id, permissions: [] };
+    const use = async (key: string) => {
+      const headers = { 'idempotency-key': key };
+      const call = { agentId: agent.id, action: 'read', resource: 'db:x' };
+      const { status } = await t.call('POST', '/agents', { as: owner, body, headers });
+      return { status, id: (await t.call('POST', '/authorize', { as: owner, body: call, headers })).body.auditId };
+    };
+    const kept = async () => {
+      const { read } = t.legate.platform.database;
+      const tables = ['idempotency_keys', 'kept_decisions'] as const;
+      const rows = await Promise.all(tables.map((table) => read.selectFrom(table).select('expires_at').execute()));
+      return rows.flat().length;
+    };
+    t.clock.advance(400 * DAY);
+    const fast = await use('of-the-fast-clock');
+    t.clock.advance(-400 * DAY);
+    await t.legate.platform.ledger.resetClock(SYSTEM);
+    expect(await use('of-the-fast-clock')).toEqual({ status: 409, id: fast.id });
+    await use('of-the-right-clock');
+    t.clock.advance(DAY);
+    const again = await use('of-the-fast-clock');
+    expect(again.status).toBe(201);
+    expect(again.id).not.toBe(fast.id);
+    t.clock.advance(2 * DAY);
+    await deleteExpiredAnswers(t.legate.platform);
+    expect(await kept()).toBe(0);
   });
 
   it('sessions and pauses of the fast clock last as long as others', async () => {
