@@ -196,9 +196,9 @@ async function prune(
   await db.deleteFrom('seal_remains').where('seq', '>', done).where('seq', '<=', upto).execute();
   await deleteTiles(db, sealed, [...kept]);
   await eraseSalts(db, done, sealed, kept);
-  const segments = db.selectFrom('event_segments').select('first').where('last', '<=', upto);
-  await db.deleteFrom('event_columns').where('first', 'in', segments).execute();
-  await db.deleteFrom('event_segments').where('last', '<=', upto).execute();
+  // In the order in which an instance that rewrites a segment locks them.
+  const segments = await db.deleteFrom('event_segments').where('last', '<=', upto).returning('first').execute();
+  for (const { first } of segments) await db.deleteFrom('event_columns').where('first', '=', first).execute();
 }
 
 /** Deletes the tiles all of whose rows are deleted, because no proof of another row contains their hashes. */

@@ -16,7 +16,7 @@ import {
   SOURCE_COLUMNS,
   type SourceRow,
 } from './segment.ts';
-import { insertSegment, PartCache, readSegments, rewriteColumns } from './segment-files.ts';
+import { insertSegment, lockSegment, PartCache, readSegments, rewriteColumns } from './segment-files.ts';
 
 /** Number of rows that are read at once when catching up. Other work can run between two reads. */
 const SLICE = 1024;
@@ -258,6 +258,7 @@ export class EventIndex {
 
   async #rewrite(first: number, size: number): Promise<void> {
     await this.#maintain(async (db) => {
+      if (!(await lockSegment(this.#database, db, first))) return;
       const segment = new SegmentBuilder(first, size);
       for (const row of await readRows(this.#database, first, first + size - 1)) segment.addRow(row);
       segment.extendTo(size);

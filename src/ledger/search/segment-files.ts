@@ -115,6 +115,12 @@ export async function insertSegment(db: Db, segment: SegmentBuilder): Promise<vo
     .execute();
 }
 
+/** Waits for another instance that rewrites a stored segment. Returns whether the segment still exists. */
+export async function lockSegment({ dialect }: Database, db: Db, first: number): Promise<boolean> {
+  const query = db.selectFrom('event_segments').select('first').where('first', '=', first);
+  return (await (dialect === 'postgres' ? query.forUpdate() : query).executeTakeFirst()) !== undefined;
+}
+
 /** Rewrites the columns of a stored segment from which rows or values were erased. Its times do not change. */
 export async function rewriteColumns(db: Db, segment: SegmentBuilder): Promise<void> {
   await db.deleteFrom('event_columns').where('first', '=', segment.first).where('part', '<>', TIMES_PART).execute();
