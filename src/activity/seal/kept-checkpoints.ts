@@ -58,7 +58,7 @@ export async function keptAround(
   return { before, after };
 }
 
-export const thinning = defineState(() => ({ dueAt: 0 }));
+export const thinning = defineState(() => ({ doneAt: Number.NEGATIVE_INFINITY }));
 
 /**
  * Deletes all but the first checkpoint of each hour after 7 days, and of each day after 90 days. Those with a time
@@ -67,8 +67,9 @@ export const thinning = defineState(() => ({ dueAt: 0 }));
 export async function thinCheckpoints(platform: Pick<Platform, 'clock' | 'ledger' | 'stateOf'>): Promise<void> {
   const { ledger, clock } = platform;
   const state = platform.stateOf(thinning);
-  if (clock.now() < state.dueAt) return;
-  state.dueAt = clock.now() + HOUR_MS;
+  // The clock may have been set back.
+  if (Math.abs(clock.now() - state.doneAt) < HOUR_MS) return;
+  state.doneAt = clock.now();
   for (const [age, span] of [
     [HOURLY_MS, HOUR_MS],
     [DAILY_MS, DAY_MS],

@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { createTestService, newTestDatabase, type TestService } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { restoreBackup, writeBackup } from '../../operations/backup/index.ts';
 import { openDatabase } from '../../storage/index.ts';
@@ -52,6 +53,29 @@ describe('kept checkpoints', () => {
     expect(await t.legate.ledger.checkpoints(last)).toEqual(body);
     for (const query of ['', '?around=0', '?around=x', '?around=1&more=1'])
       expect((await t.call('GET', `/ledger/checkpoints${query}`)).status).toBe(400);
+  });
+
+  it('are kept and thinned also after the clock was set back', async () => {
+    const scene = await begin();
+    const { t } = scene;
+    const { platform } = t.legate;
+    t.clock.advance(400 * DAY_MS);
+    await seal(scene);
+    await thinCheckpoints(platform);
+    t.clock.advance(-400 * DAY_MS);
+    await platform.ledger.resetClock(SYSTEM);
+    const size = await seal(scene);
+    expect(await sizes(t, size)).toEqual([expect.any(Number), size]);
+    const signed_at = t.clock.now() - 8 * DAY_MS;
+    const rows = [1001, 1002].map((size) => ({ log_id: 'other', size, note: '', signed_at }));
+    await platform.database.write.insertInto('seal_checkpoints').values(rows).execute();
+    await thinCheckpoints(platform);
+    const kept = await platform.database.read
+      .selectFrom('seal_checkpoints')
+      .select('size')
+      .where('log_id', '=', 'other')
+      .execute();
+    expect(kept).toEqual([{ size: 1001 }]);
   });
 
   it('are thinned to one an hour after 7 days and one a day after 90 days', async () => {

@@ -306,7 +306,7 @@ export class Sealer {
     const { database, ledger, clock } = this.#platform;
     const now = clock.now();
     // With witnesses, checkpoints are kept with their cosignatures.
-    const isKept = this.#platform.config.ledger.policy === undefined && now - this.#keptAt >= KEEP_MS;
+    const isKept = this.#platform.config.ledger.policy === undefined && Math.abs(now - this.#keptAt) >= KEEP_MS;
     const note = signCheckpoint({ origin, size, root }, signers);
     const row = await ledger.maintain(async (db) => {
       const locked = await lockLog(database, db);

@@ -103,7 +103,7 @@ export class Cosigner {
     const note = log.checkpoint + answers.map(({ answer }) => ('lines' in answer ? answer.lines : '')).join('');
     const isEnough = meets(note, { ...policy, logs: keys });
     const now = clock.now();
-    const isKept = isEnough && now - this.#keptAt >= KEEP_MS;
+    const isKept = isEnough && Math.abs(now - this.#keptAt) >= KEEP_MS;
     await ledger.maintain(async (db) => {
       for (const { witness, answer } of answers) await writeWitness(db, rowOf(log, witness, answer, now));
       if (!isEnough) return;
