@@ -326,6 +326,29 @@ export class LedgerReader {
     return Number(rows[0]?.seq ?? before);
   }
 
+  /**
+   * Returns the sequence after the rows that were recorded before `ms`. Those before a reset of the clock were recorded
+   * before those after it, whatever their timestamps.
+   */
+  async endOfRecordedBefore(ms: number): Promise<number> {
+    const end = await this.#end();
+    const resets = await this.#clockResets(end);
+    if (resets.length === 0) return this.seqAt(ms, end);
+    const { read } = this.#database;
+    const rows = await read
+      .selectFrom('stream_events')
+      .select(['seq', 'timestamp'])
+      .where('seq', 'in', resets)
+      .orderBy('seq', 'desc')
+      .execute();
+    let before = end;
+    for (const { seq, timestamp } of rows) {
+      if (timestamp < ms) return this.seqAt(ms, before, seq);
+      before = seq;
+    }
+    return this.seqAt(ms, before, (await prunedUpTo(read)) + 1);
+  }
+
   async #begin(): Promise<number> {
     return (
       (await this.#database.read.selectFrom('stream_events').select('seq').orderBy('seq').limit(1).executeTakeFirst())

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createTestService, type TestAgent, type TestService, type TestUser } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { parseKey, policyOfKeys, verifyExport, verifyProof } from '../../verify/index.ts';
 import { checkSealedLedger, pruneLedger } from './index.ts';
@@ -232,4 +233,27 @@ it('sealing that was off while retention deleted rows resumes', async () => {
   verifyProof(await on.legate.ledger.proof(kept as string), await policyOf(on));
   expect((await on.legate.ledger.keys()).origin).toBe(origin);
   expect(await problemOf(on)).toBeUndefined();
+});
+
+it('after a reset of the clock, rows are deleted at their time, whatever a fast clock had recorded or deleted', async () => {
+  const scene = await createScene();
+  const { t } = scene;
+  const { platform } = t.legate;
+  await decide(scene, 5);
+  t.clock.advance(400 * DAY_MS);
+  const fast = await decide(scene, 1);
+  await t.legate.ledger.proof(fast[0] as string);
+  await pruneLedger(platform);
+  t.clock.advance(-400 * DAY_MS);
+  await platform.ledger.resetClock(SYSTEM);
+  const old = await decide(scene, 5);
+  t.clock.advance(92 * DAY_MS);
+  const kept = await decide(scene, 1);
+  await t.legate.ledger.proof(kept[0] as string);
+  await pruneLedger(platform);
+  const statuses = [];
+  for (const id of [...fast, ...old, ...kept])
+    statuses.push((await t.call('GET', `/audit/${id}`, { as: scene.admin })).status);
+  expect(statuses).toEqual([404, 404, 404, 404, 404, 404, 200]);
+  expect(await problemOf(t)).toBeUndefined();
 });

@@ -34,7 +34,7 @@ const RECORDED = 'audit/retention/recorded';
 class Pruning {
   readonly follower: LedgerFollower;
   wasUnsealed: WasUnsealed;
-  dueAt = 0;
+  triedAt = Number.NEGATIVE_INFINITY;
   #slicesLeft = 0;
 
   constructor(platform: Pick<Platform, 'database' | 'ledger'>) {
@@ -114,8 +114,9 @@ async function pruneWhatIsDue(
   const done = await prunedUpTo(database.read);
   let end = (await readPosition(database.read, RECORDED)) ?? 0;
   if (end <= done) {
-    if (clock.now() < state.dueAt) return;
-    state.dueAt = clock.now() + HOUR_MS;
+    // The clock may have been set back.
+    if (Math.abs(clock.now() - state.triedAt) < HOUR_MS) return;
+    state.triedAt = clock.now();
     end = await record(platform, done, state.wasUnsealed);
   }
   if (end <= done) return;
@@ -134,8 +135,10 @@ async function record(
 ): Promise<number> {
   const { config, clock, database, reader, ledger } = platform;
   const before = clock.now() - config.audit.retentionDays * DAY_MS;
-  const end = Math.min((await reader.seqAt(before)) - 1, await sealedUpTo(platform));
-  if (end <= done || !(await isDue(database.read, done, before - DAY_MS))) return done;
+  const end = Math.min((await reader.endOfRecordedBefore(before)) - 1, await sealedUpTo(platform));
+  // The oldest row has been deletable for a day or longer.
+  const isDue = (await reader.endOfRecordedBefore(before - DAY_MS + 1)) - 1 > done;
+  if (end <= done || !isDue) return done;
   const size = (await readLog(database.read))?.size ?? 0;
   for (let from = done + 1; from <= Math.min(end, size); from += SLICE) {
     const upto = Math.min(end, from + SLICE - 1, size);
@@ -148,18 +151,6 @@ async function record(
     emit({ type: 'ledger.pruned', data: { below: end + 1 } });
   });
   return end;
-}
-
-/** Returns whether the oldest deletable row has been deletable for a day. */
-async function isDue(db: Db, done: number, before: number): Promise<boolean> {
-  const oldest = await db
-    .selectFrom('stream_events')
-    .select('timestamp')
-    .where('seq', '>', done)
-    .orderBy('seq')
-    .limit(1)
-    .executeTakeFirst();
-  return oldest !== undefined && oldest.timestamp <= before;
 }
 
 async function assertUnchanged(database: Database, db: Db, rows: ComparedRows): Promise<void> {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { createTestService, dialect, type Json, type TestService } from '../../../test/support/service.ts';
+import { SYSTEM } from '../../access/actor.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { readHead, readPosition } from '../../ledger/index.ts';
 import { forgetOldEvents } from './retention.ts';
@@ -53,4 +54,19 @@ it('rows that a stopped instance has deleted are not examined again by the next 
   await forgetOldEvents(next.legate.platform);
   expect(await typesSeenBy(next, user)).toEqual(['agent.created']);
   expect(await readPosition(next.legate.platform.database.read, 'events/retention')).toBe(2);
+});
+
+it('after a reset of the clock, old events are deleted at their time, whatever a fast clock had recorded', async () => {
+  const t = await createTestService({ config });
+  const user = await t.user();
+  for (let i = 0; i < 20; i++) await t.agent(user);
+  t.clock.advance(400 * DAY_MS);
+  for (let i = 0; i < 5; i++) await t.agent(user);
+  t.clock.advance(-400 * DAY_MS);
+  await t.legate.platform.ledger.resetClock(SYSTEM);
+  await t.agent(user);
+  t.clock.advance(3 * DAY_MS);
+  await t.agent(user);
+  await forgetOldEvents(t.legate.platform);
+  expect(await typesSeenBy(t, user)).toEqual(['agent.created']);
 });
