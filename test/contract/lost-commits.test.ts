@@ -115,6 +115,29 @@ describe('a database that has lost commits under running instances', () => {
     await resumed.close();
   });
 
+  it('an erasure after the loss also reaches the index', async () => {
+    const a = await createTestService();
+    const [owner, admin] = [await a.user(), await a.admin()];
+    const agent = await a.agent(owner, { permissions: permissions('read') });
+    const ip = '198.51.100.77';
+    const decide = async (): Promise<string> =>
+      (await a.call('POST', '/authorize', { as: agent, body: { action: 'read', resource: 'db:x' }, ip })).body.auditId;
+    const erase = async (id: string): Promise<void> => {
+      const { status } = await a.call('POST', '/audit/erasures', { as: admin, body: { auditIds: [id] } });
+      expect(status).toBe(200);
+    };
+    const found = async () => (await a.call('GET', `/audit?ip=${ip}`, { as: admin })).body.map(({ id }: Json) => id);
+    const [first, second] = [await decide(), await decide()];
+    const restore = await snapshot(a);
+    for (let i = 0; i < 10; i++) await decide();
+    await erase(await decide());
+    await restore();
+    await a.legate.platform.ledger.history.read();
+    expect(await found()).toEqual([second, first]);
+    await erase(first);
+    expect(await found()).toEqual([second]);
+  });
+
   it('commits of other instances do not count as lost', async () => {
     const [a, b] = await two();
     const owner = await a.user();

@@ -176,6 +176,9 @@ export class EventIndex {
     await this.#follower.exclusively(async () => {
       this.#closed = [];
       this.#open = [];
+      // Later erasures may have the sequence numbers of lost ones.
+      this.#erasedUpTo = 0;
+      this.#newestErasure = 0;
       this.#follower.reset();
     });
   }
