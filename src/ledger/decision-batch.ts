@@ -175,7 +175,7 @@ export class DecisionBatches {
         continue;
       }
       try {
-        const loading = decision.prepare(context, this.#o.database.read);
+        const loading = decision.prepare(context, this.#o.database.lockedRead);
         if (loading) await loading;
         decision.assertMayAsk?.(context);
         queued.reject(new AlreadyAnswered(row));
