@@ -133,6 +133,7 @@ export class CommitNotices {
       void client.end().catch(() => {});
       throw error;
     }
+    if (this.#stopped) return client.end();
     this.#client = client;
     this.#failed = false;
     this.#retryMs = FIRST_RETRY_MS;
