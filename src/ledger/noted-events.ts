@@ -2,9 +2,10 @@ import type { ActedEvent } from './entry.ts';
 
 /** Time that events wait for a batch of decisions. */
 const WAIT_MS = 10;
+/** Maximum number of events that become durable together. */
 const MAX_WAITING = 10_000;
 
-/** Maximum number of events that become durable together. */
+/** Events that become durable together. */
 export interface NotedEvents {
   readonly events: readonly ActedEvent[];
   readonly written: () => void;
