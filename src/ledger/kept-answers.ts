@@ -22,7 +22,8 @@ export class LongAnswers {
   admit(owner: string, chars: number, now: number): boolean {
     if (chars > MAX_KEPT_CHARS) return false;
     for (const [other, { since }] of this.#windows) {
-      if (now - since < KEPT_MS) break;
+      // The clock may have been set back.
+      if (Math.abs(now - since) < KEPT_MS) break;
       this.#windows.delete(other);
     }
     const window = this.#windows.get(owner) ?? { since: now, chars: 0 };

@@ -14,6 +14,14 @@ it('long answers are kept up to a length, and up to a share of each owner and da
   expect(long.admit('bob', 1, DAY_MS)).toBe(false);
 });
 
+it('a share that was used before the clock was set back does not count', () => {
+  const long = new LongAnswers();
+  const fast = 400 * DAY_MS;
+  for (let i = 0; i < LONG_CHARS_PER_OWNER / MAX_KEPT_CHARS; i++) long.admit('alice', MAX_KEPT_CHARS, fast);
+  expect(long.admit('alice', 1, fast)).toBe(false);
+  expect(long.admit('alice', 1, 0)).toBe(true);
+});
+
 it('short answers are kept without a share', () => {
   const key = { scope: 's', part: 0, fingerprint: 'f' };
   const refusing = { ...key, admitLong: () => false };
