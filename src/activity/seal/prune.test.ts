@@ -235,7 +235,7 @@ it('sealing that was off while retention deleted rows resumes', async () => {
   expect(await problemOf(on)).toBeUndefined();
 });
 
-it('after a reset of the clock, rows are deleted at their time, whatever a fast clock had recorded or deleted', async () => {
+it('after a reset of the clock, rows are deleted at their time, whatever a fast clock recorded', async () => {
   const scene = await createScene();
   const { t } = scene;
   const { platform } = t.legate;
