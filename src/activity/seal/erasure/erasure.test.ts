@@ -8,6 +8,8 @@ import {
   type TestService,
   type TestUser,
 } from '../../../../test/support/service.ts';
+import { SYSTEM } from '../../../access/actor.ts';
+import { DAY_MS } from '../../../kernel/clock.ts';
 import { LedgerFollower } from '../../../ledger/index.ts';
 import { TABLE_NAMES } from '../../../storage/tables.ts';
 import { parseKey, policyOfKeys, verifyExport, verifyProof } from '../../../verify/index.ts';
@@ -366,4 +368,18 @@ describe('DELETE /users/:id?erase=true', () => {
     expect((await t.legate.users.erase(user.id)).erased).toBeGreaterThanOrEqual(0);
     expect((await t.call('GET', `/users/${user.id}`, { as: admin })).status).toBe(404);
   });
+});
+
+it('entries before a time are erased also after the clock was set back', async () => {
+  const scene = await createScene();
+  const { t } = scene;
+  await decide(scene);
+  t.clock.advance(400 * DAY_MS);
+  for (let i = 0; i < 20; i++) await decide(scene);
+  t.clock.advance(-400 * DAY_MS);
+  await t.legate.platform.ledger.resetClock(SYSTEM);
+  await decide(scene);
+  t.clock.advance(DAY_MS);
+  const { body } = await erase(scene, { before: new Date(t.clock.now()).toISOString() });
+  expect(body.erased).toBe(22);
 });
