@@ -147,6 +147,25 @@ describe('accepting an invitation', () => {
     const inviteToken = new URL(invited.body.url).searchParams.get('invite');
     expect((await t.call('POST', '/sign-up', { body: { email, password: PASSWORD, inviteToken } })).status).toBe(200);
   });
+
+  it('403 after the administrator of the embedding application who invited was suspended', async () => {
+    const t = await createTestService({
+      config: { users: { signUp: 'invite' } },
+      authenticate: (request) =>
+        request.headers.get('x-app-user') === 'boss' ? { userId: 'boss', role: 'admin' } : null,
+    });
+    const email = address();
+    const as = { headers: { 'x-app-user': 'boss' } };
+    expect((await t.call('GET', '/auth/session', as)).status).toBe(200);
+    const invited = await t.call('POST', '/invites', { ...as, body: { email, role: 'admin' } });
+    const inviteToken = new URL(invited.body.url).searchParams.get('invite');
+    const root = await t.admin();
+    for (const status of ['suspended', 'active'])
+      expect((await t.call('PATCH', '/users/boss', { as: root, body: { status } })).status).toBe(200);
+    const r = await t.call('POST', '/sign-up', { body: { email, password: PASSWORD, inviteToken } });
+    expect([r.status, r.body.error?.code]).toEqual([403, 'INVITE_INVALID']);
+    expect((await t.call('GET', '/invites', { as: root })).body).toEqual([]);
+  });
 });
 
 describe('the page of an invitation', () => {

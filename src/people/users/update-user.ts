@@ -54,11 +54,12 @@ export async function updateUserIn(
 
   if (after.tenant_id !== before.tenant_id && after.tenant_id !== null && !(await tenantExists(db, after.tenant_id)))
     throw UserErrors.TENANT_UNKNOWN({ details: { path: 'tenantId' } });
-  if (isActiveAdmin(before) && !isActiveAdmin(after)) {
-    await assertAnotherAdmin(db, id);
-    await revokeInvitesBy(change, id);
-  }
-  if (before.suspended_at === null && after.suspended_at !== null) await endAccess(platform, change, id);
+  const isSuspended = before.suspended_at === null && after.suspended_at !== null;
+  const losesRole = isActiveAdmin(before) && !isActiveAdmin(after);
+  if (losesRole) await assertAnotherAdmin(db, id);
+  // An administrator of the embedding application has another role here.
+  if (losesRole || isSuspended) await revokeInvitesBy(change, id);
+  if (isSuspended) await endAccess(platform, change, id);
   return toUser(await writeUser(change, before, after, changed));
 }
 
