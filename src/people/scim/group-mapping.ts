@@ -3,7 +3,7 @@ import { chunk } from '../../kernel/chunk.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Change } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
-import type { Db, ScimGroupRow } from '../../storage/index.ts';
+import type { Db, ScimGroupRow, UserRow } from '../../storage/index.ts';
 import { updateUserIn } from '../users/update-user.ts';
 
 /** The role and tenant that `users.scimGroups` gives the members of a group. */
@@ -46,6 +46,7 @@ export async function applyGroups(
   const givesRoles = all.some(({ role }) => role !== undefined);
   const givesTenants = all.some(({ tenant }) => tenant !== undefined);
   const tenantIds = givesTenants ? await findTenantIds(change.db, all) : new Map<string, Id<'tenant'>>();
+  const changes: { readonly row: UserRow; readonly role: Role; readonly tenantId: Id<'tenant'> | null }[] = [];
   for (const ids of chunk(userIds)) {
     const groups = await groupNames(change.db, ids);
     const rows = await change.db.selectFrom('users').selectAll().where('id', 'in', ids).orderBy('id').execute();
@@ -56,10 +57,13 @@ export async function applyGroups(
       const role = givesRoles ? (STRENGTH.findLast((each) => roles.includes(each)) ?? 'user') : row.role;
       // A tenant that does not exist is ignored.
       const tenantId = givesTenants ? (tenantIds.get(slug ?? '') ?? null) : row.tenant_id;
-      if (role !== row.role || tenantId !== row.tenant_id)
-        await updateUserIn(platform, change, row, { role, tenantId });
+      if (role !== row.role || tenantId !== row.tenant_id) changes.push({ row, role, tenantId });
     }
   }
+  // New administrators first, so that the last one can be replaced in one change.
+  const isFor = (admin: boolean) => changes.filter(({ role }) => (role === 'admin') === admin);
+  for (const { row, role, tenantId } of [...isFor(true), ...isFor(false)])
+    await updateUserIn(platform, change, row, { role, tenantId });
 }
 
 /** Returns the names of the groups of each user, in comparison form. */

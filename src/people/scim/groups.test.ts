@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { scimClient } from '../../../test/support/scim.ts';
-import type { TestService } from '../../../test/support/service.ts';
+import { createTestService, type TestService } from '../../../test/support/service.ts';
 
 const client = scimClient();
 const { created, listed, patch, scim, tenantToken } = client;
@@ -40,6 +40,30 @@ describe('SCIM groups', () => {
     });
     expect([renamed.status, renamed.body.displayName]).toEqual([200, 'Others']);
     expect((await scim('POST', '/Groups', { displayName: 'OTHERS' })).body.scimType).toBe('uniqueness');
+  });
+});
+
+describe('the configuration of groups', () => {
+  const serve = async (...scimGroups: string[]) => {
+    const own = await createTestService({ config: { users: { scimGroups } } });
+    const admin = await own.admin();
+    const send = async (method: string, path: string, body: object) => {
+      const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/scim+json' };
+      const r = await own.call(method, `/scim/v2${path}`, { headers, raw: JSON.stringify(body) });
+      expect([path, r.status, r.text]).toEqual([path, method === 'POST' ? 201 : 200, expect.any(String)]);
+      return r.body;
+    };
+    return { own, admin, send };
+  };
+  const members = (...users: { id: string }[]) => users.map(({ id }) => ({ value: id }));
+
+  it('a group passes the role of the last administrator on, whichever of the two is older', async () => {
+    const { own, admin, send } = await serve('Heads=role:admin');
+    const next = await send('POST', '/Users', { userName: 'next@example.com' });
+    const group = await send('POST', '/Groups', { displayName: 'Heads', members: members(admin) });
+    await send('PUT', `/Groups/${group.id}`, { displayName: 'Heads', members: members(next) });
+    const roles = [(await own.legate.users.get(admin.id)).role, (await own.legate.users.get(next.id)).role];
+    expect(roles).toEqual(['user', 'admin']);
   });
 });
 
