@@ -53,10 +53,10 @@ export async function applyGroups(
     for (const row of rows) {
       const held = all.filter(({ group }) => groups.get(row.id)?.has(group));
       const roles = held.flatMap(({ role }) => role ?? []);
-      const slug = held.find(({ tenant }) => tenant !== undefined)?.tenant;
       const role = givesRoles ? (STRENGTH.findLast((each) => roles.includes(each)) ?? 'user') : row.role;
       // A tenant that does not exist is ignored.
-      const tenantId = givesTenants ? (tenantIds.get(slug ?? '') ?? null) : row.tenant_id;
+      const [given = null] = held.flatMap(({ tenant }) => tenantIds.get(tenant ?? '') ?? []);
+      const tenantId = givesTenants ? given : row.tenant_id;
       if (role !== row.role || tenantId !== row.tenant_id) changes.push({ row, role, tenantId });
     }
   }

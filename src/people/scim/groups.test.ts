@@ -65,6 +65,15 @@ describe('the configuration of groups', () => {
     const roles = [(await own.legate.users.get(admin.id)).role, (await own.legate.users.get(next.id)).role];
     expect(roles).toEqual(['user', 'admin']);
   });
+
+  it('a tenant that does not exist is ignored, also in front of one that does', async () => {
+    const { own, admin, send } = await serve('Former staff=tenant:former', 'Staff=tenant:acme');
+    const tenant = await own.call('POST', '/tenants', { as: admin, body: { name: 'Acme', slug: 'acme' } });
+    const user = await send('POST', '/Users', { userName: 'both@example.com' });
+    for (const displayName of ['Former staff', 'Staff'])
+      await send('POST', '/Groups', { displayName, members: members(user) });
+    expect((await own.legate.users.get(user.id)).tenantId).toBe(tenant.body.id);
+  });
 });
 
 it('a group can have 10,000 members, and only added and removed members are recorded', async () => {
