@@ -91,8 +91,8 @@ const en: MailTexts = {
       'The link also confirmed, for the first time, that this address is yours. Somebody else could have set up the ' +
         'account before. So all devices were signed out, and passkeys, the second factor, connections with identity ' +
         'providers and MCP servers, API tokens, the tokens and keys of agents, delegations between your agents and ' +
-        'those of others, webhooks, and the access of connected applications were removed. The agents themselves ' +
-        'remain. Set up again what you need.',
+        'those of others, webhooks, open invitations, and the access of connected applications were removed. The ' +
+        'agents themselves remain. Set up again what you need.',
       'If it was not you, set a new password immediately and tell your administrator.',
     ),
   passkeyAdded: (brand, name) =>
@@ -213,8 +213,9 @@ const de: MailTexts = {
       'Der Link hat auch zum ersten Mal bestätigt, dass diese Adresse Ihnen gehört. Vorher hätte jemand anderes das ' +
         'Konto einrichten können. Deshalb wurden alle Geräte abgemeldet, und Passkeys, der zweite Faktor, ' +
         'Verbindungen mit Anmeldediensten und MCP-Servern, API-Token, die Token und Schlüssel der Agenten, ' +
-        'Delegationen zwischen Ihren Agenten und denen anderer, Webhooks und der Zugriff verbundener Anwendungen ' +
-        'wurden entfernt. Die Agenten selbst bleiben bestehen. Richten Sie wieder ein, was Sie brauchen.',
+        'Delegationen zwischen Ihren Agenten und denen anderer, Webhooks, offene Einladungen und der Zugriff ' +
+        'verbundener Anwendungen wurden entfernt. Die Agenten selbst bleiben bestehen. Richten Sie wieder ein, was ' +
+        'Sie brauchen.',
       'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und wenden Sie sich an Ihre Administration.',
     ),
   passkeyAdded: (brand, name) =>

@@ -121,6 +121,27 @@ describe('the first verification of an address', () => {
     },
   );
 
+  it('ends the invitations that an administrator sent before, of which the page of a link warns', async () => {
+    const p = await signedUp(await shared());
+    await p.t.legate.users.update(p.id, { role: 'admin' });
+    await p.t.legate.platform.database.write
+      .updateTable('users')
+      .set({ password_hash: null })
+      .where('id', '=', p.id)
+      .execute();
+    const email = `invited-by-${p.email}`;
+    const token = await mailedToken(p, '/magic-link');
+    const warns = async (): Promise<boolean> =>
+      (await p.t.call('GET', `/magic-link/verify?token=${token}`)).text.includes('set up on it so far');
+    expect(await warns()).toBe(false);
+    const invited = await p.t.call('POST', '/invites', { as: p.session, body: { email, role: 'admin' } });
+    expect(await warns()).toBe(true);
+    expect((await p.t.call('POST', '/magic-link/verify', { body: { token } })).status).toBe(200);
+    const inviteToken = new URL(invited.body.url).searchParams.get('invite');
+    const r = await p.t.call('POST', '/sign-up', { body: { email, password: PASSWORD, inviteToken } });
+    expect([r.status, r.body.error?.code]).toEqual([403, 'INVITE_INVALID']);
+  });
+
   it('signs in its owner, who sets a password and controls the agents again', async () => {
     const p = await equip(await signedUp(await shared()));
     const token = await mailedToken(p, '/magic-link');

@@ -6,6 +6,7 @@ import type { Call } from '../../platform/route.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, UserRow } from '../../storage/index.ts';
 import { endApiTokens } from '../api-tokens/end-api-tokens.ts';
+import { revokeInvitesBy } from '../invites/invites.ts';
 import { actAsPerson, type EndReason, endSessions } from '../sessions/index.ts';
 import { resetAllFailures } from '../sign-in/attempts/attempts.ts';
 import { findUser, searchColumns, toUser } from './store.ts';
@@ -47,10 +48,10 @@ export async function sessionOf(
  * Marks the address of an account as verified, because its owner opened a mail sent to it.
  *
  * Anybody may have created the account and set it up earlier, so the first proof ends everything that was created
- * before: password, passkeys, sessions, API tokens, second factor, links and codes, and, through the reactions to
- * `user.updated`, identities at providers, agent tokens and keys, grants, webhooks, connections of the gateway and
- * delegations across owners. Two things remain: the values in `proof.chosen`, and everything if the browser that sends
- * the proof is signed in to this account, because then its owner created it.
+ * before: password, passkeys, sessions, API tokens, second factor, links and codes, open invitations, and, through the
+ * reactions to `user.updated`, identities at providers, agent tokens and keys, grants, webhooks, connections of the
+ * gateway and delegations across owners. Two things remain: the values in `proof.chosen`, and everything if the browser
+ * that sends the proof is signed in to this account, because then its owner created it.
  *
  * Returns the updated row. Later proofs change nothing.
  */
@@ -104,6 +105,7 @@ export async function proveAddress(
   for (const table of ['totp_secrets', 'backup_codes', 'passkeys'] as const)
     await change.db.deleteFrom(table).where('user_id', '=', row.id).execute();
   await resetAllFailures(change, row.id, ['password', 'totp', 'backup-code']);
+  await revokeInvitesBy(change, row.id);
   await deleteCredentials(platform, change, row.id, {
     reason: 'address-proved',
     ip: proof.ip,
@@ -132,12 +134,14 @@ export async function wouldEndCredentials(
   const has = async (table: 'passkeys' | 'totp_secrets' | 'api_tokens' | 'identities'): Promise<boolean> =>
     (await read.selectFrom(table).select('user_id').where('user_id', '=', userId).limit(1).execute()).length > 0;
   const agents = read.selectFrom('agents').select('id').where('owner_id', '=', userId).limit(1).execute();
+  const invites = read.selectFrom('invites').select('id').where('invited_by', '=', userId).limit(1).execute();
   const found = await Promise.all([
     has('passkeys'),
     has('totp_secrets'),
     has('api_tokens'),
     has('identities'),
     agents.then((rows) => rows.length > 0),
+    invites.then((rows) => rows.length > 0),
   ]);
   return found.includes(true);
 }
