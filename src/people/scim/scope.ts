@@ -30,6 +30,8 @@ export const scimChange = <T>(
 /** Returns the scope of a caller inside a change. Throws 403 if it is another one than when the request arrived. */
 export async function scopeInside(db: Db, { principal }: ScimCall): Promise<ScimScope> {
   const scope = scopeOf(principal);
+  // The embedding application states the tenant with each request. The stored one is that of the first request.
+  if (principal.kind === 'user' && principal.via === 'external') return scope;
   const row = await db
     .selectFrom('users')
     .select('tenant_id')

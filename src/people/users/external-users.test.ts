@@ -122,3 +122,13 @@ describe('a user of the embedding application', () => {
     expect(String(errors[0])).toContain('authenticate gave a');
   });
 });
+
+it('an administrator of the application whose tenant there has changed manages users by SCIM', async () => {
+  let tenantId: string | null = 'tenant-1';
+  const t = await createTestService({ authenticate: () => ({ userId: 'root', role: 'admin', tenantId }) });
+  expect((await t.call('GET', '/auth/session')).body.user.tenantId).toBe('tenant-1');
+  tenantId = null;
+  const headers = { 'content-type': 'application/scim+json' };
+  const r = await t.call('POST', '/scim/v2/Users', { headers, raw: '{"userName":"ann@example.com"}' });
+  expect([r.status, r.body.userName]).toEqual([201, 'ann@example.com']);
+});
