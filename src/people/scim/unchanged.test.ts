@@ -59,6 +59,17 @@ describe('PUT and PATCH', () => {
     expect([body.name.formatted, body.displayName]).toEqual(['Grace', expect.stringContaining('Changed')]);
   });
 
+  it('[RFC 7644 3.5.2.1] a repeated name that is cut in the middle of a character changes nothing', async () => {
+    const name = { givenName: 'a'.repeat(150), familyName: `${'b'.repeat(48)}😀` };
+    const { id, userName, displayName, meta } = await created({ name });
+    expect(displayName).toBe(`${name.givenName} ${'b'.repeat(48)}`);
+    const events = await updates('user.updated');
+    t.clock.advance(1000);
+    const put = await scim('PUT', `/Users/${id}`, { userName, name });
+    expect([put.status, put.body.displayName, put.body.meta]).toEqual([200, displayName, meta]);
+    expect(await updates('user.updated')).toBe(events);
+  });
+
   it('[RFC 7644 3.5.2.1] what changes nothing of a group moves neither lastModified nor version', async () => {
     const [one, two] = [await created(), await created({ displayName: 'Two' })];
     const displayName = mark('Unchanged');

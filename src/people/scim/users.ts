@@ -177,7 +177,9 @@ const displayNameOf = ({ displayName, name }: ScimUserInput): string | null =>
   [name?.givenName, name?.familyName]
     .filter((part) => part)
     .join(' ')
-    .slice(0, 200) ||
+    .slice(0, 200)
+    // Half of a surrogate pair would not be stored as it is.
+    .replace(/[\uD800-\uDBFF]$/, '') ||
   null;
 
 /**
