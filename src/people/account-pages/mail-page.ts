@@ -46,15 +46,16 @@ export interface MailPage {
   readonly send: (platform: Platform, call: AnyCall, email: string, language: Language) => Promise<void>;
 }
 
-const ask = (email: string, callbackURL?: string): MailRequest =>
-  parseWith(MailRequest, { email, ...(callbackURL === undefined ? {} : { callbackURL }) });
+const ask = (email: string): MailRequest => parseWith(MailRequest, { email });
 
 export const magicLinkPage: MailPage = {
   errors: [MAIL_NOT_CONFIGURED],
   texts: (t) => t.askMagicLink,
   send: (platform, call, email, language) => {
     const { knownDevice } = signInDevice(platform, call);
-    return sendMagicLink(platform, ask(email, destination(platform, call)), language, knownDevice);
+    // May be longer than a callbackURL: an authorization request with all its parameters.
+    const callbackUrl = new URL(destination(platform, call), platform.baseUrl).href;
+    return sendMagicLink(platform, { ...ask(email), callbackUrl }, language, knownDevice);
   },
 };
 

@@ -73,6 +73,17 @@ describe('pages that mail a link', () => {
     expect(await warns()).toBe(true);
   });
 
+  it('a link continues to the authorization request of a client whose state is long', async () => {
+    await signUp();
+    const browser = new FormClient(t);
+    const returnTo = `/oauth/authorize?client_id=x&state=${'s'.repeat(2048)}`;
+    const asked = await browser.post(`/account/magic-link?returnTo=${encodeURIComponent(returnTo)}`, { email });
+    expect([asked.status, problemsIn(asked.text)]).toEqual([200, []]);
+    const link = await linkTo();
+    const r = await browser.post(link, { token: tokenOf(link) });
+    expect([r.status, r.headers.get('location')]).toEqual([303, `http://localhost:3000${returnTo}`]);
+  });
+
   it('the page of such a link lets its form redirect to the redirect_uri of an authorization request', async () => {
     await signUp();
     const browser = new FormClient(t);

@@ -5,7 +5,6 @@ import { brandOf, type Language } from '../../../pages/index.ts';
 import type { Platform } from '../../../platform.ts';
 import {
   assertMail,
-  checkCallbackUrl,
   consumeOneTimeToken,
   createRequestedLink,
   findActiveUserByEmail,
@@ -13,7 +12,6 @@ import {
   findUser,
   finishSignIn,
   linkTo,
-  type MailRequest,
   mailTexts,
   markEmailVerified,
   recordFailure,
@@ -30,17 +28,17 @@ const callbackOf = (data: string): string | undefined => (JSON.parse(data) as { 
 /**
  * Mails a sign-in link, valid once and for 5 minutes, if there is an account. Neither text nor time of the answer
  * reveals whether there is one. 503 MAIL_NOT_CONFIGURED.
+ * @param callbackUrl a trusted address, to which the link leads
  * @param knownDevice the cookie of a browser in which the person has signed in
  */
 export async function sendMagicLink(
   platform: Platform,
-  input: MailRequest,
+  { email, callbackUrl }: { readonly email: string; readonly callbackUrl: string | undefined },
   language: Language,
   knownDevice: string | undefined,
 ): Promise<void> {
-  const callbackUrl = checkCallbackUrl(platform, input.callbackURL);
   assertMail(platform);
-  const row = await findActiveUserByEmail(platform.database.read, input.email);
+  const row = await findActiveUserByEmail(platform.database.read, email);
   platform.background.run('a magic link', async () => {
     if (!row?.email) return;
     const token = await platform.ledger.change(SYSTEM, (change) =>

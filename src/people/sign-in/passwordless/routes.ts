@@ -6,6 +6,7 @@ import { type Call, defineRoute, type Platform } from '../../../platform.ts';
 import { SessionErrors, startCookie } from '../../sessions/index.ts';
 import {
   answerSignIn,
+  checkCallbackUrl,
   confirmPage,
   Done,
   donePage,
@@ -55,7 +56,9 @@ export const passwordlessRoutes = [
     errors: [MAIL_NOT_CONFIGURED],
     handle: async (call, platform) => {
       const { knownDevice } = signInDevice(platform, call);
-      await sendMagicLink(platform, call.body, languageOf(call.request), knownDevice);
+      const { email, callbackURL } = call.body;
+      const callbackUrl = checkCallbackUrl(platform, callbackURL);
+      await sendMagicLink(platform, { email, callbackUrl }, languageOf(call.request), knownDevice);
       return DONE;
     },
   }),
