@@ -6,7 +6,7 @@ import { errorPage } from '../../pages/index.ts';
 import { defineRoute } from '../../platform.ts';
 import { passwordErrors } from '../passwords/password-policy.ts';
 import { startCookie } from '../sessions/index.ts';
-import { deviceOf } from '../sign-in/finish-sign-in.ts';
+import { answerSignIn, deviceOf } from '../sign-in/finish-sign-in.ts';
 import { UserErrors } from '../users/errors.ts';
 import { SetupForm, SetupInput, SignedIn } from '../users/schema.ts';
 import { assertSetupLink, completeSetup } from './setup-link.ts';
@@ -53,11 +53,10 @@ export const setupRoutes = [
     handle: async (call, platform) => {
       const fromPage = !call.request.headers.get('content-type')?.toLowerCase().startsWith('application/json');
       try {
-        const { token, user, advice } = await completeSetup(platform, parseWith(SetupInput, call.body), deviceOf(call));
-        const cookie = { ...startCookie(platform, token, true), ...advice };
-        return fromPage
-          ? setupDonePage(platform, call.request, user.email ?? '', cookie)
-          : { status: 200, body: { token, user }, headers: cookie };
+        const { advice, ...result } = await completeSetup(platform, parseWith(SetupInput, call.body), deviceOf(call));
+        if (!fromPage) return answerSignIn(platform, result, advice);
+        const cookie = { ...startCookie(platform, result.token, result.rememberMe), ...advice };
+        return setupDonePage(platform, call.request, result.user.email ?? '', cookie);
       } catch (error) {
         if (!fromPage || !(error instanceof LegateError)) throw error;
         logRefusal(platform, error, call.requestId);

@@ -116,6 +116,15 @@ describe('POST /setup', () => {
     expect((await t.call('GET', `/setup?token=${token}`)).status).toBe(410);
   });
 
+  it('says for JSON that a second factor must be set up', async () => {
+    for (const requireSecondFactor of ['admins', 'none'] as const) {
+      const { t, token } = await withLink({ config: { users: { requireSecondFactor } } });
+      const { body } = await t.call('POST', '/setup', { body: { token, ...root } });
+      const required = requireSecondFactor === 'admins' ? true : undefined;
+      expect([body.user.role, body.secondFactorSetupRequired]).toEqual(['admin', required]);
+    }
+  });
+
   it('200 for a form: answers with a page and the cookie', async () => {
     const { t, token } = await withLink();
     const r = await t.call('POST', '/setup', form({ token, ...root, email: 'o&apos@example.com' }));
