@@ -106,7 +106,7 @@ export const deSecurity: typeof enSecurity = {
       NotAllowedError:
         'Das wurde abgebrochen, hat zu lange gedauert, oder hier gibt es keinen Passkey für diese Website.',
       SecurityError: 'Unter dieser Adresse funktionieren Passkeys nicht.',
-      RATE_LIMITED: 'Zu viele Versuche. Bitte warten Sie eine Minute und versuchen Sie es noch einmal.',
+      RATE_LIMIT_EXCEEDED: 'Zu viele Versuche. Bitte warten Sie eine Minute und versuchen Sie es noch einmal.',
     },
   },
   identities: {

@@ -95,7 +95,7 @@ export const enSecurity = {
       failed: 'This did not work. Please try again.',
       NotAllowedError: 'This was cancelled, took too long, or there is no passkey here for this site.',
       SecurityError: 'Passkeys do not work at this address.',
-      RATE_LIMITED: 'Too many attempts. Please wait a minute and try again.',
+      RATE_LIMIT_EXCEEDED: 'Too many attempts. Please wait a minute and try again.',
     },
   },
   identities: {

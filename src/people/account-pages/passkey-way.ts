@@ -49,6 +49,7 @@ export function passkeyWay(
       ...t.passkeys.messages,
       INVALID_PASSKEY: t.codes.INVALID_PASSKEY,
       EMAIL_NOT_VERIFIED: t.codes.EMAIL_NOT_VERIFIED,
+      SESSION_LIMIT_REACHED: t.codes.SESSION_LIMIT_REACHED,
     },
     ...(isBelowOthers ? { before: or(t) } : {}),
   });

@@ -123,6 +123,7 @@ function addingOf(
       InvalidStateError: t.codes.PASSKEY_EXISTS,
       PASSKEY_LIMIT_EXCEEDED: t.codes.PASSKEY_LIMIT_EXCEEDED,
       REAUTHENTICATION_REQUIRED: t.passkeys.signInFirst,
+      UNAUTHORIZED: t.codes.UNAUTHORIZED,
     },
     before: field(t, {
       name: 'name',

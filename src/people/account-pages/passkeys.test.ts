@@ -4,6 +4,10 @@ import { Authenticator, addPasskey, newSession, signInWithPasskey } from '../../
 import { FormClient } from '../../../test/support/browser-like.ts';
 import { PASSWORD, type Person, signedUp, withMailbox } from '../../../test/support/people.ts';
 import { type Answered, createTestService } from '../../../test/support/service.ts';
+import { CommonErrors } from '../../kernel/errors.ts';
+import { SessionErrors } from '../sessions/index.ts';
+import { PasskeyErrors } from '../sign-in/passkeys/index.ts';
+import { UserErrors } from '../users/index.ts';
 
 const shared = withMailbox();
 const PAGE = '/account/passkeys';
@@ -20,6 +24,11 @@ async function signedIn(p?: Person): Promise<{ p: Person; browser: FormClient; d
   const { id } = (await addPasskey(t, session, device, { name: 'Key <ring>' })).body;
   return { p: { ...user, session }, browser, device, id };
 }
+/** Returns the codes of answers for which the script has a text. */
+function codesIn(page: Answered): string[] {
+  const [, messages = '{}'] = /data-messages="([^"]*)"/.exec(page.text) ?? [];
+  return Object.keys(JSON.parse(messages.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')));
+}
 const policyOf = (r: Answered): string => r.headers.get('content-security-policy') ?? '';
 
 describe('the page of passkeys', () => {
@@ -35,6 +44,27 @@ describe('the page of passkeys', () => {
     expect((await browser.get(PAGE)).text).toContain('Last used on');
     const german = (await browser.get(`${PAGE}?lang=de`)).text;
     expect(german).toContain('Zuletzt verwendet am');
+  });
+
+  it('has a text for each answer that the script may get', async () => {
+    const { browser } = await signedIn();
+    const { PASSKEY_REJECTED, PASSKEY_EXISTS, PASSKEY_LIMIT_EXCEEDED } = PasskeyErrors;
+    const { REAUTHENTICATION_REQUIRED, SESSION_LIMIT_REACHED } = SessionErrors;
+    const { RATE_LIMIT_EXCEEDED, UNAUTHORIZED } = CommonErrors;
+    const codes = (...errors: { code: string }[]) => expect.arrayContaining(errors.map(({ code }) => code));
+    expect(codesIn(await browser.get(PAGE))).toEqual(
+      codes(
+        PASSKEY_REJECTED,
+        PASSKEY_EXISTS,
+        PASSKEY_LIMIT_EXCEEDED,
+        REAUTHENTICATION_REQUIRED,
+        RATE_LIMIT_EXCEEDED,
+        UNAUTHORIZED,
+      ),
+    );
+    expect(codesIn(await browser.get('/account/sign-in'))).toEqual(
+      codes(PasskeyErrors.INVALID_PASSKEY, UserErrors.EMAIL_NOT_VERIFIED, SESSION_LIMIT_REACHED, RATE_LIMIT_EXCEEDED),
+    );
   });
 
   it('removes a passkey by a form', async () => {
