@@ -240,6 +240,17 @@ describe('look-ups', () => {
     expect(asked).toBe(6);
   });
 
+  it('are suspended no longer when the clock is set back meanwhile', async () => {
+    let now = 3_600_000;
+    const { server, breach } = await withServer({ now: () => now });
+    server.answer = (res) => text(res, '', 500);
+    for (let i = 0; i < 3; i++) await breach.check(`password ${i}`);
+    server.answer = undefined;
+    expect((await breach.check('password')).breached).toBe(false);
+    now = 0;
+    expect((await breach.check('password')).breached).toBe(true);
+  });
+
   it('one or two failed look-ups do not affect the next ones', async () => {
     const { server, breach } = await withServer({ timeout: 30_000 });
     for (let i = 0; i < 4; i++) {

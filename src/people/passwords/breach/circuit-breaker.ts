@@ -15,7 +15,7 @@ export interface CircuitBreakerOptions {
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
   #failures = 0;
-  #openUntil: number | undefined;
+  #openedAt: number | undefined;
   #probing = false;
   #abort = newAbort();
 
@@ -24,21 +24,23 @@ export class CircuitBreaker {
   }
 
   get open(): boolean {
-    return this.#openUntil !== undefined;
+    return this.#openedAt !== undefined;
   }
 
   /** Runs the call, or returns undefined immediately while open. A call that throws counts as a failure. */
   async run<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
-    const probe = this.#openUntil !== undefined;
+    const probe = this.#openedAt !== undefined;
     if (probe) {
-      if (this.#probing || this.#options.now() < (this.#openUntil as number)) return undefined;
+      const openFor = this.#options.now() - (this.#openedAt as number);
+      // A clock that was set back does not extend the rest time.
+      if (this.#probing || (openFor >= 0 && openFor < this.#options.restMs)) return undefined;
       this.#probing = true;
     }
     const { signal } = this.#abort;
     try {
       const result = await call(signal);
       this.#failures = 0;
-      this.#openUntil = undefined;
+      this.#openedAt = undefined;
       return result;
     } catch (error) {
       if (!signal.aborted && (probe || ++this.#failures >= this.#options.failures)) this.#trip();
@@ -50,7 +52,7 @@ export class CircuitBreaker {
 
   #trip(): void {
     this.#failures = 0;
-    this.#openUntil = this.#options.now() + this.#options.restMs;
+    this.#openedAt = this.#options.now();
     this.#abort.abort();
     this.#abort = newAbort();
   }
