@@ -42,7 +42,7 @@ export function recordFailure(
   error: LegateError,
 ): FailedAttempt {
   const isSummed = userId === undefined || error.code === 'TOO_MANY_TRIES';
-  const counted = isSummed ? stateOf(summedFailures).record(`${method} ${userId ?? ''}`, change.now) : 0;
+  const counted = isSummed ? stateOf(summedFailures).record(`${method} ${userId ?? ''}`) : 0;
   if (counted === undefined) return new FailedAttempt(error);
   const ipAddress = config.multiSession.trackIp ? ip : null;
   if (change.actor.id === null && ipAddress !== null) change.actAs({ ...UNKNOWN, ip: ipAddress });

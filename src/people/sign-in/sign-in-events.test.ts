@@ -87,6 +87,20 @@ describe('the events of a sign-in', () => {
     expect(await failures()).toHaveLength(9);
   });
 
+  it('one failure a minute is an event also after a fast clock was set back', async () => {
+    const t = await createTestService();
+    const failures = async () => {
+      expect((await t.call('POST', '/magic-link/verify', { body: { token: 'x' } })).status).toBe(401);
+      return (await eventsOf(t)).filter((e) => e.type === 'auth.failed').length;
+    };
+    t.clock.advance(86_400_000);
+    expect(await failures()).toBe(1);
+    t.clock.advance(-86_400_000);
+    expect([await failures(), await failures()]).toEqual([2, 2]);
+    t.clock.advance(60_000);
+    expect(await failures()).toBe(3);
+  });
+
   it('has no client address if multiSession.trackIp is off', async () => {
     const t = await createTestService({ config: { multiSession: { trackIp: false } } });
     await t.call('POST', '/sign-in', { body: { email: 'nobody@example.com', password } });

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { MINUTE_MS } from '../../kernel/clock.ts';
+import { type Clock, MINUTE_MS } from '../../kernel/clock.ts';
 import { defineState } from '../../platform.ts';
 
 const MAX_KEYS = 10_000;
@@ -11,14 +11,21 @@ const MAX_KEYS = 10_000;
  */
 class SummedFailures {
   readonly #byKind = new LRUCache<string, { recordedAt: number; counted: number }>({ max: MAX_KEYS });
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /**
    * Returns the number of failures counted since the last event if this one becomes an event; undefined if it is only
    * counted.
    */
-  record(kind: string, now: number): number | undefined {
+  record(kind: string): number | undefined {
+    // Not the time of the ledger, which does not advance after a fast clock was set back.
+    const now = this.#clock.now();
     const last = this.#byKind.get(kind);
-    if (last && now - last.recordedAt < MINUTE_MS) {
+    if (last && now >= last.recordedAt && now - last.recordedAt < MINUTE_MS) {
       last.counted++;
       return undefined;
     }
@@ -27,4 +34,4 @@ class SummedFailures {
   }
 }
 
-export const summedFailures = defineState(() => new SummedFailures());
+export const summedFailures = defineState(({ clock }) => new SummedFailures(clock));
