@@ -11,7 +11,7 @@ import { useCode } from './use-code.ts';
  * code of the app or a backup code. 401 INVALID_CODE, 409 TOTP_NOT_SET_UP, 429 TOO_MANY_TRIES.
  */
 export async function renewBackupCodes(
-  platform: Pick<Platform, 'baseUrl' | 'config' | 'ledger' | 'mailer' | 'secrets' | 'stateOf'>,
+  platform: Pick<Platform, 'baseUrl' | 'clock' | 'config' | 'ledger' | 'mailer' | 'secrets' | 'stateOf'>,
   person: PersonCalling,
   code: string,
   language: Language,

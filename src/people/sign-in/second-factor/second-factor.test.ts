@@ -195,6 +195,21 @@ describe('sign-in with a second factor', () => {
     });
   });
 
+  it('accepts the current code while the time of the ledger is ahead of the clock', async () => {
+    const t = await createTestService();
+    const { body } = await t.call('POST', '/sign-up', { body: { email: 'ahead@example.com', password } });
+    const p = { t, email: 'ahead@example.com', id: body.user.id, session: body.token };
+    const { secret } = await begin(p);
+    t.clock.advance(10 * 60_000);
+    await signIn(p);
+    t.clock.advance(-10 * 60_000);
+    const r = await t.call('POST', '/totp/verify', { as: p.session, body: { code: codeNow(p, secret) } });
+    expect([r.status, r.body.user?.twoFactorEnabled]).toEqual([200, true]);
+    t.clock.advance(STEP_MS);
+    const twoFactorToken = await firstStep(p);
+    expect((await verify(p, { twoFactorToken, code: codeNow(p, secret) })).status).toBe(200);
+  });
+
   it('accepts the codes of the previous and the next step, but not of steps further away', async () => {
     for (const [steps, status] of [
       [-2, 401],
