@@ -22,7 +22,7 @@ export interface Device {
 
 /** How strongly a sign-in authenticated its user. */
 export interface Proof {
-  /** When the user authenticated with all their factors. Default: now. */
+  /** When the user authenticated with all their factors, by the clock. Default: now. */
   readonly authTime?: number;
   /** Whether the credential counts as both factors. */
   readonly bothFactors?: boolean;
@@ -49,12 +49,12 @@ export interface NewSession {
  * @param method how the user authenticated: `password`, `magic-link`, `password+totp`
  */
 export async function createSession(
-  platform: Pick<Platform, 'config'>,
+  platform: Pick<Platform, 'clock' | 'config'>,
   change: Change,
   userId: Id<'user'>,
   device: Device,
   method: string,
-  { authTime = change.now, bothFactors = false, provider }: Proof = {},
+  { authTime = platform.clock.now(), bothFactors = false, provider }: Proof = {},
 ): Promise<NewSession> {
   const { db, now } = change;
   const { trackDevice, trackIp } = platform.config.multiSession;

@@ -64,7 +64,7 @@ export async function completeProviderSignIn(
     const row = await applyMapping(platform, change, found, issuer, identity);
     const signedIn = hasSecondFactor(issuer, identity)
       ? startSession(platform, change, row, `${method}+provider`, true, device, {
-          authTime: authTime(identity, change.now),
+          authTime: authTime(identity, platform.clock.now()),
           bothFactors: true,
           provider,
         })

@@ -74,7 +74,7 @@ export async function confirmTotp(
         .execute();
     await db
       .updateTable('sessions')
-      .set({ auth_time: now })
+      .set({ auth_time: platform.clock.now() })
       .where('id', '=', asId('session', person.principal.credentialId ?? ''))
       .execute();
     if (known.enabled_at !== null) return { user: toUser(row), deviceCookie };

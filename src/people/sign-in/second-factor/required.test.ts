@@ -145,6 +145,23 @@ describe('a recent proof of the second factor', () => {
     expect((await all()).map((r) => r.status)).toEqual([201, 200, 201, 200, 201, 201, 204]);
   });
 
+  it('lasts 15 minutes also while the time of the ledger is ahead of the clock', async () => {
+    const t = await serve();
+    const withApp = await person(t);
+    t.clock.advance(24 * 60 * MINUTE);
+    await person(t);
+    t.clock.advance(-24 * 60 * MINUTE);
+    await enrol(withApp);
+    const withPassword = await person(t);
+    const changes = async () => [
+      (await t.call('POST', '/api-tokens', { as: withApp.session, body: { name: 'ci' } })).status,
+      (await t.call('POST', '/passkeys/register/options', { as: withPassword.session, body: {} })).status,
+    ];
+    expect(await changes()).toEqual([201, 200]);
+    t.clock.advance(15 * MINUTE + 1);
+    expect(await changes()).toEqual([403, 403]);
+  });
+
   it('is not given by a trusted device, and counts only for the session that sent the code', async () => {
     const t = await serve();
     const p = await person(t);
