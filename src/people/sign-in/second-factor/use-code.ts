@@ -23,7 +23,7 @@ export interface NotUsed {
  * of the app and backup codes count separately, and so does each `device`.
  */
 export async function useCode(
-  platform: Pick<Platform, 'clock' | 'secrets'>,
+  platform: Pick<Platform, 'clock' | 'ledger' | 'secrets'>,
   change: Change,
   userId: Id<'user'>,
   given: string,
@@ -47,15 +47,16 @@ export async function useCode(
 type Outcome = 'right' | 'totp-code-wrong' | 'totp-code-reused' | 'second-factor-not-set-up' | 'backup-code-wrong';
 
 async function useAppCode(
-  { clock, secrets }: Pick<Platform, 'clock' | 'secrets'>,
+  { clock, ledger, secrets }: Pick<Platform, 'clock' | 'ledger' | 'secrets'>,
   { db }: Change,
   userId: Id<'user'>,
   code: string,
 ): Promise<Outcome> {
   const row = await db.selectFrom('totp_secrets').select('secret').where('user_id', '=', userId).executeTakeFirst();
   if (!row) return 'second-factor-not-set-up';
-  // The app has no other time than the clock, of which the ledger may be ahead.
-  const step = totpStep(unseal(secrets().pepper, TOTP_PURPOSE, userId, row.secret), code, clock.now());
+  // The clock of the database, of which the time of the ledger may be ahead. The clock of this instance may be off.
+  const now = clock.now() - ledger.time.offMs;
+  const step = totpStep(unseal(secrets().pepper, TOTP_PURPOSE, userId, row.secret), code, now);
   if (step === undefined) return 'totp-code-wrong';
   // Single use: one statement compares the time step and moves it on.
   const { numUpdatedRows } = await db
