@@ -9,8 +9,8 @@ export const command: Command = {
 Until the clock catches up, all entries have the same timestamp, and agents, tokens and codes expire
 early. Correct the clock first: a reset also sets back the end of sessions, codes, grants and pauses
 that began after its present time.
-After it, entries have earlier timestamps than some before them, so a search by time may miss
-entries near the reset, which the event ledger.clock_reset marks.`,
+After it, entries have earlier timestamps than some before them. A search by time finds entries of
+the fast clock as recorded before the reset, which the event ledger.clock_reset marks.`,
   run: async () => {
     const settings = readSettings();
     useExistingData(settings);

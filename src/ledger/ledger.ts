@@ -16,6 +16,7 @@ import type { DecisionKey } from './kept-answers.ts';
 import { ClockError, LedgerTime, type LedgerTimeOptions } from './ledger-time.ts';
 import { Mutex } from './mutex.ts';
 import { EventNotes } from './noted-events.ts';
+import { noteClockReset } from './position.ts';
 import { PostgresBatchStore } from './postgres-store.ts';
 import { setTimesBack } from './set-times-back.ts';
 import { SqliteBatchStore } from './sqlite-store.ts';
@@ -157,6 +158,7 @@ export class Ledger {
       async ({ db, now: to, previousTime: from, emit, invalidate }) => {
         if (from <= to) return undefined;
         await setTimesBack(db, from, to);
+        await noteClockReset(db);
         invalidate();
         emit({
           type: 'ledger.clock_reset',

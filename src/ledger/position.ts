@@ -51,6 +51,35 @@ export const PRUNING = 'audit/retention';
 /** Sequence up to which rows were deleted, except events that verifiers need. */
 export const prunedUpTo = async (db: Db): Promise<number> => (await readPosition(db, PRUNING)) ?? 0;
 
+const CLOCK_RESET = 'clock-reset/';
+
+/** Notes that the time of the ledger is set back with the next row. */
+export async function noteClockReset(db: Db): Promise<void> {
+  const seq = (await readHead(db)) + 1;
+  await setPosition(db, `${CLOCK_RESET}${seq}`, seq);
+}
+
+/** What the rows and their order were changed by. */
+export interface LedgerMarks {
+  /** See {@link prunedUpTo}. */
+  readonly pruned: number;
+  /** The first rows after the time of the ledger was set back, newest first. Timestamps decrease only there. */
+  readonly clockResets: readonly number[];
+}
+
+export async function readMarks(db: Db): Promise<LedgerMarks> {
+  const rows = await db
+    .selectFrom('projections')
+    .selectAll()
+    .where((eb) => eb.or([eb('name', '=', PRUNING), eb('name', 'like', `${CLOCK_RESET}%`)]))
+    .orderBy('upto', 'desc')
+    .execute();
+  return {
+    pruned: rows.find(({ name }) => name === PRUNING)?.upto ?? 0,
+    clockResets: rows.filter(({ name }) => name !== PRUNING).map(({ upto }) => upto),
+  };
+}
+
 /**
  * Moves positions that are all at `from`, in the transaction that writes the processed data.
  * @throws Superseded if one of them has another value. Thus only one of two instances that process the same rows

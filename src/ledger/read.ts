@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { timeOfId } from '../kernel/ids.ts';
 import { yieldOnce } from '../kernel/yield-once.ts';
 import { type Database, type StreamEventRow, selectArrays } from '../storage/index.ts';
-import { prunedUpTo, readHead } from './position.ts';
+import { type LedgerMarks, readHead, readMarks } from './position.ts';
 import { inParts, listOf, type SeqRange } from './row-bytes.ts';
 import { COLUMNS, type Columns, toRow } from './row-columns.ts';
 import {
@@ -45,8 +45,6 @@ export class LedgerReader {
   readonly #database: Database;
   readonly #index: EventIndex;
   readonly #decided: () => number;
-  /** The clock resets with sequence numbers smaller than `before`. */
-  #resets: { readonly before: number; readonly seqs: readonly number[] } = { before: 1, seqs: [] };
 
   /** @param decided returns the number of decisions so far: exports slow down while it grows. */
   constructor(database: Database, index: EventIndex, decided: () => number) {
@@ -216,16 +214,12 @@ export class LedgerReader {
 
   /** Returns the row with an id. `around` is the time in the id: the time of its commit or shortly before. */
   async byId(id: string, around: number): Promise<StreamEventRow | undefined> {
-    const end = await this.#end();
-    const row = await this.#searchById(id, around, await this.seqAt(around, end), end);
-    if (row) return row;
-    const resets = await this.#clockResets(end);
-    if (resets.length === 0) return undefined;
-    // Timestamps do not decrease within a stretch.
-    for (const [i, before] of [...resets, end].entries()) {
-      const from = await this.seqAt(around, before, resets[i - 1]);
-      const found = await this.#searchById(id, around, from, before);
-      if (found) return found;
+    let before = await this.#end();
+    const { pruned, clockResets } = await readMarks(this.#database.read);
+    for (const from of [...clockResets, pruned + 1]) {
+      const row = await this.#searchById(id, around, await this.#searchTime(around, from, before), before);
+      if (row) return row;
+      before = from;
     }
     return undefined;
   }
@@ -256,20 +250,6 @@ export class LedgerReader {
   }
 
   /**
-   * Returns the sequence numbers at which the time of the ledger was set back, oldest first. Timestamps decrease there
-   * and nowhere else.
-   */
-  async #clockResets(end: number): Promise<readonly number[]> {
-    const { before, seqs } = this.#resets;
-    const known = before <= end ? { before, seqs } : { before: 1, seqs: [] };
-    const where: EntryFilter['where'] = [{ field: 'type', values: ['ledger.clock_reset'] }];
-    const filter = { where, afterSeq: known.before - 1, beforeSeq: end };
-    const found = await this.newest(filter, Number.POSITIVE_INFINITY, ['seq']);
-    this.#resets = { before: end, seqs: [...known.seqs, ...found.map(({ seq }) => seq).reverse()] };
-    return this.#resets.seqs;
-  }
-
-  /**
    * Yields matching rows in slices of at most SLICE_BYTES, oldest first unless `order` is `desc`, up to the current end
    * of the ledger. Reads no faster than the consumer.
    */
@@ -292,68 +272,61 @@ export class LedgerReader {
   /** The range of sequence numbers that a filter can match: `from` inclusive, `before` exclusive. */
   async span(filter: EntryFilter): Promise<{ from: number; before: number }> {
     const end = await this.#end();
+    const marks = await readMarks(this.#database.read);
     const from = Math.max(
       (filter.afterSeq ?? 0) + 1,
       // The index may still have rows that were deleted.
-      (await prunedUpTo(this.#database.read)) + 1,
-      filter.sinceMs === undefined ? 1 : await this.seqAt(filter.sinceMs, end),
+      marks.pruned + 1,
+      filter.sinceMs === undefined ? 1 : await this.#recordedAt(filter.sinceMs, end, marks),
     );
     const before = Math.min(
       end,
       filter.beforeSeq ?? end,
-      filter.untilMs === undefined ? end : await this.seqAt(filter.untilMs, end),
+      filter.untilMs === undefined ? end : await this.#recordedAt(filter.untilMs, end, marks),
     );
     return { from, before };
   }
 
   /**
-   * Returns the smallest sequence, from `from` on, whose timestamp is not before `ms`, or else the end of the ledger.
-   * One query: a binary search in SQL.
+   * Returns the sequence of the first row that was recorded at a time or later, or the end of the ledger. Rows with
+   * later timestamps than a reset of the clock, before which they were recorded, count as recorded before it.
    */
-  async seqAt(ms: number, end?: number, from?: number): Promise<number> {
-    const begin = from ?? (await this.#begin());
-    const before = end ?? (await this.#end());
+  async seqAt(ms: number): Promise<number> {
+    return this.#recordedAt(ms, await this.#end(), await readMarks(this.#database.read));
+  }
+
+  async #recordedAt(ms: number, end: number, { pruned, clockResets }: LedgerMarks): Promise<number> {
+    let before = end;
+    for (const seq of clockResets) {
+      const row = await this.#database.read
+        .selectFrom('stream_events')
+        .select('timestamp')
+        .where('seq', '>=', seq)
+        .orderBy('seq')
+        .limit(1)
+        .executeTakeFirst();
+      if (row && row.timestamp < ms) return this.#searchTime(ms, seq, before);
+      before = seq;
+    }
+    return this.#searchTime(ms, pruned + 1, before);
+  }
+
+  /**
+   * Returns the first sequence from `from` on whose timestamp is not before `ms`, or else `before`. Timestamps must not
+   * decrease between the two. One query: a binary search in SQL.
+   */
+  async #searchTime(ms: number, from: number, before: number): Promise<number> {
     const table = sql.table('stream_events');
     const middle = sql`(low + high) / 2`;
     const isBefore = sql`(select timestamp from ${table} where seq >= ${middle} order by seq limit 1)
       < cast(${ms} as bigint)`;
     const { rows } = await sql<{ seq: number | null }>`with recursive halved (low, high) as (
-      select cast(${begin} as bigint), cast(${before} as bigint)
+      select cast(${from} as bigint), cast(${before} as bigint)
       union all
       select case when ${isBefore} then ${middle} + 1 else low end, case when ${isBefore} then high else ${middle} end
         from halved where low < high
     ) select max(low) as seq from halved`.execute(this.#database.read);
     return Number(rows[0]?.seq ?? before);
-  }
-
-  /**
-   * Returns the sequence after the rows that were recorded before `ms`. Those before a reset of the clock were recorded
-   * before those after it, whatever their timestamps.
-   */
-  async endOfRecordedBefore(ms: number): Promise<number> {
-    const end = await this.#end();
-    const resets = await this.#clockResets(end);
-    if (resets.length === 0) return this.seqAt(ms, end);
-    const { read } = this.#database;
-    const rows = await read
-      .selectFrom('stream_events')
-      .select(['seq', 'timestamp'])
-      .where('seq', 'in', resets)
-      .orderBy('seq', 'desc')
-      .execute();
-    let before = end;
-    for (const { seq, timestamp } of rows) {
-      if (timestamp < ms) return this.seqAt(ms, before, seq);
-      before = seq;
-    }
-    return this.seqAt(ms, before, (await prunedUpTo(read)) + 1);
-  }
-
-  async #begin(): Promise<number> {
-    return (
-      (await this.#database.read.selectFrom('stream_events').select('seq').orderBy('seq').limit(1).executeTakeFirst())
-        ?.seq ?? 1
-    );
   }
 
   async #end(): Promise<number> {

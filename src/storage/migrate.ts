@@ -18,6 +18,7 @@ import { issuersOfTheConfiguration } from './migrations/0108-issuers-of-the-conf
 import { countingStartOfBudgets } from './migrations/0109-counting-start-of-budgets.ts';
 import { agentsOfTenants } from './migrations/0110-agents-of-tenants.ts';
 import { languagesOfUsers } from './migrations/0111-languages-of-users.ts';
+import { clockResets } from './migrations/0112-clock-resets.ts';
 import type { Migration, MigrationContext } from './migrations/migration.ts';
 import { REPLACED_MIGRATIONS } from './migrations/replaced.ts';
 import type { PostgresClient } from './postgres-client.ts';
@@ -44,6 +45,7 @@ const MIGRATIONS: Record<string, (context: MigrationContext) => Migration> = {
   '0109-counting-start-of-budgets': countingStartOfBudgets,
   '0110-agents-of-tenants': agentsOfTenants,
   '0111-languages-of-users': languagesOfUsers,
+  '0112-clock-resets': clockResets,
 };
 
 /**

@@ -137,6 +137,31 @@ describe('after a reset of a ledger whose time was ahead', () => {
     expect(statuses).toEqual(ids.map(() => 200));
   });
 
+  it('a search by time finds newer entries, and those of the fast clock as recorded before it', async () => {
+    const { t, agent, owner } = await newWorld(MAY_READ);
+    const { ledger } = t.legate.platform;
+    const decide = async (count: number): Promise<string[]> => {
+      const ids = [];
+      for (let i = 0; i < count; i++) ids.push((await ask(t, agent)).body.auditId);
+      return ids;
+    };
+    const at = (ms: number) => new Date(t.clock.now() + ms).toISOString();
+    const old = await decide(3);
+    t.clock.advance(DAY);
+    const fast = await decide(40);
+    t.clock.advance(-DAY + 60_000);
+    await ledger.resetClock(SYSTEM);
+    const reset = at(1);
+    t.clock.advance(60_000);
+    const newer = await decide(5);
+    const found = async (query: string): Promise<string[]> =>
+      (await t.call('GET', `/audit?order=asc&${query}`, { as: owner })).body.map(({ id }: { id: string }) => id);
+    expect(await found(`since=${reset}&until=${at(1)}`)).toEqual(newer);
+    expect(await found(`until=${reset}`)).toEqual([...old, ...fast]);
+    expect(await found(`since=${at(-600_000)}&until=${at(DAY / 2)}`)).toEqual([...old, ...fast, ...newer]);
+    expect(await found(`since=${at(1)}`)).toEqual([]);
+  });
+
   it('decisions before and after it are counted by their own times', async () => {
     const { t, agent, owner } = await newWorld(MAY_READ);
     const { platform } = t.legate;

@@ -135,9 +135,9 @@ async function record(
 ): Promise<number> {
   const { config, clock, database, reader, ledger } = platform;
   const before = clock.now() - config.audit.retentionDays * DAY_MS;
-  const end = Math.min((await reader.endOfRecordedBefore(before)) - 1, await sealedUpTo(platform));
+  const end = Math.min((await reader.seqAt(before)) - 1, await sealedUpTo(platform));
   // The oldest row has been deletable for a day or longer.
-  const isDue = (await reader.endOfRecordedBefore(before - DAY_MS + 1)) - 1 > done;
+  const isDue = (await reader.seqAt(before - DAY_MS + 1)) - 1 > done;
   if (end <= done || !isDue) return done;
   const size = (await readLog(database.read))?.size ?? 0;
   for (let from = done + 1; from <= Math.min(end, size); from += SLICE) {

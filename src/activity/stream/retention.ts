@@ -41,7 +41,7 @@ class Retention {
         return Math.max(this.#stored ?? 0, await prunedUpTo(database.read));
       },
       readEnd: async () => {
-        const old = (await reader.endOfRecordedBefore(clock.now() - config.events.retentionDays * DAY_MS)) - 1;
+        const old = (await reader.seqAt(clock.now() - config.events.retentionDays * DAY_MS)) - 1;
         return Math.min(old, await sealedUpTo(platform), await keptChangesOf(platform).catchUp());
       },
       onSlice: (from, upto) => this.#slice(from, upto),

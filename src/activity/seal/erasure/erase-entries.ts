@@ -24,7 +24,7 @@ export async function eraseEntries(
   return eraseRows(
     platform,
     caller,
-    { where, ...(before === undefined ? {} : { beforeSeq: await platform.reader.endOfRecordedBefore(before) }) },
+    { where, ...(before === undefined ? {} : { beforeSeq: await platform.reader.seqAt(before) }) },
     what === 'entry'
       ? { what, applies: ({ type }) => type === 'audit', erase: deleteRows }
       : {
