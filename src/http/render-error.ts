@@ -69,7 +69,7 @@ export function toKnownError(
   thrown: unknown,
   requestId?: string,
 ): LegateError {
-  if (thrown instanceof LegateError) {
+  if (thrown instanceof LegateError && !isWithoutId(thrown)) {
     const { code, status, reason, context, cause } = thrown;
     // 501 is a decision of the service, not its failure.
     if (status < 500 || status === 501) logRefusal(platform, thrown, requestId);
@@ -81,9 +81,14 @@ export function toKnownError(
     return CommonErrors.STORAGE_UNAVAILABLE({ cause: thrown });
   }
   const id = requestId ?? newRequestId(platform.clock.now());
-  platform.log.error({ err: thrown, errorId: id }, 'unexpected error');
-  return CommonErrors.INTERNAL_ERROR({ details: { id } });
+  const known = thrown instanceof LegateError ? thrown : undefined;
+  platform.log.error({ err: known?.cause ?? thrown, errorId: id }, 'unexpected error');
+  return CommonErrors.INTERNAL_ERROR({ details: { id }, ...(known && { message: known.message }) });
 }
+
+/** An unexpected error with a message for the caller. Its id is that of the request (contract 3). */
+const isWithoutId = ({ code, details }: LegateError): boolean =>
+  code === CommonErrors.INTERNAL_ERROR.code && details === undefined;
 
 /**
  * Logs why a request was refused, if the error has a reason. For handlers that answer a refusal with a page; thrown

@@ -107,7 +107,7 @@ describe.each(CREDENTIALS)('%s', (name) => {
     expect(outcome(await patch(person.token, id, { permissions: [pay()] }))).toBe(200);
   });
 
-  it('cannot raise a limit on calls by several entries with the limit, nor by dividing an entry', async () => {
+  it('cannot raise a limit on calls by several entries with the limit, nor by changing what it counts', async () => {
     const { token } = credential();
     const entry = (resource: string, maxCallsPerHour: number, actions = ['read', 'write']) => ({
       resource,
@@ -125,7 +125,11 @@ describe.each(CREDENTIALS)('%s', (name) => {
     expect(await set(entry('db:a', 10), entry('db:b', 10), one)).toBe(INSUFFICIENT);
     expect(await set(one, all)).toBe(200);
     expect(await set(entry('db:*', 8), one)).toBe(200);
-    expect(await set(entry('db:*', 5, ['read']), entry('db:*', 3, ['write']), one)).toBe(200);
+    // Each of these would begin to count at 0.
+    expect(await set(entry('db:*', 5, ['read']), entry('db:*', 3, ['write']), one)).toBe(INSUFFICIENT);
+    expect(await set(entry('db:*', 8, ['read', 'write', 'x']), one)).toBe(INSUFFICIENT);
+    expect(await set(entry('db:a', 8), one)).toBe(INSUFFICIENT);
+    expect(await set(entry('db:*', 8, ['write', 'read']), one, entry('fs:x', 3))).toBe(200);
   });
 
   it('can remove an entry without constraints, whether or not it has an empty object of them', async () => {

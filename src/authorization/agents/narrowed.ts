@@ -5,11 +5,11 @@ import type { Platform } from '../../platform.ts';
 import type { AgentRow, Db } from '../../storage/index.ts';
 import {
   type CompiledAgent,
+  counterIdentity,
   intersectPatterns,
   isUnconditional,
   liveDelegations,
   type Permission,
-  patternMatches,
   policyCache,
 } from '../permissions/index.ts';
 import { permissionsOf } from './agent.ts';
@@ -123,15 +123,16 @@ export async function assertMayChange(
 
 /**
  * Throws 403 INSUFFICIENT_PERMISSIONS if a narrowed credential removes constraints from an agent: each constrained
- * entry has to stay or become narrower, no new entry may allow what it restricts, and the limits on calls may not allow
- * more in total.
+ * entry has to stay or become narrower, no new entry may allow what it restricts, and an entry with a limit on calls
+ * keeps its resource and actions.
  */
 export function assertKeepsConstraints(
   principal: Principal,
-  before: readonly Permission[],
+  row: Pick<AgentRow, 'permissions'>,
   after: readonly Permission[],
 ): void {
   if (!isNarrowed(principal)) return;
+  const before = permissionsOf(row);
   for (const guarded of before) {
     if (isUnconditional(guarded)) continue;
     const overlapping = after.filter((p) => overlaps(p, guarded));
@@ -152,37 +153,30 @@ const capOf = ({ constraints }: Permission): number => constraints?.maxCallsPerH
 const isCapped = (permission: Permission): boolean => capOf(permission) !== Number.POSITIVE_INFINITY;
 
 /**
- * Returns an entry whose limit on calls new entries would raise. Each entry counts its calls separately, so the limit
- * of a new entry is taken from that of a removed one: from one that covers it, or else from all that overlap.
+ * Returns an entry whose limit on calls new entries would raise. Each entry with another resource, other actions or a
+ * further ordinal has a counter of its own, which begins at 0, so next to a limited entry only limited entries with the
+ * same counters remain, with limits no higher.
  */
 function findRaisedCap(before: readonly Permission[], after: readonly Permission[]): Permission | undefined {
-  const staying = new Map<string, number>();
-  for (const text of after.map((p) => JSON.stringify(p))) staying.set(text, (staying.get(text) ?? 0) + 1);
-  const old = new Map<string, number>();
-  /** Calls that new entries may still allow, by entry. None for an entry that stays. */
-  const room = new Map<Permission, number>();
-  for (const entry of before) {
-    const text = JSON.stringify(entry);
-    const count = (old.get(text) ?? 0) + 1;
-    old.set(text, count);
-    if (isCapped(entry)) room.set(entry, count > (staying.get(text) ?? 0) ? capOf(entry) : 0);
-  }
-  for (const entry of after.filter(isCapped)) {
-    const text = JSON.stringify(entry);
-    const left = old.get(text) ?? 0;
-    old.set(text, left - 1);
-    if (left > 0) continue;
-    const cap = capOf(entry);
-    const overlapping = [...room].filter(([guarded]) => overlaps(entry, guarded));
-    const [covering] = overlapping
-      .filter(([guarded, calls]) => calls >= cap && covers(guarded, entry))
-      .sort(([, one], [, other]) => one - other);
-    for (const [guarded, calls] of covering ? [covering] : overlapping) {
-      if (calls < cap) return guarded;
-      room.set(guarded, calls - cap);
-    }
+  const old = new Map(withCounters(before).map(({ counter, entry }) => [counter, capOf(entry)]));
+  const limited = before.filter(isCapped);
+  for (const { counter, entry } of withCounters(after).filter(({ entry }) => isCapped(entry))) {
+    if (capOf(entry) <= (old.get(counter) ?? -1)) continue;
+    const guarded = limited.find((one) => overlaps(entry, one));
+    if (guarded) return guarded;
   }
   return undefined;
+}
+
+/** The entries with what makes their counters different. */
+function withCounters(permissions: readonly Permission[]): { readonly counter: string; readonly entry: Permission }[] {
+  const seen = new Map<string, number>();
+  return permissions.map((entry) => {
+    const identity = counterIdentity(entry);
+    const ordinal = seen.get(identity) ?? 0;
+    seen.set(identity, ordinal + 1);
+    return { counter: `${ordinal}\n${identity}`, entry };
+  });
 }
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -190,11 +184,6 @@ const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.s
 const overlaps = (a: Permission, b: Permission): boolean =>
   intersectPatterns(a.resource, b.resource) !== undefined &&
   (a.actions.includes('*') || b.actions.includes('*') || a.actions.some((action) => b.actions.includes(action)));
-
-/** Whether an entry matches every call that another matches. */
-const covers = (wide: Permission, narrow: Permission): boolean =>
-  patternMatches(wide.resource, narrow.resource) &&
-  (wide.actions.includes('*') || narrow.actions.every((action) => wide.actions.includes(action)));
 
 /** Whether an entry has every constraint of another, with a cap no higher. */
 function keeps({ constraints: kept }: Permission, { constraints }: Permission): boolean {

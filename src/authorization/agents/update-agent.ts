@@ -4,7 +4,7 @@ import { changedFields } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { AgentRow } from '../../storage/index.ts';
 import { assertPolicyWeight } from '../permissions/policy-weight.ts';
-import { nameColumns, permissionColumns, permissionsOf, toAgent } from './agent.ts';
+import { nameColumns, permissionColumns, toAgent } from './agent.ts';
 import { isActive } from './agent-state.ts';
 import { redactedFields } from './event-fields.ts';
 import { assertKeepsConstraints, assertMayChange, assertMayGrant } from './narrowed.ts';
@@ -30,7 +30,7 @@ export async function updateAgent(
     caller.assertUnchanged?.(toAgent(row, now));
     if (input.permissions) {
       await assertMayGrant(platform, db, caller.principal, input.permissions);
-      assertKeepsConstraints(caller.principal, permissionsOf(row), input.permissions);
+      assertKeepsConstraints(caller.principal, row, input.permissions);
     }
     const wanted: AgentRow = {
       ...row,

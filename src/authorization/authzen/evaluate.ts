@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { LegateError } from '../../kernel/errors.ts';
+import { toKnownError } from '../../http/render-error.ts';
+import { CommonErrors, LegateError } from '../../kernel/errors.ts';
 import { parseWith } from '../../kernel/json.ts';
 import type { Platform } from '../../platform.ts';
 import { AgentErrors } from '../agents/index.ts';
@@ -76,9 +77,10 @@ export async function evaluateAll(
         parseWith(Evaluation, isObject(item) ? withDefaults(item, defaults) : item),
       );
     } catch (error) {
-      if (error instanceof LegateError && error.status === 400)
-        return { decision: false, context: { error: { status: 400, message: error.message } } };
-      throw error;
+      if (!(error instanceof LegateError) || (error.status !== 400 && error.code !== CommonErrors.INTERNAL_ERROR.code))
+        throw error;
+      const { status, message } = toKnownError(platform, error);
+      return { decision: false, context: { error: { status, message } } };
     }
   };
   const semantic = options?.evaluations_semantic ?? 'execute_all';

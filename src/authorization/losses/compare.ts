@@ -18,7 +18,15 @@ export function lostPermissions(before: readonly Held[], after: readonly Held[])
     const cap = capOf(permission);
     const wider = widerThan(permission.resource)
       .filter((other) => isNoStricter(other, permission) && roomOf(other) >= cap)
-      .sort((one, other) => Number(isCapped(one)) - Number(isCapped(other)) || roomOf(one) - roomOf(other));
+      .sort(
+        (one, other) =>
+          Number(isCapped(one)) - Number(isCapped(other)) ||
+          // Wide patterns and lists of actions may have to cover other permissions.
+          Number(one.resource.endsWith('*')) - Number(other.resource.endsWith('*')) ||
+          other.resource.length - one.resource.length ||
+          one.actions.length - other.actions.length ||
+          roomOf(one) - roomOf(other),
+      );
     const covering = new Set<Held>();
     for (const action of permission.actions) {
       const one = wider.find(({ actions }) => actions.includes(action) || actions.includes('*'));

@@ -61,6 +61,10 @@ export interface CompiledAgent extends AgentState {
   readonly bytes: number;
 }
 
+/** Entries of a holder with the same text are told apart by their ordinal, and have counters of their own. */
+export const counterIdentity = ({ resource, actions }: Pick<Permission, 'resource' | 'actions'>): string =>
+  `${resource}\n${[...actions].sort().join('\n')}`;
+
 /**
  * Compiles the entries of one holder. The key of a counter derives from holder (agent or delegation), resource,
  * actions, and the ordinal among entries with the same resource and actions. Therefore a count remains when the limit
@@ -76,7 +80,7 @@ function compileEntries(
   return permissions.map((permission, i) => {
     const { constraints } = permission;
     const limit = constraints?.maxCallsPerHour;
-    const identity = `${permission.resource}\n${[...permission.actions].sort().join('\n')}`;
+    const identity = counterIdentity(permission);
     const ordinal = ordinals.get(identity) ?? 0;
     ordinals.set(identity, ordinal + 1);
     return {
@@ -190,8 +194,8 @@ function entriesOf(row: AgentRow, inbound: readonly Received[], shared: SharedEn
 }
 
 /**
- * Throws 500 INTERNAL_ERROR if permissions were damaged in the database, which rejects the decisions on this agent and
- * no others.
+ * Throws 500 INTERNAL_ERROR if permissions were damaged in the database, which rejects the decisions that need this
+ * agent and no others.
  *
  * @param inbound active delegations to the agent, in order of creation
  */

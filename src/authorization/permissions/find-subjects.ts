@@ -1,5 +1,5 @@
 import type { Visibility } from '../../access/principal.ts';
-import { LegateError } from '../../kernel/errors.ts';
+import { CommonErrors, LegateError } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
 import { agentsOfStatus } from '../agents/agent-state.ts';
@@ -62,9 +62,14 @@ export async function findSubjects(
   return { agents: found, next: after };
 }
 
-/** Skips an agent that ended, or became invisible to the caller, after it was listed. */
+const IGNORED: ReadonlySet<string> = new Set([AgentErrors.AGENT_NOT_FOUND.code, CommonErrors.INTERNAL_ERROR.code]);
+
+/**
+ * Skips an agent that ended, or became invisible to the caller, after it was listed, and one whose permissions were
+ * damaged in the database.
+ */
 function ignoreGone(error: unknown): undefined {
-  if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return undefined;
+  if (error instanceof LegateError && IGNORED.has(error.code)) return undefined;
   throw error;
 }
 

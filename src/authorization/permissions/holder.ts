@@ -2,6 +2,7 @@ import type { AgentRow } from '../../storage/index.ts';
 import type { AgentState } from '../agents/agent-state.ts';
 import { type CompiledEntry, linkOf, type Received } from './compile.ts';
 import type { Permission } from './schema.ts';
+import { storedPermissions } from './stored-permissions.ts';
 
 /** The permissions of an agent, without the parts that only decisions need: index, counters, compiled conditions. */
 export interface Holder extends AgentState, Pick<AgentRow, 'owner_suspended'> {
@@ -29,7 +30,7 @@ export class Holders {
   #parse(text: string): readonly Permission[] {
     let list = this.#parsed.get(text);
     if (!list) {
-      list = JSON.parse(text) as Permission[];
+      list = storedPermissions({ permissions: text });
       this.#parsed.set(text, list);
     }
     return list;

@@ -19,7 +19,7 @@ export { APPROVAL_STEP_REASONS, type ApprovalStep, approvalStep, isApprovalStep 
 export { type Asker, type AuthorizeAnswer, type AuthorizeInput, authorize } from './authorize.ts';
 export { AUTHORIZE_BODY_LIMIT, AuthorizeBody, CallContext } from './authorize-body.ts';
 export { isLiveDelegation, liveDelegations } from './chains.ts';
-export type { CompiledAgent, Received } from './compile.ts';
+export { type CompiledAgent, counterIdentity, type Received } from './compile.ts';
 export { type DelegationSources, findDelegationSources, MAX_SOURCE_STEPS } from './delegation-sources.ts';
 export {
   type EffectivePermission,

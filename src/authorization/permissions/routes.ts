@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { afterCursor, nextPage, PageQuery } from '../../http/page.ts';
+import { toKnownError } from '../../http/render-error.ts';
 import { CommonErrors, LegateError, validationFailed } from '../../kernel/errors.ts';
 import { idParams } from '../../kernel/id-schema.ts';
 import { type Call, defineRoute } from '../../platform.ts';
@@ -150,6 +151,12 @@ const BatchResult = z.union([
   z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
 ]);
 
+/** Errors of a batch that concern one question. All other questions have been decided. */
+const FOR_ONE_QUESTION: ReadonlySet<string> = new Set([
+  AgentErrors.AGENT_NOT_FOUND.code,
+  CommonErrors.INTERNAL_ERROR.code,
+]);
+
 export const permissionRoutes = [
   defineRoute({
     method: 'POST',
@@ -197,8 +204,8 @@ export const permissionRoutes = [
       const results = await Promise.all(
         call.body.requests.map((request) =>
           authorize(platform, asker, request).catch((error: unknown) => {
-            if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return error.toBody();
-            throw error;
+            if (!(error instanceof LegateError) || !FOR_ONE_QUESTION.has(error.code)) throw error;
+            return toKnownError(platform, error, call.requestId).toBody();
           }),
         ),
       );

@@ -6,9 +6,9 @@ const isPermission = (value: unknown): value is Permission => {
 };
 
 /**
- * Returns the permissions that a column contains as JSON, to show them. If they were damaged in the database, returns an
- * empty list, so that no other agent or delegation becomes unreadable with them, and they can be revoked. Decisions are
- * refused by then, because `compileAgent` reads the column itself.
+ * Returns the permissions that a column contains as JSON, to show them. If they were damaged in the database, returns
+ * an empty list, so that no other agent or delegation becomes unreadable with them, and they can be revoked. Decisions
+ * still fail, because `compileAgent` reads the column itself.
  */
 export function storedPermissions({ permissions }: { readonly permissions: string }): Permission[] {
   try {

@@ -65,7 +65,7 @@ export const gateway = defineModule({
     await Promise.all(relays.map(({ tasks }) => tasks.look()));
     await readPins(platform);
     await resealConnections(platform);
-    // Slow authorization servers do not delay the upkeep of this instance, nor its end.
+    // Slow authorization servers do not delay the upkeep of this instance.
     if (relays.length > 0) platform.background.run('revoking tokens of the gateway', () => revokeWaiting(platform));
   },
   reactions: {

@@ -121,13 +121,13 @@ async function refresh(
       throw unreachable('Metadata documents of this host were requested too often. Try again in a minute.');
     return await read(platform, documents, id, url);
   } catch (error) {
-    if (!stored) throw error;
-    if (!(error instanceof LegateError && error.code === 'OAUTH_TEMPORARILY_UNAVAILABLE')) {
+    if (!stored || !(error instanceof LegateError)) throw error;
+    if (error.code === OAuthErrors.OAUTH_INVALID_CLIENT.code) {
       documents.kept.delete(id);
       await deleteDocument(platform, id, stored.until);
-      throw error;
     }
-    if (now >= stored.until + STALE_MS) throw error;
+    const isPassing = error.code === OAuthErrors.OAUTH_TEMPORARILY_UNAVAILABLE.code;
+    if (!isPassing || now >= stored.until + STALE_MS) throw error;
     return stored.client;
   }
 }

@@ -4,6 +4,13 @@ import type { Db } from '../../../storage/index.ts';
 /** The members of an event, as its message to a webhook shows them. */
 export type Shown = Readonly<Record<string, unknown>>;
 
+/** The deliveries of events. By webhook and event, because there is no index by event alone. */
+export const deliveriesOf = (db: Db, events: readonly string[]) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .where('webhook_id', 'in', db.selectFrom('webhooks').select('id'))
+    .where('event_id', 'in', events);
+
 /**
  * Erases members of events from their messages to webhooks, and what receivers have answered. The messages are kept,
  * because those of other people's events may still have to be sent. Messages to chats have no such members. Called in
@@ -16,11 +23,7 @@ export async function eraseInMessages(
 ): Promise<void> {
   if (events.length === 0) return;
   await countErasure(db);
-  const deliveries = await db
-    .selectFrom('webhook_deliveries')
-    .select(['id', 'body'])
-    .where('event_id', 'in', events)
-    .execute();
+  const deliveries = await deliveriesOf(db, events).select(['id', 'body']).execute();
   for (const { id, body } of deliveries) {
     await db
       .updateTable('webhook_deliveries')

@@ -17,6 +17,7 @@ import { keptChangesOf } from '../../changes/index.ts';
 import { storeCounts } from '../../dashboard/index.ts';
 import { SealErrors } from '../errors.ts';
 import { keepErased, RowDiffers, sealAll } from '../remains.ts';
+import { deliveriesOf } from './erase-messages.ts';
 
 /** Largest number of rows in one change; their bytes are limited too. Decisions wait while it runs. */
 const SLICE = 200;
@@ -125,7 +126,9 @@ export const eraseApprovals = async (db: Db, rows: readonly Pick<StreamEventRow,
 export async function deleteDeliveries(db: Db, rows: readonly Pick<StreamEventRow, 'id'>[]): Promise<void> {
   await countErasure(db);
   const events = rows.map(({ id }) => `evt_${id.slice(4)}`);
-  const deliveries = db.selectFrom('webhook_deliveries').select('id').where('event_id', 'in', events);
-  await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
-  await db.deleteFrom('webhook_deliveries').where('event_id', 'in', events).execute();
+  const deliveries = (await deliveriesOf(db, events).select('id').execute()).map(({ id }) => id);
+  for (const some of chunk(deliveries)) {
+    await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', some).execute();
+    await db.deleteFrom('webhook_deliveries').where('id', 'in', some).execute();
+  }
 }

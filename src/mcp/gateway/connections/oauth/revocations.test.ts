@@ -63,7 +63,7 @@ it('the access token is revoked although the answer for the refresh token is not
   const person = await connected('one');
   await t.call('DELETE', '/gateway/connections/foreign', { as: person });
   await t.legate.platform.background.idle();
-  expect(revoked).toEqual(['refresh-one', 'access-one']);
+  expect([...revoked].sort()).toEqual(['access-one', 'refresh-one']);
 });
 
 it('an authorization server that does not answer delays neither upkeep nor other revocations', async () => {
@@ -78,8 +78,7 @@ it('an authorization server that does not answer delays neither upkeep nor other
   const admin = await t.admin();
   for (const code of ['two', 'three']) await t.call('DELETE', `/users/${(await connected(code)).id}`, { as: admin });
   await gateway.upkeep?.(t.legate.platform);
-  await until(() => revoked.length === 2);
-  expect([...revoked].sort()).toEqual(['refresh-three', 'refresh-two']);
+  await until(() => revoked.length === 4);
   release();
   await t.legate.platform.background.idle();
   expect([...revoked].sort()).toEqual(['access-three', 'access-two', 'refresh-three', 'refresh-two']);

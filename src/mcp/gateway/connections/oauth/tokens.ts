@@ -87,21 +87,19 @@ export async function refreshTokens(
 }
 
 /**
- * Ends the grant at the authorization server if that supports revocation (RFC 7009). Throws the first failure, after
- * both tokens were sent.
+ * Ends the grant at the authorization server if that supports revocation (RFC 7009). Sends both tokens, and then throws
+ * the first failure.
  */
 export async function revokeTokens(platform: Pick<Platform, 'stateOf'>, credentials: OAuthCredentials): Promise<void> {
   const { revocationEndpoint: url, refreshToken, accessToken, server } = credentials;
   if (url === undefined) return;
-  const failures: unknown[] = [];
-  for (const [hint, token] of [
-    ['refresh_token', refreshToken],
-    ['access_token', accessToken],
-  ] as const) {
-    if (token === undefined) continue;
+  const revoke = async (hint: string, token: string | undefined): Promise<void> => {
+    if (token === undefined) return;
     const form = new URLSearchParams({ token, token_type_hint: hint });
     const headers = withClient(credentials, form);
-    await fetchUpstream(platform, { server, url, form }, headers).catch((error: unknown) => failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
+    await fetchUpstream(platform, { server, url, form }, headers);
+  };
+  // At the same time, because a server that does not answer delays a stop of the service until the timeout.
+  const sent = await Promise.allSettled([revoke('refresh_token', refreshToken), revoke('access_token', accessToken)]);
+  for (const one of sent) if (one.status === 'rejected') throw one.reason;
 }
