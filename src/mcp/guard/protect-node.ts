@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { type AnswerFilter, type AnswerRules, answerFilter } from './filter-answer.ts';
 import { BodyTooLarge, Guard, type GuardAnswer, type GuardedRequest } from './guard.ts';
 import type { McpAuth, ProtectMcpOptions } from './guard-options.ts';
@@ -77,15 +78,19 @@ export function fastifyMcp(options: ProtectMcpOptions): (fastify: FastifyInstanc
       waits(request) ? undefined : judge(request, reply, async () => null),
     );
     fastify.addHook('preHandler', async (request, reply) =>
-      waits(request)
-        ? judge(request, reply, async () =>
-            request.body === undefined || request.body === null ? null : { parsed: request.body },
-          )
-        : undefined,
+      waits(request) ? judge(request, reply, async () => parsedBody(request)) : undefined,
     );
   };
   // Applies to the whole server instead of this plugin only (fastify-plugin).
   return Object.assign(plugin, { [Symbol.for('skip-override')]: true });
+}
+
+/** Returns the body that Fastify has parsed. Any other body could be a call, which the guard would not see. */
+function parsedBody({ raw, body }: FastifyRequestLike): { readonly parsed: unknown } {
+  const isUnparsed = typeof body === 'string' || body instanceof Uint8Array || body instanceof Readable;
+  if (body !== undefined && !isUnparsed) return { parsed: body };
+  if (!/\bjson\b/i.test(raw.headers['content-type'] ?? '')) throw new UnreadableBody('another media type');
+  throw new Error('fastifyMcp: the body was not parsed as JSON before the guard saw it.');
 }
 
 /** Returns 'answered' if the guard has sent the answer. */
@@ -141,8 +146,11 @@ function send(res: ServerResponse, { status, headers, body }: GuardAnswer, head 
   res.end(head ? undefined : body);
 }
 
-const bodyIsComing = (req: IncomingMessage): boolean =>
-  req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+/** In HTTP/2, no header has to announce a body. */
+const bodyIsComing = (req: IncomingMessage & { readonly stream?: { readonly endAfterHeaders?: boolean } }): boolean =>
+  req.headers['transfer-encoding'] !== undefined ||
+  Number(req.headers['content-length'] ?? 0) > 0 ||
+  req.stream?.endAfterHeaders === false;
 
 /** Returns the body of a body parser, or the bytes, which are put back for the next reader. */
 async function bodyOf(guard: Guard, req: ExpressRequest): Promise<{ parsed: unknown } | { bytes: Uint8Array } | null> {
