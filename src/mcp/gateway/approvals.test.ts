@@ -15,6 +15,7 @@ import {
   type TestService,
   type TestUser,
 } from '../../../test/support/service.ts';
+import type { Stream } from '../../../test/support/stream.ts';
 
 /** A server over stdio whose tool returns the parameters that it received. */
 const SERVER = `
@@ -123,6 +124,23 @@ describe('a call through the gateway that needs approval', () => {
     expect(await completed).toBe(data.elicitations[0].elicitationId);
     expect(await client.callTool(PAY)).toMatchObject({ content: [{ type: 'text' }] });
     await client.close();
+  });
+
+  it('2025-11-25: each session that got -32042 for the same approval gets the notification', async () => {
+    const as = await newAgent();
+    const clients = [new RawClient(t, as, 'bank'), new RawClient(t, as, 'bank')];
+    const streams: Stream[] = [];
+    for (const client of clients) streams.push(await (await client.open(ABLE)).listen());
+    const errors = await Promise.all(clients.map((client) => client.request('tools/call', PAY)));
+    const ids = errors.map(({ error }) => error.data.elicitations[0].elicitationId);
+    expect(ids[1]).toBe(ids[0]);
+    await approve(ids[0]);
+    for (const stream of streams)
+      expect((await stream.events(1))[0]?.data).toMatchObject({
+        method: 'notifications/elicitation/complete',
+        params: { elicitationId: ids[0] },
+      });
+    await Promise.all(streams.map((stream) => stream.close()));
   });
 
   it('a client without url elicitation gets the link as text; other people cannot open it', async () => {

@@ -15,10 +15,16 @@ interface Session {
   readonly streams: Set<Inject>;
 }
 
+/** An approval that sessions wait for. */
+interface Watched {
+  readonly sessions: Set<Session>;
+  ends: number;
+}
+
 /** Sessions of revisions before 2026-07-28 that were opened through this process. */
 export class Sessions {
   readonly #open = new LRUCache<string, Session>({ max: MAX_SESSIONS });
-  readonly #watched = new Set<string>();
+  readonly #watched = new Map<string, Watched>();
 
   get(id: string | null): Session | undefined {
     return id === null ? undefined : this.#open.get(id);
@@ -30,20 +36,30 @@ export class Sessions {
 
   /**
    * Notifies the client on a stream of its session when a person has decided (`notifications/elicitation/complete`).
+   * Several sessions may wait for the same approval.
    */
   watch(session: Session, approvalId: string, status: () => Promise<string | undefined>): void {
-    if (this.#watched.has(approvalId) || this.#watched.size >= MAX_WATCHED) return;
-    this.#watched.add(approvalId);
     const ends = performance.now() + WATCH_MS;
+    const known = this.#watched.get(approvalId);
+    if (known) {
+      known.sessions.add(session);
+      known.ends = ends;
+    }
+    if (known || this.#watched.size >= MAX_WATCHED) return;
+    const watched: Watched = { sessions: new Set([session]), ends };
+    this.#watched.set(approvalId, watched);
     const look = async (): Promise<void> => {
       const found = await status().catch(() => undefined);
-      if (found === 'pending' && performance.now() < ends) return again();
+      const isOpen = found === undefined || found === 'pending';
+      if (isOpen && performance.now() < watched.ends) return again();
       this.#watched.delete(approvalId);
-      if (found === undefined || found === 'pending') return;
+      if (isOpen) return;
       const message = { jsonrpc: '2.0', method: 'notifications/elicitation/complete' };
-      // The newest, because an earlier one may be broken without the close being noticed.
-      const inject = [...session.streams].at(-1);
-      inject?.(`data: ${JSON.stringify({ ...message, params: { elicitationId: approvalId } })}\n\n`);
+      for (const { streams } of watched.sessions) {
+        // The newest, because an earlier one may be broken without the close being noticed.
+        const inject = [...streams].at(-1);
+        inject?.(`data: ${JSON.stringify({ ...message, params: { elicitationId: approvalId } })}\n\n`);
+      }
     };
     const again = (): void => void setTimeout(() => void look(), LOOK_EVERY_MS).unref();
     again();
