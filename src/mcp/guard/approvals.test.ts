@@ -151,6 +151,24 @@ describe('a client of 2025-11-25', () => {
     await Promise.all([earlier?.cancel(), reader.cancel()]);
   });
 
+  it('gets the notification on the stream that is still open after it has closed a later one', async () => {
+    const scene = await guarded('web', PERMISSIONS, (message) =>
+      message.method === undefined
+        ? { body: new ReadableStream(), headers: { 'content-type': 'text/event-stream' } }
+        : ok(message),
+    );
+    await (await scene.send(initialize(ABLE))).text();
+    const listen = async () => (await scene.send(undefined, { method: 'GET', headers: session })).body;
+    const open = await listen();
+    await (await listen())?.cancel();
+    const { error } = (await (await scene.send(pay, { headers: session })).json()) as Json;
+    const [{ elicitationId }] = error.data.elicitations;
+    await scene.t.call('POST', `/approvals/${elicitationId}/approve`, { as: scene.owner });
+    const reader = (open as ReadableStream<Uint8Array>).getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toContain(elicitationId);
+    await reader.cancel();
+  });
+
   it('without url elicitation gets the link as text', async () => {
     const { send } = await guarded('web', PERMISSIONS, ok);
     await (await send(initialize({ elicitation: {} }))).text();

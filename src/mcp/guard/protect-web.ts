@@ -157,31 +157,42 @@ function filtered(guard: Guard, response: Response, rules: AnswerRules): Respons
   const filter = answerFilter(headers.get('content-type'), headers.get('content-encoding'), rules);
   if (filter.changes) for (const name of ['content-length', 'content-encoding']) headers.delete(name);
   const encoder = new TextEncoder();
-  const put = (controller: TransformStreamDefaultController<Uint8Array>, piece: string | Uint8Array): void => {
+  /** Returns whether there was something to pass on. */
+  const put = (controller: ReadableStreamDefaultController<Uint8Array>, piece: string | Uint8Array): boolean => {
     const bytes = typeof piece === 'string' ? encoder.encode(piece) : piece;
     if (bytes.byteLength > 0) controller.enqueue(bytes);
+    return bytes.byteLength > 0;
   };
+  const reader = open.body.getReader();
   let detach = (): void => {};
-  const through = new TransformStream<Uint8Array, Uint8Array>({
+  const end = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    detach();
+    controller.close();
+  };
+  // A TransformStream would not report that the client has closed the answer.
+  const through = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      if (!rules.attach) return;
-      detach = rules.attach((event) => {
-        try {
-          put(controller, event);
-        } catch {
-          detach();
+      if (rules.attach) detach = rules.attach((event) => void put(controller, event));
+    },
+    pull: async (controller) => {
+      try {
+        for (;;) {
+          const { done, value } = await reader.read();
+          const piece = done ? await filter.end() : await filter.push(value);
+          if (piece === null) void reader.cancel().catch(() => {});
+          const isPut = piece !== null && put(controller, piece);
+          if (done || piece === null) return end(controller);
+          if (isPut) return;
         }
-      });
+      } catch (error) {
+        detach();
+        throw error;
+      }
     },
-    transform: async (chunk, controller) => {
-      const piece = await filter.push(chunk);
-      if (piece === null) controller.terminate();
-      else put(controller, piece);
-    },
-    flush: async (controller) => {
+    cancel: (reason) => {
       detach();
-      put(controller, await filter.end());
+      return reader.cancel(reason);
     },
   });
-  return new Response(open.body.pipeThrough(through), { status: open.status, statusText: open.statusText, headers });
+  return new Response(through, { status: open.status, statusText: open.statusText, headers });
 }
