@@ -28,6 +28,7 @@ import { readings, simplest } from './paths.ts';
 import { REFUSED, UNREADABLE_LIST } from './refusals.ts';
 import { missingScopes } from './scope-check.ts';
 import { Sessions } from './sessions.ts';
+import { callerOf } from './tasks.ts';
 import { type VerifyToken, verifierOf } from './verify-token.ts';
 
 /** The first revision of MCP in which a client can be sent to an address. */
@@ -50,7 +51,7 @@ export interface Passed {
   readonly body: unknown;
   /** The decisions that allowed this request. */
   readonly decided: readonly Decided[];
-  /** Called with the Mcp-Session-Id of the answer, which then belongs to this agent. */
+  /** Called with the Mcp-Session-Id of the answer, which then belongs to this caller. */
   readonly bindSession: (session: string | null | undefined) => void;
 }
 
@@ -203,10 +204,7 @@ export class Guard {
       const token = BEARER.exec(authorization)?.[1];
       const verifying = token === undefined ? undefined : this.#verify(token, request.method === 'POST');
       const validation = verifying instanceof Promise ? await verifying : verifying;
-      if (token === undefined || !validation?.valid)
-        return {
-          answer: this.#invalidToken(),
-        };
+      if (token === undefined || !validation?.valid) return { answer: this.#invalidToken() };
       const { agentId, actorId, userId, scopes, expiresAt, clientId = '' } = validation;
       const acting = actorId === undefined ? {} : { actorId };
       const auth: McpAuth = {
@@ -221,8 +219,8 @@ export class Guard {
         ...acting,
         extra: { agentId, userId, ...acting },
       };
-      const opener = this.#sessions.get(header('mcp-session-id'))?.agentId;
-      if (opener !== undefined && opener !== agentId)
+      const opener = this.#sessions.get(header('mcp-session-id'))?.caller;
+      if (opener !== undefined && opener !== callerOf(auth))
         return { answer: this.#json(404, errorAnswer(null, { code: NO_SESSION, message: 'Session not found' })) };
       return await this.#judgeBody(auth, request, validation.remembered === true);
     } catch (error) {
@@ -265,7 +263,7 @@ export class Guard {
     if ('answer' in judged)
       return { answer: this.#json(judged.status ?? (hasNoRequest(body) ? 403 : 200), judged.answer) };
     const bindSession: Passed['bindSession'] = (id) => {
-      if (id) this.#sessions.opened(id, { agentId: auth.agentId, urlElicitation: opensWithUrls(body) });
+      if (id) this.#sessions.opened(id, { caller: callerOf(auth), urlElicitation: opensWithUrls(body) });
     };
     const rules = {
       failed: (message: string) => errorAnswer(body, { code: UNREADABLE_LIST, message }),

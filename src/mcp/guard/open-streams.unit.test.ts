@@ -13,7 +13,14 @@ const legate = (): GuardingLegate => ({
       const agentId = holding.get(token);
       return agentId === undefined
         ? { valid: false }
-        : { valid: true, agentId, userId: 'usr_1', scopes: ['mcp:execute'], expiresAt: new Date('2031-01-01') };
+        : {
+            valid: true,
+            agentId,
+            ...(token.startsWith('x') && { actorId: 'agt_x' }),
+            userId: 'usr_1',
+            scopes: ['mcp:execute'],
+            expiresAt: new Date('2031-01-01'),
+          };
     },
   },
   authorize: async () => ({ allowed: true }),
@@ -58,6 +65,8 @@ async function start(face: (endpoint: string) => RequestListener): Promise<strin
     ['a', 'agt_a'],
     ['a2', 'agt_a'],
     ['b', 'agt_b'],
+    // An exchanged token: another agent acts by a delegation from the first one.
+    ['x', 'agt_a'],
   ]);
   streams = [];
   let handle: RequestListener | undefined;
@@ -106,6 +115,8 @@ describe.each(Object.entries(faces))('over %s', (_name, face) => {
     expect(others.status).toBe(404);
     const notFound = { code: -32001, message: 'Session not found' };
     expect(await others.json()).toEqual({ jsonrpc: '2.0', id: null, error: notFound });
+    const delegate = await open(endpoint, 'x', 'session-1');
+    expect(delegate.status).toBe(404);
     const again = await open(endpoint, 'a2', 'session-1');
     const unknown = await open(endpoint, 'b', 'session-2');
     expect([again.status, unknown.status]).toEqual([200, 200]);

@@ -9,8 +9,8 @@ const WATCH_MS = 15 * 60_000;
 export type Inject = (event: string) => void;
 
 interface Session {
-  /** The agent that owns the session. Knowing the id is not enough (MCP security best practices, session hijacking). */
-  readonly agentId: string;
+  /** The owner of the session. Knowing the id is not enough (MCP security best practices, session hijacking). */
+  readonly caller: string;
   readonly urlElicitation: boolean;
   readonly streams: Set<Inject>;
 }

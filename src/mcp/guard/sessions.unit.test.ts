@@ -9,7 +9,7 @@ function opened(...ids: string[]) {
   const sessions = new Sessions();
   const received = new Map<string, string[]>(ids.map((id) => [id, []]));
   for (const id of ids) {
-    sessions.opened(id, { agentId: 'agt_1', urlElicitation: true });
+    sessions.opened(id, { caller: 'agt_1', urlElicitation: true });
     sessions.get(id)?.streams.add((event) => received.get(id)?.push(event));
   }
   const watch = (id: string, status: () => Promise<string | undefined>): void =>

@@ -24,7 +24,8 @@ interface Made {
   readonly question: Question;
 }
 
-const callerOf = ({ agentId, actorId }: McpAuth): string => `${agentId} ${actorId ?? ''}`;
+/** Identifies an agent, or one that acts by a delegation from it, which may do less. */
+export const callerOf = ({ agentId, actorId }: McpAuth): string => `${agentId} ${actorId ?? ''}`;
 
 /** Remembers which call created which task. A task belongs to the caller of that call and does not exist for others. */
 export class Tasks {
