@@ -25,3 +25,5 @@ export interface Entry {
   running: number;
   usedAt: number;
 }
+
+export const byUse = ([, a]: [string, Entry], [, b]: [string, Entry]): number => a.usedAt - b.usedAt;

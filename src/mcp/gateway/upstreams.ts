@@ -21,7 +21,7 @@ import {
 } from './peer.ts';
 import type { GatewayServer } from './servers-file.ts';
 import { Slots } from './slots.ts';
-import type { Connected, Entry } from './upstream-entry.ts';
+import { byUse, type Connected, type Entry } from './upstream-entry.ts';
 import type { UpstreamEvents } from './upstream-events.ts';
 import { UpstreamListening } from './upstream-listening.ts';
 
@@ -42,8 +42,8 @@ export class Upstreams {
   readonly #events: UpstreamEvents;
   readonly #entries = new Map<string, Entry>();
   readonly #backOff = new BackOff();
-  /** Entries whose session has ended at the server, while requests on them are still in progress. */
-  readonly #replaced = new Set<Entry>();
+  /** Entries whose session has ended at the server, while requests on them are still in progress, with their keys. */
+  readonly #replaced = new Map<Entry, string>();
   readonly #closing = new Set<Promise<void>>();
   readonly #slots: Slots;
   #stopped = false;
@@ -174,10 +174,11 @@ export class Upstreams {
         this.#use(key, (connected) => this.#list(key, connected), 1).catch(() => {});
   }
 
-  /** Ends one connection, or all. */
+  /** Ends one connection, or all, with the pauses after failures. */
   async end(key?: string): Promise<void> {
-    for (const one of key === undefined ? [...this.#entries.keys()] : [key]) void this.#end(one);
-    if (key === undefined) for (const entry of this.#replaced) void this.#close(entry);
+    if (key !== undefined) return this.#end(key);
+    for (const one of [...this.#entries.keys()]) void this.#end(one);
+    for (const entry of [...this.#replaced.keys()]) void this.#close(entry);
     this.#backOff.forget();
     this.#problem = undefined;
     await Promise.all(this.#closing);
@@ -185,13 +186,14 @@ export class Upstreams {
 
   /** The people who have connections. */
   people(): ReadonlySet<string> {
-    return new Set([...this.#entries.keys()].map(personOf).filter((person) => person !== ''));
+    return new Set([...this.#entries.keys(), ...this.#replaced.values()].map(personOf).filter((one) => one !== ''));
   }
 
   /** Ends the connections of a person immediately. The next ones are opened without a pause. */
   async endPerson(person: string): Promise<void> {
     const own = (key: string): boolean => personOf(key) === person;
     const ending = [...this.#entries.keys()].filter(own).map((key) => this.#end(key, true));
+    for (const [entry, key] of [...this.#replaced]) if (own(key)) ending.push(this.#close(entry, true));
     this.#backOff.forget(person);
     await Promise.all(ending);
   }
@@ -244,7 +246,7 @@ export class Upstreams {
   #replace(key: string, entry: Entry): void {
     if (this.#entries.get(key) !== entry) return;
     this.#entries.delete(key);
-    this.#replaced.add(entry);
+    this.#replaced.set(entry, key);
     this.#slots.free();
     this.#events.ended(key);
   }
@@ -395,5 +397,3 @@ export class Upstreams {
     await closing;
   }
 }
-
-const byUse = ([, a]: [string, Entry], [, b]: [string, Entry]): number => a.usedAt - b.usedAt;

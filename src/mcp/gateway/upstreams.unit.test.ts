@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { until } from '../../../test/support/until.ts';
 import { isObject, type Message } from '../guard/json-rpc.ts';
 import type { OnConnection } from './on-connection.ts';
-import { type ChannelEvents, OutcomeUnknown, ServerUnavailable } from './peer.ts';
+import { type ChannelEvents, OutcomeUnknown, ServerUnavailable, SessionEnded } from './peer.ts';
 import { parseServers } from './servers-file.ts';
 import { Upstreams } from './upstreams.ts';
 
@@ -142,4 +142,54 @@ it('a new session of a person whose connection failed is not connected before th
   await upstreams.endPerson('alice');
   await upstreams.info('alice two');
   expect(channels.map(({ key }) => key)).toEqual(['alice one', 'bob one', 'alice two']);
+});
+
+it('the end of one connection leaves the pauses of people and the known problem, and does not wait for others', async () => {
+  const ends: (() => void)[] = [];
+  const { upstreams, channels } = scripted(9, () => new Promise((resolve) => ends.push(resolve)));
+  for (const key of ['alice one', 'alice two', 'bob one']) await upstreams.info(key);
+  for (const one of [1, 2]) channels[one]?.ended(new Error('it crashed'));
+  const ending = upstreams.end('alice one');
+  await until(() => ends.length === 3);
+  ends[2]?.();
+  await ending;
+  expect(upstreams.problem).toBe('it crashed');
+  for (const key of ['alice two', 'bob one']) await expect(call(upstreams, key)).rejects.toThrow('it failed recently');
+  const all = upstreams.end();
+  for (const end of ends) end();
+  await all;
+  expect(upstreams.problem).toBeUndefined();
+  await call(upstreams, 'bob one');
+});
+
+it.each([
+  ['of their person end at once', (upstreams: Upstreams) => upstreams.endPerson('alice'), 'it was closed'],
+  ['of other people continue', (upstreams: Upstreams) => upstreams.endPerson('bob'), undefined],
+])('calls on a connection whose session has ended at the server, %s', async (_name, end, failure) => {
+  const [server] = parseServers({ mcpServers: { x: { command: 'x' } } }, {});
+  const events = { listed: () => {}, notified: () => {}, opened: () => {}, ended: () => {}, failed: () => {} };
+  let hasEnded = false;
+  let answerLate = (): void => {};
+  const openFor = () => (channel: ChannelEvents) => ({
+    send: async ({ id, method, params }: Message) => {
+      const answer = () => channel.message({ jsonrpc: '2.0', id, result: RESULTS[String(method)] ?? {} });
+      const { name } = isObject(params) ? params : {};
+      if (name === 'slow') answerLate = answer;
+      else if (name === 'ends' && !hasEnded) {
+        hasEnded = true;
+        throw new SessionEnded('its session ended');
+      } else if (id !== undefined) answer();
+    },
+    close: async () => {},
+  });
+  const upstreams = new Upstreams(server as never, openFor, events);
+  await upstreams.info('alice one');
+  const slow = upstreams.request('alice one', 'tools/call', { name: 'slow' }, {}).then(
+    () => undefined,
+    ({ message }) => message,
+  );
+  await upstreams.request('alice one', 'tools/call', { name: 'ends' }, {});
+  await end(upstreams);
+  answerLate();
+  expect(await slow).toBe(failure);
 });
