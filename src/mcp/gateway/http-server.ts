@@ -120,11 +120,14 @@ export const openHttp =
     /** The server ends the session itself if this fails. */
     const endSession = async (): Promise<void> => {
       const own = new OpenRequest();
+      // It may also have to wait for a token.
+      const isOver = new Promise<void>((resolve) => own.onEnd(resolve));
       const tooLate = setTimeout(() => own.end(), 2000);
-      await send('DELETE', own).then(
+      const answered = send('DELETE', own).then(
         (answer) => answer.discard(),
         () => {},
       );
+      await Promise.race([answered, isOver]);
       clearTimeout(tooLate);
     };
     return {

@@ -2,9 +2,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { until } from '../../../test/support/until.ts';
 import { Ending } from './ending.ts';
+import { openHttp } from './http-server.ts';
 import { channelOf } from './list-tools.ts';
 import { OutcomeUnknown, Peer, ServerUnavailable } from './peer.ts';
 import { type GatewayServer, parseServers } from './servers-file.ts';
@@ -44,6 +45,28 @@ it('requests over HTTP share a connection to the server, and requests in progres
   await peer.close();
   await waiting;
   await until(() => hanging === 0);
+});
+
+it('the end of a channel does not wait longer than 2 s for a token with which the session could be ended', async () => {
+  const sessions = createServer((_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' });
+    res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} }));
+  });
+  const url = await urlOf(sessions);
+  const [server] = parseServers({ mcpServers: { x: { url } } }, {});
+  let bearer = async (): Promise<string> => 'token';
+  const refused = () => new ServerUnavailable('refused');
+  const access = { bearer: () => bearer(), refused, insufficient: async () => refused() };
+  const peer = new Peer(openHttp(server as GatewayServer, url, access));
+  await peer.request('ping', {}, { timeoutMs: 10_000 });
+  bearer = () => new Promise(() => {});
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const closing = peer.close();
+  await vi.advanceTimersByTimeAsync(2000);
+  vi.useRealTimers();
+  const hasClosed = closing.then(() => 'closed');
+  expect(await Promise.race([hasClosed, new Promise((resolve) => setTimeout(resolve, 1000))])).toBe('closed');
 });
 
 describe('an answer over HTTP', () => {
