@@ -224,8 +224,7 @@ export class Relay {
   }
 
   async #isValid({ token }: McpAuth): Promise<boolean> {
-    const { valid } = await this.#parts.legate.mcp.validateToken(token, { audience: this.endpoint });
-    return valid;
+    return (await this.#parts.legate.mcp.validateToken(token, { audience: this.endpoint })).valid;
   }
 
   async #post(
@@ -371,6 +370,7 @@ export class Relay {
     session.permitted = passed.rules?.permitted;
     void this.#subscriptions.end(session.key, await session.narrow());
     if (this.#isFinishing) return rpcError(503, STOPPING);
+    if (this.#sessions.find(auth, session.id) !== session) return rpcError(404, SESSION_NOT_FOUND);
     const stream = this.#stream(passed, () => {
       session.streams.delete(stream);
       detach?.();
