@@ -11,6 +11,8 @@ import {
   type TestUser,
 } from '../../../../test/support/service.ts';
 import { Stream } from '../../../../test/support/stream.ts';
+import type { Id } from '../../../kernel/ids.ts';
+import { PermittedLists } from './permitted-lists.ts';
 
 /** A server over stdio that announces no changes. */
 const SERVER = `
@@ -117,4 +119,28 @@ it('clients are notified of a delegation, its end, and changes of the agents abo
   await stream.events(7);
   expect(heard(stream).slice(1)).toEqual([TOOLS, PROMPTS, TOOLS, PROMPTS, TOOLS, PROMPTS]);
   await stream.close();
+});
+
+it('changed permissions of several agents are not missed if the database fails while they are read', async () => {
+  /** Answers of the database that still arrive. */
+  let left = Number.POSITIVE_INFINITY;
+  const { clock, database, ledger } = t.legate.platform;
+  const read = database.read.withPlugin({
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      if (left-- <= 0) throw new Error('the database is out of reach');
+      return result;
+    },
+  });
+  const lists = new PermittedLists({ clock, ledger, database: { ...database, read } as typeof database });
+  const agents = await Promise.all([1, 2].map(() => t.agent(owner, { permissions: may('mcp:notes:*') })));
+  const ids = agents.map(({ id }) => id as Id<'agent'>);
+  for (const id of ids) await lists.opened(id);
+  for (const id of ids) await change(id, may('mcp:notes:a'));
+  let taken: unknown;
+  for (let arriving = 0; taken === undefined && arriving < 50; arriving++) {
+    left = arriving;
+    taken = await lists.takeChanged(new Set(ids)).catch(() => undefined);
+  }
+  expect(taken).toEqual(ids);
 });

@@ -12,6 +12,8 @@ interface Known {
   /** The agent and all agents above it in its chains. */
   readonly ids: readonly Id<'agent'>[];
   readonly hash: string;
+  /** The epoch after which changes have not been looked at. */
+  readonly epoch: number;
 }
 
 /**
@@ -21,8 +23,6 @@ interface Known {
 export class PermittedLists {
   readonly #parts: Parts;
   readonly #known = new Map<Id<'agent'>, Known>();
-  /** The epoch after which changes have not been looked at. */
-  #epoch: number | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -32,38 +32,35 @@ export class PermittedLists {
   async opened(agent: Id<'agent'>): Promise<void> {
     if (this.#known.has(agent)) return;
     const epoch = await this.#parts.ledger.epoch.get();
-    this.#known.set(agent, await this.#read(agent));
-    this.#epoch ??= epoch;
+    this.#known.set(agent, await this.#read(agent, epoch));
   }
 
-  /** Returns those of these agents whose permissions have changed since the last call. Forgets all other agents. */
+  /**
+   * Returns those of these agents whose permissions have changed since the last call. Forgets all other agents. If it
+   * fails, the next call returns them.
+   */
   async takeChanged(agents: ReadonlySet<Id<'agent'>>): Promise<Id<'agent'>[]> {
     for (const agent of this.#known.keys()) if (!agents.has(agent)) this.#known.delete(agent);
-    if (agents.size === 0) {
-      this.#epoch = undefined;
-      return [];
-    }
+    if (agents.size === 0) return [];
     const epoch = await this.#parts.ledger.epoch.get();
-    const before = this.#epoch ?? epoch;
+    const before = [...this.#known.values()].reduce((least, known) => Math.min(least, known.epoch), epoch);
     const touched = epoch === before ? NONE : await changedPolicies(this.#parts.database.read, before);
-    const changed: Id<'agent'>[] = [];
+    const read: [agent: Id<'agent'>, known: Known | undefined, now: Known][] = [];
     for (const agent of agents) {
       const known = this.#known.get(agent);
-      if (known && !known.ids.some((id) => touched.has(id))) continue;
-      const now = await this.#read(agent);
-      this.#known.set(agent, now);
-      // A stream may have opened while the last call was made, which then has forgotten the agent.
-      if (known?.hash !== now.hash) changed.push(agent);
+      const isTouched = !known || known.ids.some((id) => touched.has(id));
+      read.push([agent, known, isTouched ? await this.#read(agent, epoch) : { ...known, epoch }]);
     }
-    this.#epoch = epoch;
-    return changed;
+    for (const [agent, , now] of read) this.#known.set(agent, now);
+    // A stream may have opened while the last call was made, which then has forgotten the agent.
+    return read.filter(([, known, now]) => known?.hash !== now.hash).map(([agent]) => agent);
   }
 
-  async #read(agent: Id<'agent'>): Promise<Known> {
+  async #read(agent: Id<'agent'>, epoch: number): Promise<Known> {
     const chains = await readChains(this.#parts.database.read, agent);
     const { permissions } = effectivePermissions(chains, this.#parts.clock.now());
     const held = permissions.map(({ source: _source, ...permission }) => permission);
-    return { ids: chains.ids, hash: createHash('sha256').update(JSON.stringify(held)).digest('base64url') };
+    return { ids: chains.ids, epoch, hash: createHash('sha256').update(JSON.stringify(held)).digest('base64url') };
   }
 }
 
