@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Mailbox, openMailbox } from '../../../../test/support/mailbox.ts';
 import { mailedToken, signedUp } from '../../../../test/support/people.ts';
 import { RawClient } from '../../../../test/support/raw-client.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
-import { untilPasses } from '../../../../test/support/until.ts';
+import { until, untilPasses } from '../../../../test/support/until.ts';
+import { watchedPeople } from './opened.ts';
 import { resealConnections, unsealCredentials } from './store.ts';
 
 /** A server over stdio whose tool returns its process id and the secrets that it received. */
@@ -130,6 +131,25 @@ describe('a server that needs secrets of a person', () => {
     expect((await t.call('DELETE', '/gateway/connections/issues', { as: bob })).status).toBe(404);
     expect((await t.call('DELETE', '/gateway/connections/%00', { as: bob })).status).toBe(404);
     expect((await t.call('GET', '/gateway/connections', { as: await agentOf(bob) })).status).toBe(403);
+  });
+
+  it('its clients can listen again after its person has disconnected, while another server is in use', async () => {
+    const carol = await t.user();
+    const agent = await agentOf(carol);
+    await put(carol, { token: 'c', team: 'x' });
+    for (const server of ['issues', 'open']) await who(agent, server);
+    const client = await new RawClient(t, agent, 'issues').open();
+    const earlier = await client.listen();
+    expect((await t.call('DELETE', '/gateway/connections/issues', { as: carol })).status).toBe(204);
+    await earlier.end();
+    const looks = vi.spyOn(t.legate.platform.stateOf(watchedPeople), 'keepOnly');
+    const stream = await client.listen();
+    await until(() => looks.mock.calls.length >= 3);
+    looks.mockRestore();
+    expect(stream.ended).toBe(false);
+    await put(carol, { token: 'c', team: 'x' });
+    expect((await stream.events(1))[0]?.data.method).toBe('notifications/tools/list_changed');
+    await stream.close();
   });
 
   it('refuses calls of a person without a connection with a link, and starts no process', async () => {

@@ -22,6 +22,11 @@ class WatchedPeople {
     this.#opened.set(person, own.set(server, opened));
   }
 
+  /** Forgets a connection that has ended, so that it is not ended again with the streams that begin later. */
+  ended(person: string, server: string): void {
+    this.#opened.get(person)?.delete(server);
+  }
+
   of(person: string): ReadonlyMap<string, Opened> {
     return new Map(this.#opened.get(person));
   }

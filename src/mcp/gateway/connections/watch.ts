@@ -62,9 +62,11 @@ async function endFormer({ database, stateOf }: Pick<Platform, 'database' | 'sta
         const opened = before.get(person)?.get(name);
         const row = own.find(({ server }) => server === name);
         const isGone = user ? user.suspended_at !== null : opened?.known === true;
-        const isFormer = opened?.version !== undefined && row?.version !== opened.version;
         // A connection that was opened in the meantime is checked the next time.
-        if (isGone || (isFormer && watched.of(person).get(name) === opened)) void relay.endPerson(person);
+        const isFormer =
+          opened?.version !== undefined && row?.version !== opened.version && watched.of(person).get(name) === opened;
+        if (isFormer) watched.ended(person, name);
+        if (isGone || isFormer) void relay.endPerson(person);
       }
     }
   }
