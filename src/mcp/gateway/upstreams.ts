@@ -334,8 +334,8 @@ export class Upstreams {
   }
 
   /**
-   * Lists the tools, and lists them once more if they change during that. Returns false if they still change, because a
-   * server may send any number of notifications.
+   * Lists the tools, and lists them again until they do not change during that. Returns false if an earlier
+   * notification is still handled, because a server may send any number of them.
    */
   async #listAgain(key: string, entry: Entry): Promise<boolean> {
     const isFirst = entry.changes === 0;
