@@ -144,7 +144,7 @@ it('a new session of a person whose connection failed is not connected before th
   expect(channels.map(({ key }) => key)).toEqual(['alice one', 'bob one', 'alice two']);
 });
 
-it('the end of one connection leaves the pauses of people and the known problem, and does not wait for others', async () => {
+it('the end of one connection leaves pauses and the known problem, and does not wait for others', async () => {
   const ends: (() => void)[] = [];
   const { upstreams, channels } = scripted(9, () => new Promise((resolve) => ends.push(resolve)));
   for (const key of ['alice one', 'alice two', 'bob one']) await upstreams.info(key);
