@@ -5,6 +5,7 @@ import { mailedToken, signedUp } from '../../../../test/support/people.ts';
 import { RawClient } from '../../../../test/support/raw-client.ts';
 import { createTestService, type Json, type TestService, type TestUser } from '../../../../test/support/service.ts';
 import { until, untilPasses } from '../../../../test/support/until.ts';
+import { SYSTEM } from '../../../access/actor.ts';
 import { watchedPeople } from './opened.ts';
 import { resealConnections, unsealCredentials } from './store.ts';
 
@@ -259,6 +260,33 @@ describe('a server that needs secrets of a person', () => {
     await resealConnections({ ...platform, secrets: () => ({ ...secrets, pepper: both }) });
     expect((await t.call('GET', '/gateway/connections', { as: alice })).body[0].connected).toBe(true);
   });
+});
+
+it('connections whose key was lost do not keep others from being encrypted again with a new key', async () => {
+  await put(alice, { token: 'kept', team: 'a' });
+  const { platform } = t.legate;
+  const mine = () =>
+    platform.database.read.selectFrom('gateway_connections').selectAll().where('user_id', '=', alice.id);
+  const row = await mine().where('server', '=', 'issues').executeTakeFirstOrThrow();
+  const lost = Array.from({ length: 250 }, (_, n) => ({
+    ...row,
+    server: `gone-${n}`,
+    key_id: 'lost',
+    sealed: 'lost.x',
+  }));
+  await platform.ledger.change(SYSTEM, async ({ db }) => {
+    await db.deleteFrom('gateway_connections').where('user_id', '=', alice.id).execute();
+    for (const some of [lost as never[], [row]]) await db.insertInto('gateway_connections').values(some).execute();
+  });
+  const secrets = platform.secrets();
+  const added = { id: 'later', key: randomBytes(32).toString('base64url'), createdAt: new Date().toISOString() };
+  const rotated = { ...platform, secrets: () => ({ ...secrets, pepper: [added, ...secrets.pepper] }) };
+  for (let upkeep = 0; upkeep < 4; upkeep++) await resealConnections(rotated);
+  expect((await mine().where('server', '=', 'issues').executeTakeFirstOrThrow()).key_id).toBe('later');
+  const both = [...secrets.pepper, added];
+  for (let upkeep = 0; upkeep < 4; upkeep++)
+    await resealConnections({ ...platform, secrets: () => ({ ...secrets, pepper: both }) });
+  expect((await t.call('GET', '/gateway/connections', { as: alice })).body[0].connected).toBe(true);
 });
 
 describe('the connect page', () => {

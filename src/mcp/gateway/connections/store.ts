@@ -75,22 +75,29 @@ export function usableCredentials(
   return undefined;
 }
 
-/** The key with which all rows are encrypted, if that is known. */
-export const sealedWith = defineState(() => ({ keyId: '' }));
+interface Sealed {
+  /** The key with which all rows are encrypted whose own key was not lost, if that is known. */
+  keyId: string;
+  /** The rows up to this one have been looked at, for the newest key. */
+  last: (Owned & { readonly newest: string }) | undefined;
+}
 
-/** Encrypts connections again that are encrypted with a key from before `legate keys rotate`. */
+export const sealedWith = defineState((): Sealed => ({ keyId: '', last: undefined }));
+
+/** Encrypts some connections again that are encrypted with a key from before `legate keys rotate`. */
 export async function resealConnections(
   platform: Pick<Platform, 'database' | 'ledger' | 'secrets' | 'stateOf'>,
 ): Promise<void> {
   const state = platform.stateOf(sealedWith);
   const keyId = newestKey(platform);
   if (state.keyId === keyId) return;
-  const rows = await platform.database.read
-    .selectFrom('gateway_connections')
-    .selectAll()
-    .where('key_id', '<>', keyId)
-    .limit(RESEALED_AT_ONCE)
-    .execute();
+  const last = state.last?.newest === keyId ? state.last : undefined;
+  let query = platform.database.read.selectFrom('gateway_connections').selectAll().where('key_id', '<>', keyId);
+  if (last)
+    query = query.where(({ and, eb, or }) =>
+      or([eb('user_id', '>', last.user_id), and([eb('user_id', '=', last.user_id), eb('server', '>', last.server)])]),
+    );
+  const rows = await query.orderBy('user_id').orderBy('server').limit(RESEALED_AT_ONCE).execute();
   if (rows.length > 0)
     await platform.ledger.change(SYSTEM, async ({ db }) => {
       for (const row of rows) {
@@ -105,5 +112,7 @@ export async function resealConnections(
           .execute();
       }
     });
-  if (rows.length < RESEALED_AT_ONCE) state.keyId = keyId;
+  const end = rows[RESEALED_AT_ONCE - 1];
+  if (end) state.last = { user_id: end.user_id, server: end.server, newest: keyId };
+  else Object.assign(state, { keyId, last: undefined });
 }
