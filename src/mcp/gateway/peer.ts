@@ -97,10 +97,10 @@ export interface RequestOptions {
   /** undefined: a request of the gateway itself, during which the server may not send requests. */
   readonly party?: Party | undefined;
   /**
-   * Receives the notifications that name this request. After the first one, the request counts as a stream and has no
-   * timeout.
+   * Receives the notifications that name this request. Returns whether the request counts as a stream from now on. A
+   * stream has no timeout.
    */
-  readonly heard?: ((method: string, params: Message) => void) | undefined;
+  readonly heard?: ((method: string, params: Message) => boolean) | undefined;
 }
 
 export interface PeerEvents {
@@ -260,9 +260,7 @@ export class Peer {
 
   /** A notification of a stream that does not exist or has ended is dropped. */
   #heard(method: string, params: Message, pending: Pending | undefined): void {
-    if (!pending?.heard) return;
-    pending.pause();
-    pending.heard(method, params);
+    if (pending?.heard?.(method, params)) pending.pause();
   }
 
   async #answerServer(id: unknown, method: string, params: Message, during: unknown): Promise<void> {

@@ -99,7 +99,7 @@ export class UpstreamListening {
     const closing = new Ending();
     await new Promise<void>((resolve) => {
       let stream: Stream | undefined;
-      const heard: Notified = (method, params) => {
+      const heard = (method: string, params: Message): boolean => {
         if (method === ACKNOWLEDGED && !stream) {
           stream = { uris: honouredOf(params), closing };
           this.#stream = stream;
@@ -107,6 +107,7 @@ export class UpstreamListening {
           this.#pauseMs = FIRST_PAUSE_MS;
           resolve();
         } else if (stream && stream === this.#stream) this.#notified(method, paramsPassedOn(params));
+        return stream !== undefined;
       };
       const ended = (answer?: Answer): void => {
         resolve();
