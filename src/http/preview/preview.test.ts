@@ -243,6 +243,16 @@ describe('preview=true', () => {
     expect((await t.call('DELETE', `/agents/${agent.id}?preview=false`, { as: alice })).status).toBe(204);
   });
 
+  it('is recognised in any spelling of the parameter that the URL standard decodes', async () => {
+    const agent = await t.agent(alice);
+    for (const name of ['%70review', 'previe%77']) {
+      const r = await t.call('DELETE', `/agents/${agent.id}?${name}=true`, { as: alice });
+      expect([name, r.status, r.body?.preview]).toEqual([name, 200, true]);
+      expect((await t.call('GET', `/agents?${name}=true`, { as: alice })).status).toBe(400);
+    }
+    expect((await t.call('GET', `/agents/${agent.id}`, { as: alice })).body.status).toBe('active');
+  });
+
   it('is rate-limited for each caller', async () => {
     const strict = await createTestService({
       config: { rateLimit: { endpoints: { preview: { limit: 2, window: 60 } } } },

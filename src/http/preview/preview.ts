@@ -9,7 +9,8 @@ import type { Platform } from '../../platform.ts';
 import type { Source } from '../sources/source.ts';
 import { Previewed, PreviewLedger } from './preview-ledger.ts';
 
-const MENTIONED = /(?:^|&)preview(?:=|&|$)/;
+/** A query with the parameter, or with escapes, which may spell its name (URL standard, section 5.1). */
+const MAY_MENTION = /preview|%/;
 
 /** Whether the endpoint has no preview and says so. Pages, and endpoints of protocols, ignore unknown parameters. */
 export const refusesPreview = ({ preview, errorBody, page }: Route<Platform>): boolean =>
@@ -18,10 +19,11 @@ export const refusesPreview = ({ preview, errorBody, page }: Route<Platform>): b
 /** Whether the request asks for a preview. Throws 400 if the endpoint has none. */
 export function asksForPreview(route: Route<Platform>, source: Source<unknown>): boolean {
   const { query } = source;
-  if (query === '' || !MENTIONED.test(query)) return false;
+  if (query === '' || !MAY_MENTION.test(query)) return false;
+  const values = source.url.searchParams.getAll('preview');
+  if (values.length === 0) return false;
   if (refusesPreview(route)) throw validationFailed([{ path: 'preview', message: 'is not possible at this endpoint' }]);
   if (!route.preview) return false;
-  const values = source.url.searchParams.getAll('preview');
   if (values.length > 1) throw validationFailed([{ path: 'preview', message: 'is given more than once' }]);
   if (values[0] !== 'true' && values[0] !== 'false')
     throw validationFailed([{ path: 'preview', message: 'must be true or false' }]);
@@ -92,7 +94,6 @@ function seesAgent(visibility: Visibility, agentId: Id<'agent'>, ownerId: Id<'us
   return visibility.kind === 'owner' ? ownerId === visibility.userId : agentId === visibility.agentId;
 }
 
-/** Returns the event in the form of the event stream. */
 function seesEvent(visibility: Visibility, { agentId, userId }: ActedEvent): boolean {
   if (visibility.kind === 'all') return true;
   return visibility.kind === 'owner' ? userId === visibility.userId : agentId === visibility.agentId;
