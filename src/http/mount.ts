@@ -10,16 +10,13 @@ export function pathMatcher(mounted: readonly Pick<MountedRoute, 'path'>[]): (pa
   return (pathname) => fixed.has(pathname) || patterns.some((pattern) => pattern.test(pathname));
 }
 
-/** Paths in Hono's notation: `:name`, `:name{expression}`, and `*` at the end. */
+/** Paths in Hono's notation: `:name`, which is one segment, `:name{expression}`, and `*` at the end. */
 const patternOf = (path: string): RegExp =>
   new RegExp(
-    `^${path.replace(/:\w+(\{[^/]*\})?|\*|[^:*]+/g, (part) =>
-      part === '*' || part.endsWith('{.*}')
-        ? '.*'
-        : part.startsWith(':')
-          ? '.+'
-          : part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'),
-    )}$`,
+    `^${path.replace(/:\w+(?:\{([^/]*)\})?|\*|[^:*]+/g, (part, expression: string | undefined) => {
+      if (part === '*') return '.*';
+      return part.startsWith(':') ? (expression ?? '[^/]+') : part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&');
+    })}$`,
   );
 
 /** The part of a service that is mounted in an application. */

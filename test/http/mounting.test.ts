@@ -73,6 +73,25 @@ describe.each(Object.entries(mounted))('mounted in %s', (_, start) => {
   });
 });
 
+it('a path with more segments than an endpoint belongs to the application', async () => {
+  const { legate } = await createTestService();
+  const app = new Hono();
+  app.use(honoLegate(legate));
+  app.notFound((c) => c.text('own', 404));
+  const user = 'usr_01k9m2v8t4000000000000000a';
+  for (const path of [`/users/${user}/photos`, '/account/approvals/a/b', '/gateway/a/mcp/b', '/docs/a/b'])
+    expect([path, legate.handles(path), await (await app.request(path)).text()]).toEqual([path, false, 'own']);
+  for (const path of [
+    `/users/${user}`,
+    `/users/a%2Fb`,
+    '/agents/a/trust/b',
+    '/console/',
+    '/console/a/b',
+    '/gateway/a/mcp',
+  ])
+    expect([path, legate.handles(path)]).toEqual([path, true]);
+});
+
 it('a guard at /mcp covers its endpoint, and Legate answers at its own paths below /mcp', async () => {
   const t = await createTestService();
   const base = t.legate.baseUrl;
