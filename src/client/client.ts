@@ -118,7 +118,7 @@ class Client {
       path,
       asQuery ? { ...given, preview: (given as Query)?.['preview'] ?? preview } : { preview },
     );
-    const body = asQuery ? undefined : kind === 'FORM' ? new URLSearchParams(given as Record<string, string>) : given;
+    const body = asQuery ? undefined : kind === 'FORM' ? formOf(given) : given;
     const sent = this.#transport.send({ method, url, body, raw, options });
     return sent.then(({ response, data }) => (raw ? response : data));
   }
@@ -142,5 +142,9 @@ class Client {
     return url;
   }
 }
+
+/** Leaves out undefined fields, as JSON does. */
+const formOf = (fields: object = {}): URLSearchParams =>
+  new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 export const LegateClient = Client as unknown as new (options: LegateClientOptions) => LegateClient;

@@ -140,6 +140,12 @@ describe('a request', () => {
     for (const id of ['', '.', '..', undefined]) expect(() => client.agents.get(id as string)).toThrow('id is missing');
   });
 
+  it('leaves out fields of a form that are undefined', async () => {
+    const { client, sent } = clientOf([json({})]);
+    await client.oauth.token({ grant_type: 'client_credentials', client_id: 'agt_1', scope: undefined });
+    expect(String(sent[0]?.body)).toBe('grant_type=client_credentials&client_id=agt_1');
+  });
+
   it('refuses options in place of the query, where the service would ignore them', async () => {
     const { client, sent } = clientOf([json({})]);
     const { signal } = new AbortController();
