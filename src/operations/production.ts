@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { parseAddressRange } from '../kernel/address-range.ts';
 import { ConfigError, type Source } from '../kernel/config.ts';
 import { openToOthers } from '../kernel/data-folder.ts';
 import type { Platform } from '../platform.ts';
@@ -100,7 +101,8 @@ export function assertFitForProduction(loaded: Loaded): string[] {
   return warnings;
 }
 
-const trustsAll = (range: string): boolean => range.endsWith('/0');
+/** Also in IPv4-mapped notation. */
+const trustsAll = (range: string): boolean => parseAddressRange(range)?.[1] === 0;
 
 function isTemporary({ databaseUrl, dataDir }: Config): boolean {
   if (databaseUrl !== undefined && !databaseUrl.startsWith('sqlite:')) return false;

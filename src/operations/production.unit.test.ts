@@ -30,6 +30,7 @@ describe('settings that production refuses', () => {
     ['LEGATE_BASE_URL', { LEGATE_BASE_URL: 'http://10.0.0.1:3000' }],
     ['LEGATE_HTTP_TRUSTED_PROXIES', { LEGATE_HTTP_TRUSTED_PROXIES: '10.0.0.0/8,0.0.0.0/0' }],
     ['LEGATE_HTTP_TRUSTED_PROXIES', { LEGATE_HTTP_TRUSTED_PROXIES: '::/0' }],
+    ['LEGATE_HTTP_TRUSTED_PROXIES', { LEGATE_HTTP_TRUSTED_PROXIES: '::ffff:0:0/96' }],
     ['LEGATE_HTTP_TRUSTED_ORIGINS', { LEGATE_HTTP_TRUSTED_ORIGINS: 'http://app.example.com' }],
     ['LEGATE_METRICS_TOKEN', { LEGATE_METRICS_TOKEN: 'short' }],
   ];
