@@ -256,9 +256,9 @@ export class KeyStore {
         .sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
     const of = (kind: SecretKeyKind): Key[] => {
       const keys = newestFirst(kind);
-      const waiting = keys.filter((key) => Date.parse(key.createdAt) > inEffect);
-      // At the first start, a new key takes effect immediately.
-      return waiting.length === keys.length ? keys : [...keys.filter((key) => !waiting.includes(key)), ...waiting];
+      // The key of the first start, which is the oldest, takes effect immediately.
+      const waiting = keys.slice(0, -1).filter((key) => Date.parse(key.createdAt) > inEffect);
+      return [...keys.filter((key) => !waiting.includes(key)), ...waiting];
     };
     return { signing: of('signing'), cookie: of('cookie'), pepper: of('pepper'), ledger: newestFirst('ledger') };
   }

@@ -100,6 +100,28 @@ describe('with LEGATE_SECRET', () => {
     await expect(start(place, { secret })).rejects.toThrow('LEGATE_SECRET is not the one');
   });
 
+  it('a key that is added within a minute of the first start waits as well', async () => {
+    const [place, secret, clock] = [await newTestDatabase(), newSecret(), new TurnedClock()];
+    const { legate } = await start(place, { secret, clock });
+    const [before] = legate.platform.secrets().signing;
+    clock.advance(10_000);
+    const { database } = legate.platform;
+    const store = await KeyStore.open({
+      database,
+      dataDir: '',
+      secret,
+      secretPrevious: undefined,
+      now: () => clock.now(),
+    });
+    const id = (await store.rotate(['signing']))[0]?.id;
+    const order = (): (string | undefined)[] => store.current().signing.map((key) => key.id);
+    expect(order()).toEqual([before?.id, id]);
+    clock.advance(51_000);
+    expect(order()).toEqual([before?.id, id]);
+    clock.advance(10_000);
+    expect(order()).toEqual([id, before?.id]);
+  });
+
   it.each(['short', 'ab'.repeat(31), '!'.repeat(64)])('refuses %s as a secret', async (secret) => {
     await expect(start(await newTestDatabase(), { secret })).rejects.toThrow('must be at least 32 random bytes');
   });
