@@ -127,8 +127,7 @@ function canBeSecret(key: string, value: unknown): boolean {
 }
 
 /** Normalises the names in `audit.redact`. */
-export const redactedKeys = (names: readonly string[]): ReadonlySet<string> =>
-  new Set(names.map((n) => n.toLowerCase().replaceAll('_', '').replaceAll('-', '')));
+export const redactedKeys = (names: readonly string[]): ReadonlySet<string> => new Set(names.map(normalised));
 
 /** Returns a copy in which every value that looks secret is replaced, at any depth. Does not change the argument. */
 export function redact(value: unknown, more: ReadonlySet<string>): unknown {
