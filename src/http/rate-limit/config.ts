@@ -7,7 +7,12 @@ export const redisUrlOption = (defaultText: string, description: string): Option
   option.optionalString({
     secret: true,
     defaultText,
-    schema: z.string().regex(/^rediss?:\/\/.+$/, 'must be redis://... or rediss://...'),
+    schema: z
+      .string()
+      .refine(
+        (url) => /^rediss?:\/\/.+$/.test(url) && URL.canParse(url),
+        'must be redis://... or rediss://..., with special characters of the password encoded (# is %23)',
+      ),
     description,
   });
 

@@ -6,7 +6,10 @@ export const mailConfig = {
     secret: true,
     schema: z
       .string()
-      .regex(/^smtps?:\/\/[^\s]+$/, 'must be smtp://user:password@host:587 or smtps://user:password@host'),
+      .refine(
+        (url) => /^smtps?:\/\/\S+$/.test(url) && URL.canParse(url),
+        'must be smtp://user:password@host:587 or smtps://user:password@host, with special characters encoded (# is %23)',
+      ),
     description:
       'SMTP server for mail. Without it, links and codes are printed to the log in development, and endpoints that ' +
       'need mail answer 503 in production.',
