@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { type Command, EXIT_USAGE, UsageError } from './command.ts';
 import { storeLogin, toLogin } from './login/credentials.ts';
-import { fetchJson, postForm, TokenSet } from './login/token-request.ts';
+import { fetchJson, postForm, refused, TokenSet } from './login/token-request.ts';
 import { lastAddress, readSettings } from './settings.ts';
 
 interface Values {
@@ -13,6 +13,9 @@ interface Values {
   'client-id'?: string;
 }
 
+const TOO_MANY_REQUESTS = 429;
+/** Longest time between two requests because of failures. */
+const MAX_INTERVAL_S = 30;
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 /** The scopes that `seed` and `test` need. The person may tick fewer. */
 const DEFAULT_SCOPE = 'agents:read agents:write delegations:read delegations:write audit:read authorize';
@@ -103,23 +106,26 @@ async function register({ registration_endpoint }: z.output<typeof Metadata>): P
   return body['client_id'];
 }
 
+/** Asks until the person has answered. If the service is limited or out of reach, asks less often (RFC 8628, 3.5). */
 async function waitForTokens(endpoint: string, client: string, device: z.output<typeof Device>): Promise<TokenSet> {
   let { interval } = device;
+  let failure: unknown;
   for (let waited = 0; waited < device.expires_in; waited += interval) {
     await sleep(interval * SECOND_MS);
-    const { ok, body } = await postForm(endpoint, {
-      grant_type: DEVICE_CODE,
-      device_code: device.device_code,
-      client_id: client,
+    const form = { grant_type: DEVICE_CODE, device_code: device.device_code, client_id: client };
+    const answer = await postForm(endpoint, form).catch((error: unknown) => {
+      failure = error;
     });
-    if (ok) return TokenSet.parse(body);
-    if (body['error'] === 'slow_down') interval += 5;
-    else if (body['error'] !== 'authorization_pending') throw refused('log in', body);
+    if (answer?.ok) return TokenSet.parse(answer.body);
+    const error = answer?.body['error'];
+    if (error === 'authorization_pending' || error === 'slow_down') {
+      failure = undefined;
+      if (error === 'slow_down') interval += 5;
+    } else {
+      if (answer) failure = refused('log in', answer.body);
+      if (answer && answer.status < 500 && answer.status !== TOO_MANY_REQUESTS) throw failure;
+      interval = Math.max(interval, Math.min(2 * interval, MAX_INTERVAL_S));
+    }
   }
-  throw new UsageError('Nobody answered the request in time. Try again.');
+  throw failure ?? new UsageError('Nobody answered the request in time. Try again.');
 }
-
-const refused = (what: string, body: Record<string, unknown>): UsageError =>
-  new UsageError(
-    `The service refused to ${what}: ${String(body['error_description'] ?? body['error'] ?? 'no reason')}`,
-  );

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { legate, PROGRAM, scratchFolder, serve } from '../support/cli.ts';
 
 const env = { LEGATE_ADMIN_EMAIL: 'ada@example.com', LEGATE_ADMIN_PASSWORD: 'correct horse battery staple' };
@@ -78,4 +78,61 @@ it('legate login says why a service does not answer', async () => {
     `${url}${metadata} does not answer as a Legate service: the answer with the status 404 is not a JSON object\n`,
   );
   expect((await legate(['login', '--url', url])).stderr).toContain('connect ECONNREFUSED 127.0.0.1:');
+});
+
+/** A service whose token endpoint gives these answers in turn; `undefined` closes the connection. */
+async function standIn(answers: (readonly [status: number, body: object] | undefined)[]): Promise<string> {
+  const server = createServer((request, response) => {
+    const base = `http://${request.headers.host}`;
+    const json = (status: number, body: object): void =>
+      void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    if (request.url === '/.well-known/oauth-authorization-server')
+      json(200, { issuer: base, token_endpoint: `${base}/token`, device_authorization_endpoint: `${base}/device` });
+    else if (request.url === '/device')
+      json(200, { device_code: 'd', user_code: 'BCDF-GHJK', verification_uri: base, expires_in: 60, interval: 0.01 });
+    else {
+      const answer = answers.shift();
+      if (answer) json(...answer);
+      else request.socket.destroy();
+    }
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const limited = { error: { code: 'RATE_LIMIT_EXCEEDED', message: 'Too many requests: 20 in 60 seconds are allowed.' } };
+const unavailable = { error: 'temporarily_unavailable', error_description: 'The data cannot be read.' };
+
+it('legate login goes on while the service is limited or out of reach, and ends when it refuses', async () => {
+  const tokens = { access_token: 'a', token_type: 'Bearer', expires_in: 3600 };
+  const env = { XDG_CONFIG_HOME: scratchFolder() };
+  const url = await standIn([[429, limited], [503, unavailable], undefined, [200, tokens]]);
+  expect(await legate(['login', '--url', url, '--client-id', 'c'], { env })).toMatchObject({ code: 0 });
+  const refusing = await standIn([
+    [400, { error: 'authorization_pending' }],
+    [400, { error: 'access_denied' }],
+  ]);
+  expect(await legate(['login', '--url', refusing, '--client-id', 'c'], { env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The service refused to log in: access_denied'),
+  });
+});
+
+it('a login that cannot be refreshed for the moment has not ended', async () => {
+  const cwd = scratchFolder();
+  const url = await standIn([
+    [429, limited],
+    [400, { error: 'invalid_grant' }],
+  ]);
+  const login = { clientId: 'c', tokenEndpoint: `${url}/token`, accessToken: 'a', refreshToken: 'r', expiresAt: 0 };
+  mkdirSync(join(cwd, 'legate'));
+  writeFileSync(join(cwd, 'legate/credentials.json'), JSON.stringify({ services: { [url]: login } }));
+  writeFileSync(join(cwd, 'seed.csv'), 'name,type,owner,resource,actions\ntriage,delegated,,db:x,read\n');
+  const seed = () => legate(['seed', 'seed.csv', '--url', url], { cwd, env: { XDG_CONFIG_HOME: cwd } });
+  expect(await seed()).toMatchObject({
+    code: 1,
+    stderr: `The service refused to refresh the login for ${url}: ${limited.error.message}\n`,
+  });
+  expect((await seed()).stderr).toContain('has ended (invalid_grant). Log in again');
 });

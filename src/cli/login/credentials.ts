@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { EXIT_USAGE, UsageError } from '../command.ts';
-import { postForm, TokenSet } from './token-request.ts';
+import { postForm, refused, TokenSet } from './token-request.ts';
 
 /** The stored result of `legate login` for one service. */
 const Login = z.object({
@@ -18,6 +18,9 @@ const Login = z.object({
 });
 export type Login = z.output<typeof Login>;
 const File = z.object({ services: z.record(z.string(), Login) });
+
+/** Errors of a refresh token or a client that has ended (RFC 6749, section 5.2). Others are temporary. */
+const ENDED: ReadonlySet<unknown> = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client']);
 
 /** An access token with less time left is refreshed. */
 const MIN_REMAINING_MS = 60 * SECOND_MS;
@@ -128,11 +131,12 @@ async function storedToken(url: string, env = process.env): Promise<string> {
       refresh_token: login.refreshToken,
       client_id: login.clientId,
     });
-    if (!ok)
+    if (!ok && ENDED.has(body['error']))
       throw new UsageError(
         `The login for ${serviceOf(url)} has ended (${String(body['error'])}). Log in again: npx legate login --url ` +
           `${url}`,
       );
+    if (!ok) throw refused(`refresh the login for ${serviceOf(url)}`, body);
     const next = toLogin(login, TokenSet.parse(body));
     writeAll(env, { ...services, [serviceOf(url)]: next });
     return next.accessToken;
