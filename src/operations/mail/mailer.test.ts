@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openMailbox } from '../../../test/support/mailbox.ts';
 import type { Mail } from '../../kernel/mailer.ts';
 import { createMailer, type MailLog } from './mailer.ts';
@@ -91,6 +92,30 @@ describe('a mailer with an SMTP server', () => {
     expect(JSON.stringify(lines)).not.toContain('second line');
     await patient.close();
     await other.close();
+  });
+
+  it('keeps nothing of a wait for a retry that has ended', async () => {
+    const signals: AbortSignal[] = [];
+    class Watched extends AbortController {
+      constructor() {
+        super();
+        signals.push(this.signal);
+      }
+    }
+    vi.stubGlobal('AbortController', Watched);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const mailer = createMailer({
+      url: 'smtp://127.0.0.1:1',
+      from: 'l@example.com',
+      print: undefined,
+      log: newLog().log,
+      retryDelaysMs: [1, 1],
+    });
+    const [closing] = signals;
+    mailer.send(mail);
+    await mailer.idle();
+    expect(getEventListeners(closing as AbortSignal, 'abort')).toEqual([]);
+    await mailer.close();
   });
 
   it('closes immediately while a mail waits for its retry', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Transporter } from 'nodemailer';
 import type { Mail, Mailer } from '../../kernel/mailer.ts';
 
@@ -106,16 +107,6 @@ const isFinal = (error: unknown): boolean => {
   return typeof code === 'number' && code >= 500;
 };
 
+/** Resolves after the time, or when the signal is aborted. Does not keep the process alive. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    timer.unref();
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
+  wait(ms, undefined, { signal, ref: false }).catch(() => {});
