@@ -91,11 +91,12 @@ export class KeyStore {
     return this.#current;
   }
 
-  /** Reads keys that were added since, with `LEGATE_SECRET`. */
+  /** Reads which keys were added or deleted since, with `LEGATE_SECRET`. */
   async reload(): Promise<void> {
     if (this.#o.secret === undefined) return;
     const rows = await readRows(this.#o.database.read);
-    if (rows.length !== this.#keys.length) this.#keys = this.#unsealAll(rows);
+    const known = new Set(this.#keys.map(({ key }) => key.id));
+    if (rows.length !== known.size || rows.some(({ id }) => !known.has(id))) this.#keys = this.#unsealAll(rows);
   }
 
   /**

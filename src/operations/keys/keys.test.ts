@@ -122,6 +122,20 @@ describe('with LEGATE_SECRET', () => {
     expect(order()).toEqual([id, before?.id]);
   });
 
+  it('an instance reads a new key also if another key was deleted at the same time', async () => {
+    const [place, secret, clock] = [await newTestDatabase(), newSecret(), new TurnedClock()];
+    const { database } = (await start(place, { secret, clock })).legate.platform;
+    const open = () =>
+      KeyStore.open({ database, dataDir: '', secret, secretPrevious: undefined, now: () => clock.now() });
+    const [running, command] = [await open(), await open()];
+    await command.addLedgerKey();
+    await running.reload();
+    await command.retireLedgerKeys();
+    await command.rotate(['signing']);
+    await running.reload();
+    expect(running.current()).toEqual(command.current());
+  });
+
   it.each(['short', 'ab'.repeat(31), '!'.repeat(64)])('refuses %s as a secret', async (secret) => {
     await expect(start(await newTestDatabase(), { secret })).rejects.toThrow('must be at least 32 random bytes');
   });
