@@ -22,6 +22,9 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
+/** A weight of 0 (RFC 9110, section 12.4.2). */
+const NOT_ACCEPTED = /;\s*q=0(\.0*)?\s*$/i;
+
 let assets: Assets | undefined;
 
 /** Returns the built console; undefined if it has not been built. */
@@ -47,7 +50,10 @@ export async function assetResponse(name: string, acceptEncoding: string | null)
   const type = TYPES[name.split('.').at(-1) ?? ''];
   if (!built || type === undefined) return undefined;
   const isPacked = built.files.has(`${name}.gz`);
-  const accepted = (acceptEncoding ?? '').split(',').map((item) => item.trim().split(';')[0]);
+  const accepted = (acceptEncoding ?? '')
+    .split(',')
+    .filter((item) => !NOT_ACCEPTED.test(item))
+    .map((item) => item.trim().split(/[\s;]/)[0]?.toLowerCase());
   const encoding = isPacked ? (['br', 'gzip'] as const).find((e) => accepted.includes(e)) : undefined;
   const stored = built.files.get(isPacked ? `${name}.${encoding === 'br' ? 'br' : 'gz'}` : name);
   if (!stored) return undefined;
