@@ -136,6 +136,8 @@ export async function listen(legate: Served, options: { port: number; host: stri
         server.closeIdleConnections();
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       };
+      // What has arrived on a connection that was accepted just now is read.
+      await yieldOnce();
       if (legate.platform.instance.draining) await Promise.race([closed, wait(LINGER_MS)]);
       // Open streams would delay the stop. Their clients reconnect, at another instance: a proxy with connections to
       // this instance notices that they end together with the stream.
