@@ -21,7 +21,7 @@ import { Pipeline } from './http/pipeline.ts';
 import { CountedEndpointLimits, steadyClock } from './http/rate-limit/index.ts';
 import { nodeSource } from './http/sources/node.ts';
 import { BackgroundTasks } from './kernel/background-tasks.ts';
-import { type Clock, systemClock } from './kernel/clock.ts';
+import { type Clock, SECOND_MS, systemClock } from './kernel/clock.ts';
 import { createFolder } from './kernel/data-folder.ts';
 import { Histogram } from './kernel/histogram.ts';
 import type { Id } from './kernel/ids.ts';
@@ -239,7 +239,8 @@ async function open(
       : (options.printMail ?? ((mail) => (options.log ?? console).info(mail, 'mail is not sent: mail.url is not set'))),
     log,
   });
-  opened.add(() => mailer.close());
+  let endingAt: number | undefined;
+  opened.add(() => mailer.close(endingAt === undefined ? undefined : mailTime(performance.now() - endingAt)));
   opened.add(() => background.idle());
   const platform: Platform = {
     stateOf: (state) => states.of(state),
@@ -329,11 +330,18 @@ async function open(
       for (const { drain } of modules) drain?.(platform);
     },
     endStreams: () => {
+      endingAt ??= performance.now();
       for (const { endStreams } of modules) endStreams?.(platform);
     },
     close: () => opened.close(),
   };
 }
+
+/**
+ * How long mails that are being sent may delay the end of a stop, after it has waited for requests. Together they leave
+ * time to close the ledger within the 10 s of a stop.
+ */
+const mailTime = (waitedMs: number): number => Math.max(SECOND_MS / 2, Math.round(5 * SECOND_MS - waitedMs));
 
 /** Bounds of the histogram of decisions that one transaction recorded. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];

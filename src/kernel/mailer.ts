@@ -19,6 +19,6 @@ export interface Mailer {
   send(mail: Mail): boolean;
   /** Resolves when no mail is waiting. */
   idle(): Promise<void>;
-  /** Waits at most five seconds for mails being sent. Does not retry. */
-  close(): Promise<void>;
+  /** Waits for mails being sent, at most this long: by default five seconds. Does not retry. */
+  close(waitMs?: number): Promise<void>;
 }

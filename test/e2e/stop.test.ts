@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/storage/index.ts';
 import { legate, scratchFolder, serve, signUp } from '../support/cli.ts';
 import type { Running } from '../support/process.ts';
@@ -80,6 +81,32 @@ describe('SIGTERM', () => {
   it('waits for a request no longer than 10 s', async () => {
     const running = await serve({ cwd: scratchFolder() });
     await halfARequest(running);
+    const stoppedAt = performance.now();
+    expect(await running.stop()).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+  });
+
+  it('waits for a request, and then for a mail that is being sent, together no longer than 10 s', async () => {
+    // Accepts connections and says nothing.
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const running = await serve({
+      cwd: scratchFolder(),
+      env: {
+        LEGATE_MAIL_URL: `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+        LEGATE_ADMIN_EMAIL: 'ada@example.com',
+        LEGATE_ADMIN_PASSWORD: 'correct horse battery staple',
+      },
+    });
+    const connected = once(silent, 'connection');
+    await halfARequest(running);
+    await fetch(`${running.url}/password/forgot`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"email":"ada@example.com"}',
+    });
+    await connected;
     const stoppedAt = performance.now();
     expect(await running.stop()).toBe(0);
     expect(performance.now() - stoppedAt).toBeLessThan(10_000);

@@ -89,9 +89,9 @@ export function createMailer({ url, from, print, log, retryDelaysMs = RETRY_DELA
     async idle() {
       while (waiting.size > 0) await Promise.all(waiting);
     },
-    async close() {
+    async close(waitMs = CLOSING_MS) {
       closing.abort();
-      const late = AbortSignal.timeout(CLOSING_MS);
+      const late = AbortSignal.timeout(waitMs);
       await Promise.race([
         this.idle(),
         new Promise((resolve) => late.addEventListener('abort', resolve, { once: true })),
