@@ -318,7 +318,7 @@ async function open(
 
   return {
     fetch,
-    handles: pathMatcher(mounted),
+    handles: pathMatcher(mounted, values.http.restPath),
     hot: nodeSource(platform, mounted, authenticator, pipeline),
     ...createApi(platform, application(), fetch),
     as: (by) => createApi(platform, applicationFor(by), fetch),

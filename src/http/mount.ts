@@ -1,12 +1,24 @@
 import type { Fetch, MountedRoute } from './app.ts';
 
-/** Returns a function that says whether any method has an endpoint at a path. */
-export function pathMatcher(mounted: readonly Pick<MountedRoute, 'path'>[]): (pathname: string) => boolean {
+/**
+ * Returns a function that says whether any method has an endpoint at a path, or whether the path belongs to a standard
+ * whose errors are answered at unknown paths, too.
+ */
+export function pathMatcher(
+  mounted: readonly Pick<MountedRoute, 'path' | 'module'>[],
+  restPath: string,
+): (pathname: string) => boolean {
+  const standards = new Set(mounted.flatMap(({ module }) => module.standard?.path ?? []));
   const fixed = new Set<string>();
   const patterns: RegExp[] = [];
   for (const path of new Set(mounted.map((m) => m.path)))
     if (/[:*]/.test(path)) patterns.push(patternOf(path));
     else fixed.add(path);
+  for (const standard of standards) {
+    const path = restPath.replace(/\/$/, '') + standard;
+    fixed.add(path);
+    patterns.push(patternOf(`${path}/*`));
+  }
   return (pathname) => fixed.has(pathname) || patterns.some((pattern) => pattern.test(pathname));
 }
 

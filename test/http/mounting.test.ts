@@ -92,6 +92,23 @@ it('a path with more segments than an endpoint belongs to the application', asyn
     expect([path, legate.handles(path)]).toEqual([path, true]);
 });
 
+it('unknown paths of SCIM have its errors', async () => {
+  const { legate } = await createTestService({ config: { http: { restPath: '/v1' } } });
+  const app = new Hono();
+  app.use(honoLegate(legate));
+  for (const [path, status] of [
+    ['/v1/scim/v2/Me', 501],
+    ['/v1/scim/v2/Bulk', 404],
+    ['/v1/scim/v2/Users/a/b', 404],
+    ['/v1/scim/v2', 404],
+  ] as const) {
+    const answer = await app.request(path, { method: 'POST' });
+    expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, status, 'application/scim+json']);
+  }
+  for (const path of ['/v1/scim', '/v1/scim/v2s', '/scim/v2/Bulk'])
+    expect([path, legate.handles(path)]).toEqual([path, false]);
+});
+
 it('a guard at /mcp covers its endpoint, and Legate answers at its own paths below /mcp', async () => {
   const t = await createTestService();
   const base = t.legate.baseUrl;
