@@ -39,6 +39,15 @@ describe('legate seed', () => {
     expect(() => statSync(join(cwd, 'others.json'))).toThrow('ENOENT');
   });
 
+  it('sends a token of another form to the service, and prints nothing of it', async () => {
+    const cwd = scratchFolder();
+    const { url } = await serve({ cwd });
+    writeFileSync(join(cwd, 'seed.csv'), 'name,type,owner,resource,actions\ntriage,delegated,,db:x,read\n');
+    const token = `other.${Buffer.from('a secret of another issuer').toString('base64url')}`;
+    const { code, stderr } = await legate(['seed', 'seed.csv', '--url', url], { cwd, env: { LEGATE_TOKEN: token } });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^UNAUTHORIZED: .*\n$/)]);
+  });
+
   it('seeds a running service from CSV, changes what differs, and undoes everything if a step fails', async () => {
     const cwd = scratchFolder();
     const { url } = await serve({ cwd, env });

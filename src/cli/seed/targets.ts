@@ -30,8 +30,13 @@ export function remoteTarget(url: string, token: string): SeedTarget {
 function ownerInAccessToken(token: string): { readonly id: string; readonly email?: string } | undefined {
   const [, payload] = token.split('.');
   if (payload === undefined) return undefined;
-  const { user_id } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { user_id?: unknown };
-  return typeof user_id === 'string' ? { id: user_id } : undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    const { user_id: id } = (claims ?? {}) as { user_id?: unknown };
+    return typeof id === 'string' ? { id } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The service in this process, with the rights of an administrator. */
