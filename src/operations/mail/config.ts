@@ -8,7 +8,8 @@ export const mailConfig = {
       .string()
       .refine(
         (url) => /^smtps?:\/\/\S+$/.test(url) && URL.canParse(url),
-        'must be smtp://user:password@host:587 or smtps://user:password@host, with special characters encoded (# is %23)',
+        'must be smtp://user:password@host:587 or smtps://user:password@host, with special characters encoded ' +
+          '(# is %23)',
       ),
     description:
       'SMTP server for mail. Without it, links and codes are printed to the log in development, and endpoints that ' +
