@@ -5,6 +5,13 @@ import { bytesOfSecret } from '../../kernel/root-secret.ts';
 /** A key name of C2SP signed-note: no white space and no plus sign. */
 const KEY_NAME = /^[!-*,-~]{1,200}$/;
 
+/** An address with a user name or password would be refused at each request. */
+function isAddress(text: string): boolean {
+  if (!/^https?:\/\/[^\s#]+$/.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username === '' && password === '';
+}
+
 /** Options of the sealed ledger, under `ledger`. */
 export const sealConfig = {
   seal: option.oneOf(['on', 'off'], {
@@ -48,7 +55,10 @@ export const sealConfig = {
   publish: option.optionalString({
     schema: z
       .string()
-      .refine((text) => /^dir:./.test(text) || /^https?:\/\/[^\s#]+$/.test(text), 'must be dir:<path> or an address'),
+      .refine(
+        (text) => /^dir:./.test(text) || isAddress(text),
+        'must be dir:<path> or an http or https address without user name and password',
+      ),
     description:
       'Where new checkpoints are published: `dir:<path>`, a folder that is synced elsewhere, or an address that gets ' +
       'them as a Standard Webhook of the type `ledger.checkpoint`.',
@@ -65,7 +75,7 @@ export const sealConfig = {
     description: 'Interval between publications while rows are added, in ms.',
   }),
   tsaUrl: option.optionalString({
-    schema: z.string().regex(/^https?:\/\/[^\s#]+$/, 'must be an http or https address'),
+    schema: z.string().refine(isAddress, 'must be an http or https address without user name and password'),
     description: 'Address of a time stamping authority (RFC 3161), which stamps a checkpoint every hour.',
   }),
   proofs: option.oneOf(['public', 'authenticated'], {

@@ -6,6 +6,9 @@ export const DEFAULT_BASE_URL = 'https://api.pwnedpasswords.com';
 const address = z
   .url({ protocol: /^https?$/, message: 'must be an http or https address' })
   .refine((url) => !/\/range\/?$/.test(url), 'must be the address without /range')
+  .refine((url) => !/[?#]/.test(url), 'must not have a query or a fragment')
+  // `fetch` would refuse them at each look-up.
+  .refine((url) => !/^\w+:\/*[^/]*@/.test(url), 'must not have a user name or password')
   .transform((url) => url.replace(/\/+$/, ''));
 
 export const breachConfig = {
