@@ -113,7 +113,8 @@ interface ActionProps {
 
 /** A button for a change, with a dialog that shows its consequences and asks for confirmation. */
 export function Action(props: ActionProps) {
-  const [open, setOpen] = useState(false);
+  // The dialog keeps asking and doing what it did when it opened, even if its object changes or its row is another one.
+  const [asked, setAsked] = useState<ActionProps>();
   const button = useRef<HTMLButtonElement>(null);
   useFocusKept(button);
   return (
@@ -122,11 +123,11 @@ export function Action(props: ActionProps) {
         ref={button}
         type="button"
         className={props.danger ? 'button danger' : 'button'}
-        onClick={() => setOpen(true)}
+        onClick={() => setAsked(props)}
       >
         {props.label}
       </button>
-      {open && <ActionDialog {...props} close={() => setOpen(false)} />}
+      {asked && <ActionDialog {...asked} close={() => setAsked(undefined)} />}
     </>
   );
 }
@@ -143,7 +144,7 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
   const [typed, setTyped] = useState('');
   const id = useId();
   const consequences = useQuery({
-    queryKey: ['preview', question],
+    queryKey: ['preview', id],
     queryFn: () => (preview as () => Promise<Preview>)(),
     enabled: preview !== undefined,
     staleTime: 0,

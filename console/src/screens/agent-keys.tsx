@@ -92,7 +92,7 @@ function KeyTable({ agent, keys: from, mayChange }: { agent: Agent; keys: AgentK
     <Table
       caption={t.publicKeys}
       rows={keys}
-      rowKey={(_, i) => String(i)}
+      rowKey={(key) => JSON.stringify(key)}
       columns={[
         { label: t.keyId, cell: ({ kid }) => (kid === undefined ? '–' : <Id>{kid}</Id>) },
         { label: t.keyKind, cell: (key) => <Untrusted mono>{kindOf(key)}</Untrusted> },

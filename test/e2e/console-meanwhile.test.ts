@@ -1,0 +1,50 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/chromium.ts';
+import { consoleScene } from '../support/console-scene.ts';
+
+describe.skipIf(chromiumPath === undefined)('the console while others change what it shows', () => {
+  const scene = consoleScene();
+  const { send } = scene;
+  /** The person returns to the tab. */
+  const comeBack = (page: Page) =>
+    page.evaluate(() => void document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+
+  it('does what the open dialog asks, not the opposite', async () => {
+    const { page, context } = await scene.openAs('user');
+    const path = `/webhooks/${scene.of.user.webhook}`;
+    await scene.go(page, `/connections${path}`);
+    await page.getByRole('button', { name: 'Disable', exact: true }).click();
+    await send('user', 'PATCH', path, { enabled: false });
+    await page.locator('main .status', { hasText: 'Disabled' }).first().waitFor();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('heading').innerText()).toBe('Disable this webhook?');
+    await dialog.getByRole('button', { name: 'Disable', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await send('user', 'GET', path)).enabled).toBe(false);
+    await context.close();
+  });
+
+  it('removes the key that the open dialog names, and not the one that has taken its place', async () => {
+    const { page, context } = await scene.openAs('user');
+    const path = `/agents/${scene.of.user.agent}/keys`;
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const set = (kids: readonly string[]) =>
+      send('user', 'PUT', path, {
+        jwks: { keys: kids.map((kid) => ({ ...publicKey.export({ format: 'jwk' }), kid })) },
+      });
+    await set(['one', 'two', 'three']);
+    await scene.go(page, path);
+    await page.getByRole('row', { name: 'two' }).getByRole('button', { name: 'Remove key' }).click();
+    await set(['two', 'three']);
+    await page.getByRole('cell', { name: 'one' }).waitFor({ state: 'detached' });
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('heading').innerText()).toBe('Remove the key two?');
+    await dialog.getByRole('button', { name: 'Remove key' }).click();
+    await dialog.getByText('PRECONDITION_FAILED').waitFor();
+    const { jwks } = await send('user', 'GET', path);
+    expect(jwks.keys.map(({ kid }: { kid: string }) => kid)).toEqual(['two', 'three']);
+    await context.close();
+  });
+});
