@@ -47,4 +47,24 @@ describe.skipIf(chromiumPath === undefined)('the console while others change wha
     expect(jwks.keys.map(({ kid }: { kid: string }) => kid)).toEqual(['two', 'three']);
     await context.close();
   });
+
+  it('does not overwrite a change that was made while there was no connection', async () => {
+    const { page, context } = await scene.openAs('admin');
+    await context.clock.install();
+    const tenant = await send('admin', 'POST', '/tenants', { name: 'Before' });
+    await scene.go(page, '/people/tenants');
+    await page.getByRole('row', { name: 'Before' }).getByRole('button', { name: 'Change' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Mine');
+    await context.setOffline(true);
+    await page.locator('.pill.offline').waitFor();
+    await send('admin', 'PATCH', `/tenants/${tenant.id}`, { name: 'Theirs' });
+    await context.clock.fastForward('00:10');
+    await context.setOffline(false);
+    await page.locator('.pill.live').waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('Someone else has changed this').waitFor();
+    expect((await send('admin', 'GET', `/tenants/${tenant.id}`)).name).toBe('Theirs');
+    await context.close();
+  });
 });

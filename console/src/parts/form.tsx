@@ -76,7 +76,9 @@ function FormDialog<N extends string, T>(props: FormProps<N, T> & { readonly clo
     queryKey: ['edited', id],
     queryFn: () => (edited as Edited<N, T>).load(),
     enabled: edited !== undefined,
+    // If it changed while the form is open, the service would no longer notice the conflict with the input.
     refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
     gcTime: 0,
   });
   // The input stays after somebody else has changed the object.
