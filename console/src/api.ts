@@ -65,6 +65,16 @@ export async function loadMe(): Promise<void> {
   takeDrafts(me.id);
 }
 
+/**
+ * Loads the page again if another person has signed in in another tab, or if the person has another role: everything
+ * on the page would belong to somebody else.
+ */
+export async function checkMe(): Promise<User> {
+  const { user } = await legate.sessions.current();
+  if (user.id !== me?.id || user.role !== me.role) location.reload();
+  return user;
+}
+
 /** The rights of the roles (docs/security.md). The service decides; this only hides what it would refuse. */
 export const rights = {
   get me(): User {

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import {
   Activity,
@@ -15,7 +16,7 @@ import {
   Users,
 } from 'lucide-react';
 import { type ComponentType, Suspense, useEffect, useMemo, useState } from 'react';
-import { BANNER, BRAND, CONSOLE, legate, REST, rights } from './api.ts';
+import { BANNER, BRAND, CONSOLE, checkMe, legate, REST, rights } from './api.ts';
 import { Keys, openSearch, type Place } from './keys.tsx';
 import { useLive } from './live.ts';
 import { useKept } from './parts/hooks.tsx';
@@ -70,6 +71,7 @@ export function Frame() {
   const [open, setOpen] = useState(false);
   const path = useRouterState({ select: (s) => s.location.pathname });
   const live = useLive();
+  useQuery({ queryKey: ['people', 'me'], queryFn: checkMe, initialData: rights.me, refetchOnWindowFocus: 'always' });
   const attention = useKept(['dashboard', 'attention'], () => legate.dashboard.attention());
   useEffect(() => setOpen(false), [path]);
   const here = path.startsWith(CONSOLE) ? path.slice(CONSOLE.length) || '/' : path;

@@ -67,4 +67,29 @@ describe.skipIf(chromiumPath === undefined)('the console while others change wha
     expect((await send('admin', 'GET', `/tenants/${tenant.id}`)).name).toBe('Theirs');
     await context.close();
   });
+
+  it('belongs to the person who has signed in in another tab, once the first person comes back', async () => {
+    const { page, context } = await scene.openAs('admin');
+    await scene.go(page, '/agents');
+    await page.getByRole('link', { name: 'People' }).waitFor();
+    const other = await scene.openAs('auditor');
+    await context.addCookies(await other.context.cookies());
+    await comeBack(page);
+    await page.locator('.account').getByText('auditor@example.com').waitFor();
+    expect(await page.getByRole('button', { name: 'Register agent' }).count()).toBe(0);
+    await other.context.close();
+    await context.close();
+  });
+
+  it('offers what the new role of the person allows', async () => {
+    const { page, context } = await scene.openAs('user');
+    await scene.go(page, '/agents');
+    await page.getByRole('button', { name: 'Register agent' }).waitFor();
+    await send('admin', 'PATCH', `/users/${scene.of.user.user}`, { role: 'auditor' });
+    await comeBack(page);
+    await page.getByRole('button', { name: 'Register agent' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'System' }).waitFor();
+    await send('admin', 'PATCH', `/users/${scene.of.user.user}`, { role: 'user' });
+    await context.close();
+  });
 });
