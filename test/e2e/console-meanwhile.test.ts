@@ -92,4 +92,25 @@ describe.skipIf(chromiumPath === undefined)('the console while others change wha
     await send('admin', 'PATCH', `/users/${scene.of.user.user}`, { role: 'user' });
     await context.close();
   });
+
+  it('no longer shows a grant, a delegation and a client that others have ended', async () => {
+    const { page, context } = await scene.openAs('admin');
+    const { grant, delegation } = scene.of.admin;
+    const gone = async (path: string, link: string, endpoint: string): Promise<void> => {
+      await scene.go(page, path);
+      await page.locator('.pill.live').waitFor();
+      const row = page.locator(link);
+      await row.waitFor();
+      await send('admin', 'DELETE', endpoint);
+      await row.waitFor({ state: 'detached' });
+    };
+    await gone('/connections/grants', `a[href$="${grant}"]`, `/oauth/grants/${grant}`);
+    await gone(
+      '/agents/graph',
+      `tr:has(a[href$="${scene.of.admin.agent}"]):has-text("Active")`,
+      `/delegations/${delegation}`,
+    );
+    await gone('/connections/clients', `a[href$="${scene.common.client}"]`, `/oauth/clients/${scene.common.client}`);
+    await context.close();
+  });
 });
