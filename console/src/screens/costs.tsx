@@ -1,9 +1,9 @@
 import type { Budget } from 'legate/client';
 import { legate, rights, serverNow } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
-import { AgentLink, useKept, useNames } from '../parts/hooks.tsx';
+import { AgentLink, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Section } from '../parts/screen.tsx';
-import { Table } from '../parts/table.tsx';
+import { EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { formatDay, formatNumber, formatTime, Time } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { BUDGETS_STALE, BudgetForm } from './budget-form.tsx';
@@ -14,48 +14,52 @@ const DAY_MS = 86_400_000;
 const DAYS = 30;
 
 export function Costs() {
-  const budgets = useKept(['budgets'], async () => (await legate.budgets.list({ limit: 100 }).page()).items);
-  const nameOf = useNames((budgets.data ?? []).map((b) => b.agentId));
+  const [{ cursor }, setAddress] = useAddress();
+  const budgets = useKept(['budgets', 'list', cursor], () => legate.budgets.list({ limit: 100 }).page(cursor));
+  const nameOf = useNames((budgets.data?.items ?? []).map((b) => b.agentId));
   return (
     <>
       <Section title={t.budgets} aside={rights.write && <BudgetForm />}>
         <Result of={budgets}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty>{t.noBudgets}</Empty>
+          {({ items, next }) =>
+            items.length === 0 ? (
+              <EmptyPage cursor={cursor}>{t.noBudgets}</EmptyPage>
             ) : (
-              <Table
-                caption={t.budgets}
-                rows={rows}
-                rowKey={(b) => b.id}
-                columns={[
-                  { label: t.agent, cell: (b) => <AgentLink id={b.agentId} name={nameOf(b.agentId)} /> },
-                  { label: t.used, cell: (b) => <Used budget={b} /> },
-                  { label: t.window, cell: (b) => t.windows[b.window as 'day'] ?? b.window },
-                  { label: t.onExceed, cell: (b) => t.exceeds[b.onExceed as 'deny'] ?? b.onExceed },
-                  { label: t.forecast, cell: (b) => <Outlook budget={b} /> },
-                  { label: t.resets, cell: (b) => <Time at={b.resetsAt} /> },
-                  ...(rights.write
-                    ? [
-                        {
-                          label: t.change,
-                          cell: (b: Budget) => (
-                            <div className="actions">
-                              <BudgetForm id={b.id} agent={nameOf(b.agentId) ?? b.agentId} />
-                              <Action
-                                danger
-                                label={t.remove}
-                                question={t.removeQuestion(t.budgetOf(nameOf(b.agentId) ?? b.agentId))}
-                                run={(reason) => legate.budgets.delete(b.id, { reason })}
-                                stale={BUDGETS_STALE}
-                              />
-                            </div>
-                          ),
-                        },
-                      ]
-                    : []),
-                ]}
-              />
+              <>
+                <Table
+                  caption={t.budgets}
+                  rows={items}
+                  rowKey={(b) => b.id}
+                  columns={[
+                    { label: t.agent, cell: (b) => <AgentLink id={b.agentId} name={nameOf(b.agentId)} /> },
+                    { label: t.used, cell: (b) => <Used budget={b} /> },
+                    { label: t.window, cell: (b) => t.windows[b.window as 'day'] ?? b.window },
+                    { label: t.onExceed, cell: (b) => t.exceeds[b.onExceed as 'deny'] ?? b.onExceed },
+                    { label: t.forecast, cell: (b) => <Outlook budget={b} /> },
+                    { label: t.resets, cell: (b) => <Time at={b.resetsAt} /> },
+                    ...(rights.write
+                      ? [
+                          {
+                            label: t.change,
+                            cell: (b: Budget) => (
+                              <div className="actions">
+                                <BudgetForm id={b.id} agent={nameOf(b.agentId) ?? b.agentId} />
+                                <Action
+                                  danger
+                                  label={t.remove}
+                                  question={t.removeQuestion(t.budgetOf(nameOf(b.agentId) ?? b.agentId))}
+                                  run={(reason) => legate.budgets.delete(b.id, { reason })}
+                                  stale={BUDGETS_STALE}
+                                />
+                              </div>
+                            ),
+                          },
+                        ]
+                      : []),
+                  ]}
+                />
+                <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+              </>
             )
           }
         </Result>

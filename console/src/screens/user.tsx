@@ -3,10 +3,10 @@ import type { Session, User } from 'legate/client';
 import { legate, rights } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { FormButton } from '../parts/form.tsx';
-import { AgentLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
+import { AgentLink, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import type { Values } from '../parts/input.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
-import { Table } from '../parts/table.tsx';
+import { EmptyPage, Pager, Table } from '../parts/table.tsx';
 import { formatNumber, formatTime, Id, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { nameOf, ROLES, type Role, UserActions } from './people.tsx';
@@ -14,10 +14,10 @@ import { nameOf, ROLES, type Role, UserActions } from './people.tsx';
 /** One person: the account, the agents and, for administrators, the sessions. */
 export function UserScreen() {
   const id = useParam('id');
+  const [{ cursor }, setAddress] = useAddress();
   const user = useKept(['people', 'user', id], () => legate.users.get(id));
-  const agents = useKept(
-    ['agents', 'of', id],
-    async () => (await legate.agents.list({ view: 'summary', ownerId: id, sort: 'name', limit: 100 }).page()).items,
+  const agents = useKept(['agents', 'of', id, cursor], () =>
+    legate.agents.list({ view: 'summary', ownerId: id, sort: 'name', limit: 100 }).page(cursor),
   );
   const sessions = useKept(
     ['people', 'sessions', id],
@@ -72,22 +72,25 @@ export function UserScreen() {
       </Result>
       <Section title={t.userAgents}>
         <Result of={agents}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty>{t.noAgents}</Empty>
+          {({ items, next }) =>
+            items.length === 0 ? (
+              <EmptyPage cursor={cursor}>{t.noAgents}</EmptyPage>
             ) : (
-              <Table
-                caption={t.userAgents}
-                rows={rows}
-                rowKey={(a) => a.id}
-                columns={[
-                  { label: t.name, cell: (a) => <AgentLink id={a.id} name={a.name} /> },
-                  { label: t.state, cell: (a) => <Status of={a.status} /> },
-                  { label: t.calls24, num: true, cell: (a) => formatNumber(a.calls) },
-                  { label: t.refused, num: true, cell: (a) => formatNumber(a.refused) },
-                  { label: t.lastDecision, cell: (a) => <Time at={a.lastDecisionAt} /> },
-                ]}
-              />
+              <>
+                <Table
+                  caption={t.userAgents}
+                  rows={items}
+                  rowKey={(a) => a.id}
+                  columns={[
+                    { label: t.name, cell: (a) => <AgentLink id={a.id} name={a.name} /> },
+                    { label: t.state, cell: (a) => <Status of={a.status} /> },
+                    { label: t.calls24, num: true, cell: (a) => formatNumber(a.calls) },
+                    { label: t.refused, num: true, cell: (a) => formatNumber(a.refused) },
+                    { label: t.lastDecision, cell: (a) => <Time at={a.lastDecisionAt} /> },
+                  ]}
+                />
+                <Pager next={next} cursor={cursor} go={(c) => setAddress({ cursor: c })} />
+              </>
             )
           }
         </Result>

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/chromium.ts';
+import { scratchFolder } from '../support/cli.ts';
+import { settled, WIDE } from '../support/console-scene.ts';
+import { pagesService, sendTo } from '../support/pages-service.ts';
+
+/** More than fit on one page. */
+const MANY = 101;
+
+describe.skipIf(chromiumPath === undefined)('many objects and small numbers in the console', () => {
+  const service = pagesService({ users: { requireSecondFactor: 'none' } });
+  let session = '';
+  let ownerId = '';
+  const ids: string[] = [];
+
+  const send = (method: string, path: string, body?: object) => sendTo(service.url, session, method, path, body);
+
+  beforeAll(async () => {
+    const account = { email: 'admin@example.com', password: 'correct horse battery' };
+    ({ id: ownerId } = await service.legate.users.create({ ...account, role: 'admin' }));
+    ({ token: session } = await send('POST', '/sign-in', account));
+    for (let n = 0; n < MANY; n++) {
+      const name = n === MANY - 1 ? 'worker' : `worker-${n}`;
+      const { id } = await service.legate.agents.create({ ownerId: ownerId as never, name, type: 'service' });
+      await send('POST', '/budgets', { agentId: id, metric: 'calls', limit: n + 1, window: 'day' });
+      ids.push(id);
+    }
+    for (const amount of [0.0001, 0.0002]) await send('POST', '/costs', { agentId: ids[0], amount });
+  });
+
+  async function open(path: string): Promise<{ page: Page; context: BrowserContext }> {
+    const { page, context } = await service.open({ javaScriptEnabled: true, viewport: WIDE, locale: 'en' });
+    await context.addCookies([{ name: 'legate_session', value: session, domain: 'localhost', path: '/' }]);
+    await page.goto(`${service.url}/console${path}`);
+    await settled(page);
+    return { page, context };
+  }
+
+  it.each([
+    ['budgets', (): string => '/signals/costs'],
+    ['agents of a person', (): string => `/people/users/${ownerId}`],
+  ] as const)('shows all %s, on several pages', async (_, path) => {
+    const { page, context } = await open(path());
+    const rows = page.locator('main table').first().locator('tbody a[href*="/agents/"]');
+    const seen = new Set<string>();
+    const read = async (): Promise<void> => {
+      for (const href of await rows.evaluateAll((links) => links.map((e) => e.getAttribute('href') as string)))
+        seen.add(href.split('/').at(-1) as string);
+    };
+    await rows.first().waitFor();
+    await read();
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await expect.poll(() => rows.count()).toBe(1);
+    await read();
+    expect([...seen].sort()).toEqual([...ids].sort());
+    await context.close();
+  });
+});
