@@ -58,4 +58,14 @@ describe.skipIf(chromiumPath === undefined)('many objects and small numbers in t
     expect([...seen].sort()).toEqual([...ids].sort());
     await context.close();
   });
+
+  it('finds the agent of a test by its name, however many others have names that begin like it', async () => {
+    const { page, context } = await open('/playground');
+    const file = join(scratchFolder(), 'many.yaml');
+    writeFileSync(file, 'tests:\n  - { agent: worker, action: read, resource: "a:b", expect: NO_PERMISSION }\n');
+    await page.getByLabel('Test file').setInputFiles(file);
+    await page.getByRole('button', { name: 'Run 1 test' }).click();
+    await page.getByText('1 as expected, 0 different, 0 not run.').waitFor();
+    await context.close();
+  });
 });

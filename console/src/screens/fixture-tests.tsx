@@ -230,11 +230,11 @@ function questionOf({ agents, now }: FixtureFile, test: Test, agentId: string) {
 async function idsOf(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
   const ids = new Map<string, string[]>(names.filter((n) => n.startsWith('agt_')).map((id) => [id, [id]]));
   for (const name of names.filter((n) => !ids.has(n)).slice(0, 200)) {
-    const { items } = await legate.agents.list({ view: 'summary', status: 'active', q: name, limit: 100 }).page();
-    ids.set(
-      name,
-      items.filter((agent) => agent.name === name).map(({ id }) => id),
-    );
+    const found: string[] = [];
+    // The service finds all names that begin with this one.
+    for await (const agent of legate.agents.list({ view: 'summary', status: 'active', q: name, limit: 200 }))
+      if (agent.name === name) found.push(agent.id);
+    ids.set(name, found);
   }
   return ids;
 }
