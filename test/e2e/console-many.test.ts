@@ -68,4 +68,12 @@ describe.skipIf(chromiumPath === undefined)('many objects and small numbers in t
     await page.getByText('1 as expected, 0 different, 0 not run.').waitFor();
     await context.close();
   });
+
+  it('shows amounts that are smaller than a thousandth', async () => {
+    const { page, context } = await open('/signals/costs');
+    await page.getByRole('cell', { name: '0.0003 USD' }).waitFor();
+    await page.goto(`${service.url}/console`);
+    await page.getByRole('link', { name: /^0\.0003 USD/ }).waitFor();
+    await context.close();
+  });
 });

@@ -130,6 +130,9 @@ export const Time = ({ at }: { at: string | null | undefined }) =>
   );
 const number = new Intl.NumberFormat(document.documentElement.lang);
 export const formatNumber = (value: number): string => number.format(value);
+const amount = new Intl.NumberFormat(document.documentElement.lang, { maximumFractionDigits: 12 });
+/** A number that is not rounded to thousandths, because a call may cost less, and a decision may depend on the rest. */
+export const formatAmount = (value: number): string => amount.format(value);
 /** A measured value, which may be a number or a text such as an hour. */
 export const formatValue = (value: unknown): string =>
   typeof value === 'number' ? formatNumber(value) : String(value);

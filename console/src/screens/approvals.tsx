@@ -17,7 +17,7 @@ import {
 import { pathsOf } from '../parts/paths.ts';
 import { ErrorNotice, focusHeading, Result, Screen } from '../parts/screen.tsx';
 import { EmptyPage, Pager } from '../parts/table.tsx';
-import { formatNumber, Status, Time, Untrusted } from '../parts/text.tsx';
+import { formatAmount, Status, Time, Untrusted } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { type Comparison, compareArguments } from './comparison.ts';
 
@@ -238,7 +238,7 @@ function Compared({ of }: { of: Comparison | undefined }) {
   return (
     <span className="status limited">
       {of.kind === 'outside'
-        ? t.usualRange(formatNumber(of.low), formatNumber(of.high))
+        ? t.usualRange(formatAmount(of.low), formatAmount(of.high))
         : of.kind === 'never-given'
           ? t.neverGiven
           : t.neverSeen}

@@ -4,7 +4,7 @@ import { Action } from '../parts/dialog.tsx';
 import { AgentLink, useAddress, useKept, useNames } from '../parts/hooks.tsx';
 import { Empty, Result, Section } from '../parts/screen.tsx';
 import { EmptyPage, Pager, Table } from '../parts/table.tsx';
-import { formatDay, formatNumber, formatTime, Time } from '../parts/text.tsx';
+import { formatAmount, formatDay, formatNumber, formatTime, Time } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 import { BUDGETS_STALE, BudgetForm } from './budget-form.tsx';
 import { unitOf } from './budget-unit.ts';
@@ -72,7 +72,7 @@ export function Costs() {
 
 const Used = ({ budget: b }: { budget: Budget }) => (
   <>
-    {t.usedOf(formatNumber(b.used), formatNumber(b.limit), unitOf(b))}
+    {t.usedOf(formatAmount(b.used), formatAmount(b.limit), unitOf(b))}
     <span className="sharebox" aria-hidden="true">
       <span
         className={b.used > b.limit * 0.8 ? 'share over' : 'share'}
@@ -115,7 +115,13 @@ function Outlook({ budget: b }: { budget: Budget }) {
   return (
     <span className="quiet">
       {t.aboutAtEnd(
-        formatNumber(b.metric === 'cost' ? Math.round(atReset * 100) / 100 : Math.round(atReset)),
+        formatAmount(
+          b.metric !== 'cost'
+            ? Math.round(atReset)
+            : atReset < 1
+              ? Number(atReset.toPrecision(2))
+              : Math.round(atReset * 100) / 100,
+        ),
         unitOf(b),
       )}
     </span>
@@ -140,20 +146,23 @@ function ByDay() {
           return (
             <>
               {currencies.map((currency) => {
-                const top = Math.max(...buckets.map((b) => amount(b, currency)), 1e-9);
+                const top = Math.max(...buckets.map((b) => amount(b, currency)));
                 return (
                   <figure key={currency} className="spend">
                     <figcaption>{currency}</figcaption>
                     <div className="bars small" aria-hidden="true">
                       {buckets.map((b) => (
-                        <div key={b.from} title={`${formatDay(b.from)}: ${formatNumber(amount(b, currency))}`}>
-                          <i className="b-allowed" style={{ height: `${(amount(b, currency) / top) * 100}%` }} />
+                        <div key={b.from} title={`${formatDay(b.from)}: ${formatAmount(amount(b, currency))}`}>
+                          <i
+                            className="b-allowed"
+                            style={{ height: `${(amount(b, currency) / Math.max(top, 1e-9)) * 100}%` }}
+                          />
                         </div>
                       ))}
                     </div>
                     <div className="axis" aria-hidden="true">
                       <span>{formatDay(buckets[0]?.from ?? '')}</span>
-                      <span>{t.peak(formatNumber(top))}</span>
+                      <span>{t.peak(formatAmount(top))}</span>
                       <span>{formatDay(buckets.at(-1)?.from ?? '')}</span>
                     </div>
                   </figure>
@@ -170,7 +179,7 @@ function ByDay() {
                     ...currencies.map((currency) => ({
                       label: currency,
                       num: true,
-                      cell: (b: (typeof buckets)[number]) => formatNumber(amount(b, currency)),
+                      cell: (b: (typeof buckets)[number]) => formatAmount(amount(b, currency)),
                     })),
                     { label: t.tokens, num: true, cell: (b) => formatNumber(b.tokens) },
                   ]}
@@ -202,7 +211,7 @@ function ByAgent() {
                 {
                   label: t.costs,
                   num: true,
-                  cell: (a) => a.totals.map((sum) => `${formatNumber(sum.amount)} ${sum.currency}`).join(' · '),
+                  cell: (a) => a.totals.map((sum) => `${formatAmount(sum.amount)} ${sum.currency}`).join(' · '),
                 },
                 { label: t.tokens, num: true, cell: (a) => formatNumber(a.tokens) },
               ]}

@@ -7,7 +7,7 @@ import { EntryTable } from '../parts/entries.tsx';
 import { download, fixtureOf } from '../parts/fixture.ts';
 import { AgentLink, PersonLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Result, Screen, Section, Tabs } from '../parts/screen.tsx';
-import { formatNumber, Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
+import { formatAmount, formatNumber, Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { ActorName, actorIds } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
 import { unitOf } from './budget-unit.ts';
@@ -307,7 +307,7 @@ function Limit({ id, at }: { id: string; at: string }) {
   const budget = found && found.updatedAt <= at ? found : undefined;
   return (
     <Link to={ofServer ? `/connections/servers/${id}` : '/signals/costs'}>
-      {budget ? t.limitOf(formatNumber(budget.limit), unitOf(budget), budget.window as 'day') : null}
+      {budget ? t.limitOf(formatAmount(budget.limit), unitOf(budget), budget.window as 'day') : null}
       {server && <Untrusted>{server}</Untrusted>}
       {!budget && !server && <code>{id}</code>}
     </Link>

@@ -6,7 +6,7 @@ import { FirstSteps } from '../parts/first-steps.tsx';
 import { AgentLink, Select, useAddress, useKept } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
-import { formatNumber } from '../parts/text.tsx';
+import { formatAmount, formatNumber } from '../parts/text.tsx';
 import { t } from '../texts/index.ts';
 
 type Span = '24h' | '7d' | '30d';
@@ -156,7 +156,7 @@ export function Overview() {
               <p>
                 <Link to="/signals/costs">
                   {[
-                    ...totals.map((sum) => `${formatNumber(sum.amount)} ${sum.currency}`),
+                    ...totals.map((sum) => `${formatAmount(sum.amount)} ${sum.currency}`),
                     `${formatNumber(tokens)} ${t.metrics.tokens}`,
                   ].join(' · ')}
                 </Link>
