@@ -76,4 +76,15 @@ describe.skipIf(chromiumPath === undefined)('many objects and small numbers in t
     await page.getByRole('link', { name: /^0\.0003 USD/ }).waitFor();
     await context.close();
   });
+
+  it('uses the clock of the service for periods, not the one of the browser', async () => {
+    const { token } = await send('POST', '/agents', { ownerId, name: 'asks', type: 'service' });
+    await sendTo(service.url, token, 'POST', '/authorize', { action: 'read', resource: 'a:b' });
+    const { page, context } = await service.open({ javaScriptEnabled: true, viewport: WIDE, locale: 'en' });
+    await context.clock.install({ time: Date.now() + 3 * 86_400_000 });
+    await context.addCookies([{ name: 'legate_session', value: session, domain: 'localhost', path: '/' }]);
+    await page.goto(`${service.url}/console`);
+    await page.getByRole('table', { name: 'Refusals by reason' }).getByText('No permission').waitFor();
+    await context.close();
+  });
 });

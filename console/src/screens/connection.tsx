@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { Grant } from 'legate/client';
-import { legate, rights } from '../api.ts';
+import { legate, rights, serverNow } from '../api.ts';
 import { connectCommand } from '../parts/connect-command.ts';
 import { AgentLink, Select, useAddress, useKept, useNames, useParam } from '../parts/hooks.tsx';
 import { Empty, Result, Screen, Section } from '../parts/screen.tsx';
@@ -18,7 +18,7 @@ export function ServerScreen() {
   const id = useParam('id');
   const server = useKept(['servers', 'one', id], () => legate.mcp.servers.get(id));
   const name = server.data?.name ?? '';
-  const since = new Date(Math.floor(Date.now() / 3.6e6) * 3.6e6 - MONTH_MS).toISOString();
+  const since = new Date(Math.floor(serverNow() / 3.6e6) * 3.6e6 - MONTH_MS).toISOString();
   const calls = useKept(
     ['facets', 'server', id],
     () =>

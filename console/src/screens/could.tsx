@@ -1,5 +1,5 @@
 import type { Agent, AuthorizeDecision } from 'legate/client';
-import { legate, rights } from '../api.ts';
+import { legate, rights, serverNow } from '../api.ts';
 import { useKept } from '../parts/hooks.tsx';
 import { Empty, Result, Section } from '../parts/screen.tsx';
 import { Table } from '../parts/table.tsx';
@@ -23,7 +23,7 @@ const CONDITIONS = new Set([
 /** A table of resources (the tools of all servers and those that the agent requested most) and actions. */
 export function Could({ agent }: { agent: Agent }) {
   const matrix = useKept(['agents', 'could', agent.id, agent.updatedAt], async () => {
-    const since = new Date(Math.floor(Date.now() / 3.6e6) * 3.6e6 - MONTH_MS).toISOString();
+    const since = new Date(Math.floor(serverNow() / 3.6e6) * 3.6e6 - MONTH_MS).toISOString();
     const [servers, asked, effective] = await Promise.all([
       rights.all ? legate.mcp.servers.list({ limit: 100 }).page() : undefined,
       legate.audit.facets({ by: 'resource', agentId: [agent.id], since, limit: 20 } as never),

@@ -1,5 +1,5 @@
 import { Link, useNavigate } from '@tanstack/react-router';
-import { legate } from '../api.ts';
+import { legate, serverNow } from '../api.ts';
 import { Bars } from '../parts/bars.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { FirstSteps } from '../parts/first-steps.tsx';
@@ -14,7 +14,7 @@ const HOURS: Readonly<Record<Span, number>> = { '24h': 24, '7d': 168, '30d': 720
 
 /** Facets need a time range. It is computed once per change of the window, so that the query key is stable. */
 const since = (span: Span): string =>
-  new Date(Math.floor(Date.now() / 3.6e6) * 3.6e6 - HOURS[span] * 3.6e6).toISOString();
+  new Date(Math.floor(serverNow() / 3.6e6) * 3.6e6 - HOURS[span] * 3.6e6).toISOString();
 
 export function Overview() {
   const [address, setAddress] = useAddress();

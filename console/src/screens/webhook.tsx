@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { WebhookDelivery } from 'legate/client';
-import { legate, rights } from '../api.ts';
+import { legate, rights, serverNow } from '../api.ts';
 import { Action } from '../parts/dialog.tsx';
 import { useAddress, useKept, useParam } from '../parts/hooks.tsx';
 import { Result, Screen, Section } from '../parts/screen.tsx';
@@ -44,7 +44,7 @@ export function WebhookScreen() {
               question={t.recoverQuestion}
               text={t.recoverText}
               run={(reason) =>
-                legate.webhooks.recover(id, { since: new Date(Date.now() - DAY_MS).toISOString(), reason })
+                legate.webhooks.recover(id, { since: new Date(serverNow() - DAY_MS).toISOString(), reason })
               }
               stale={STALE}
             />
