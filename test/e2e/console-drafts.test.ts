@@ -78,6 +78,33 @@ describe.skipIf(chromiumPath === undefined)('unsent input on the console', () =>
     await context.close();
   });
 
+  it('is in the playground again, a long text next to a short one, and fits into the address', async () => {
+    const { page, context } = await scene.openAs('user');
+    await scene.go(page, '/playground');
+    const args = page.getByLabel('Arguments as JSON');
+    const draft = page.getByLabel('Draft permissions');
+    const long = JSON.stringify([{ resource: `db:${'x'.repeat(3000)}`, actions: ['read'] }]);
+    await args.fill('{"a":1}');
+    await page.locator('summary').first().click();
+    await draft.fill(long);
+    await page.reload();
+    await settled(page);
+    expect([await args.inputValue(), await draft.inputValue()]).toEqual(['{"a":1}', long]);
+    // Another question does not get the draft of this one.
+    await page.goto(`${scene.service.url}/account`);
+    await scene.go(page, '/playground?args=%7B%22b%22%3A2%7D');
+    expect([await args.inputValue(), await draft.inputValue()]).toEqual(['{"b":2}', '']);
+
+    // Each of these characters takes nine in an address.
+    const wide = JSON.stringify({ text: '話'.repeat(1900) });
+    await args.fill(wide);
+    await page.reload();
+    await settled(page);
+    expect(await args.inputValue()).toBe(wide);
+    expect(page.url().length).toBeLessThan(200);
+    await context.close();
+  });
+
   it('is not shown to another person who signs in', async () => {
     const { page, context } = await scene.openAs('user');
     await scene.go(page, `/approvals/${scene.of.user.approval}`);

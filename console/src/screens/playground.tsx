@@ -12,25 +12,34 @@ import { Trace } from './entry.tsx';
 import type { FixtureFile } from './fixture-read.ts';
 import { FixtureTests } from './fixture-tests.tsx';
 
-/** Longer texts stay out of the address, because servers limit its length. */
+/** Texts that take more characters in an address stay out of it, because servers limit its length. */
 const MAX_IN_ADDRESS = 2000;
+const isTooLong = (text: string): boolean => new URLSearchParams({ text }).toString().length > MAX_IN_ADDRESS;
+
+/** Texts that are too long for the address, and the other texts next to them. */
+interface Unsent<N extends string> {
+  readonly long: Partial<Readonly<Record<N, string>>>;
+  readonly short: Partial<Readonly<Record<N, string>>>;
+}
 
 /** Texts in the address, or as a draft if they are too long for it. */
 function useLongTexts<N extends string>(
   names: readonly N[],
 ): [Readonly<Record<N, string>>, (name: N, text: string) => void] {
   const [address, setAddress] = useAddress();
-  const [long, setLong] = useState((): Partial<Record<N, string>> => {
-    const drafts = draftAt<Record<N, string>>('question');
-    return drafts && names.every((name) => !address[name]) ? drafts : {};
+  const [long, setLong] = useState((): Unsent<N>['long'] => {
+    const draft = draftAt<Unsent<N>>('question texts');
+    // An address with other texts is that of another question.
+    return draft && names.every((name) => !address[name] || address[name] === draft.short[name]) ? draft.long : {};
   });
-  useDraft('question', Object.keys(long).length > 0 ? long : undefined);
+  const short = Object.fromEntries(names.map((name) => [name, address[name]])) as Unsent<N>['short'];
+  useDraft('question texts', Object.keys(long).length > 0 ? { long, short } : undefined);
   const texts = Object.fromEntries(names.map((name) => [name, long[name] ?? address[name] ?? ''])) as Record<N, string>;
   return [
     texts,
     (name, text) => {
       const { [name]: _, ...others } = long;
-      const isLong = text.length > MAX_IN_ADDRESS;
+      const isLong = isTooLong(text);
       setLong((isLong ? { ...others, [name]: text } : others) as typeof long);
       setAddress({ [name]: isLong ? undefined : text });
     },
