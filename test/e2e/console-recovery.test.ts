@@ -60,6 +60,21 @@ describe.skipIf(chromiumPath === undefined)('the console when something does not
     await context.close();
   });
 
+  it('says that permissions could not be checked, and that a test could not be saved', async () => {
+    const { id, token: agentToken } = await send('POST', '/agents', { ownerId: adminId, name: 'a', type: 'service' });
+    const question = { action: 'read', resource: 'a:b' };
+    const { auditId } = await sendTo(service.url, agentToken, 'POST', '/authorize', question);
+    const { page, context } = await open(`/agents/${id}`);
+    await page.route('**/assets/permission-check*', (route) => route.abort());
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    await page.locator('main [role=alert]').waitFor();
+    await page.goto(`${service.url}/console/audit/${auditId}`);
+    await page.route('**/permissions', (route) => route.fulfill({ status: 404, body: '{}' }));
+    await page.getByRole('button', { name: 'Save as test' }).click();
+    await page.locator('main [role=alert]').waitFor();
+    await context.close();
+  });
+
   it('does not change anything later that failed without a connection', async () => {
     const { page, context } = await open('/people/tenants');
     const dialog = page.getByRole('dialog');

@@ -6,7 +6,7 @@ import { Action } from '../parts/dialog.tsx';
 import { EntryTable } from '../parts/entries.tsx';
 import { download, fixtureOf } from '../parts/fixture.ts';
 import { AgentLink, PersonLink, useKept, useNames, useParam } from '../parts/hooks.tsx';
-import { Result, Screen, Section, Tabs } from '../parts/screen.tsx';
+import { ErrorNotice, Result, Screen, Section, Tabs } from '../parts/screen.tsx';
 import { formatAmount, formatNumber, Id, Json, Status, Time, Untrusted } from '../parts/text.tsx';
 import { ActorName, actorIds } from '../parts/versions.tsx';
 import { t } from '../texts/index.ts';
@@ -128,6 +128,7 @@ function SaveTest({ entry }: { entry: AuditEntry }) {
         {t.saveTest}
       </button>
       {save.data === false && <span role="status">{t.noTest}</span>}
+      {save.error && <ErrorNotice error={save.error} />}
     </>
   );
 }

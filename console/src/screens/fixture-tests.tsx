@@ -46,8 +46,9 @@ export function FixtureTests({ asked }: { asked: Test | undefined }) {
     run.reset();
   };
   const load = async (chosen: File): Promise<void> => {
-    const { readFixtures } = await import('./permission-check.ts');
-    const read = await readFixtures(await chosen.text());
+    const program = await import('./permission-check.ts').catch(() => undefined);
+    if (!program) return setProblems([t.partMissing]);
+    const read = await program.readFixtures(await chosen.text());
     setProblems(read.problems);
     change(read.file);
     setName(chosen.name.replace(/\.(ya?ml|json)$/, '.json'));

@@ -133,6 +133,10 @@ function Editor({ agent: latest }: { agent: Agent }) {
     setFilter('');
     setPage(Math.floor(index / PAGE));
   };
+  /** A problem that is neither next to an entry nor below the JSON, or that is not one of the draft. */
+  const general = problems.find(
+    ({ entry, text }) => entry === undefined && (typed === undefined || text === t.partMissing),
+  );
   const take = async (text: string): Promise<void> => {
     setTyped(text);
     setChanged(true);
@@ -214,7 +218,7 @@ function Editor({ agent: latest }: { agent: Agent }) {
           </div>
           {problems.length > 0 && (
             <p className="notice error" role="alert">
-              {t.draftProblems(problems.length)}
+              {general?.text ?? t.draftProblems(problems.length)}
             </p>
           )}
         </div>
@@ -254,8 +258,12 @@ async function readPermissions(
   } catch {
     return { problems: [{ text: t.jsonInvalid }] };
   }
-  const { problemsOf } = await import('./permission-check.ts');
-  const problems = problemsOf(value);
+  let problems: readonly Problem[];
+  try {
+    problems = (await import('./permission-check.ts')).problemsOf(value);
+  } catch {
+    return { problems: [{ text: t.partMissing }] };
+  }
   return problems.length > 0 ? { problems } : { permissions: value as Permission[], problems };
 }
 

@@ -14,6 +14,9 @@ export const editDe: typeof editEn = {
   revokeSeveral: (n) => (n === 1 ? '1 Agent widerrufen?' : `${n} Agenten widerrufen?`),
   removeWord: (word) => `${word} entfernen`,
   segment: (n) => `Abschnitt ${n}`,
+  partMissing:
+    'Ein Teil dieser Seite konnte nicht geladen werden. Noch einmal versuchen oder die Seite neu laden; Ihre ' +
+    'Eingaben bleiben erhalten.',
   draftProblems: (n) =>
     n === 1 ? 'Der Dienst würde diesen Entwurf ablehnen.' : `Der Dienst würde diesen Entwurf ablehnen: ${n} Fehler.`,
   asJson: 'Alle Berechtigungen als JSON',

@@ -13,6 +13,7 @@ export const editEn = {
   revokeSeveral: (n: number) => (n === 1 ? 'Revoke 1 agent?' : `Revoke ${n} agents?`),
   removeWord: (word: string) => `Remove ${word}`,
   segment: (n: number) => `Segment ${n}`,
+  partMissing: 'A part of this page could not be loaded. Try again, or load the page again; what you have typed stays.',
   draftProblems: (n: number) =>
     n === 1 ? 'The service would refuse this draft.' : `The service would refuse this draft: ${n} problems.`,
   asJson: 'All permissions as JSON',
