@@ -312,6 +312,16 @@ describe.skipIf(chromiumPath === undefined)('work on the screens of the console'
     await context.close();
   });
 
+  it('follows new decisions again after a filter that the service refuses', async () => {
+    const { page, context } = await openAs('admin');
+    await go(page, '/audit?follow=on&q=result:nonsense');
+    await page.getByRole('alert').getByText('VALIDATION_FAILED').first().waitFor();
+    await page.getByLabel('Filter').fill('action:read');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    await context.close();
+  });
+
   it('shows what an agent could do, and asks with an address, a time and a draft', async () => {
     const agent = await newAgent('could', [
       { resource: 'mcp:desk:read', actions: ['execute'], constraints: { maxCallsPerHour: 5 } },

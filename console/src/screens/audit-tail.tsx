@@ -29,6 +29,9 @@ export function Tail({ filter }: { filter: Pick<StreamOptions, 'agentId' | 'resu
     const controller = new AbortController();
     waiting.current = [];
     setRows([]);
+    setSkipped(0);
+    setBehind(0);
+    setError(undefined);
     let seen = 0;
     const follow = async (): Promise<void> => {
       const options = {
