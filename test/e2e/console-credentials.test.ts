@@ -90,6 +90,8 @@ describe.skipIf(chromiumPath === undefined)('keys, sessions and second factors o
     await dialog.getByRole('button', { name: 'Load again' }).click();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('https://keys.example/mine.json').waitFor();
+    // It would replace those of the address.
+    expect(await page.getByRole('button', { name: 'Create key' }).count()).toBe(0);
     await context.close();
   });
 

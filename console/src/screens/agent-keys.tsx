@@ -42,7 +42,8 @@ export function Keys({ agent }: { agent: Agent }) {
         mayChange && (
           <div className="actions">
             <SetKeys agent={agent} />
-            <MakeKey agent={agent} />
+            {/* A key cannot be added to those of an address. */}
+            {found.data !== undefined && found.data?.jwksUri === undefined && <MakeKey agent={agent} />}
           </div>
         )
       }
@@ -135,6 +136,7 @@ async function makeKey(agentId: string, reason: string | undefined): Promise<str
 async function addKey(agentId: string, key: Key, reason: string | undefined): Promise<void> {
   for (;;) {
     const present = await findKeys(agentId);
+    if (present?.jwksUri !== undefined) throw new Error(t.keysFromAddress);
     const keys = present?.jwks?.keys ?? [];
     // The first request may have added the key although its response was lost.
     if (keys.some(({ kid }) => kid === key.kid)) return;

@@ -25,6 +25,8 @@ export const credentialsDe: typeof credentialsEn = {
   makeKeyText:
     'Ihr Browser erzeugt den Schlüssel. Der private Teil wird einmal angezeigt und nie gesendet. Vorhandene ' +
     'Schlüssel bleiben gültig.',
+  keysFromAddress:
+    'Die Schlüssel des Agenten werden jetzt von einer Adresse abgerufen. Dort lässt sich von hier keiner hinzufügen.',
   setKeys: 'Schlüssel festlegen',
   keysAs: 'Die Schlüssel',
   keysAsChoices: { set: 'stehen hier', address: 'werden von einer Adresse abgerufen' },

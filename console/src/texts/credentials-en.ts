@@ -22,6 +22,7 @@ export const credentialsEn = {
   makeKeyQuestion: (name: string) => `Create a key for ${name}?`,
   makeKeyText:
     'Your browser makes the key. The private part is shown once and is never sent. Keys that the agent has stay valid.',
+  keysFromAddress: 'The keys of the agent are now fetched from an address, to which no key can be added here.',
   setKeys: 'Set keys',
   keysAs: 'Keys are',
   keysAsChoices: { set: 'Entered here', address: 'Fetched from an address' },
