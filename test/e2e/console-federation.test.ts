@@ -110,6 +110,9 @@ describe.skipIf(chromiumPath === undefined)('identity providers and workloads in
     await page.getByRole('button', { name: 'Trust a workload' }).click();
     await dialog.getByLabel('Address of the issuer').fill(issuer);
     await dialog.getByLabel('Subject').fill('*');
+    await dialog.getByLabel('Further claims').fill('environment production');
+    await dialog.getByRole('button', { name: 'Trust a workload' }).click();
+    await dialog.getByText('Not saved. Please check: Further claims.').waitFor();
     await dialog.getByLabel('Further claims').fill('environment=production\n\nref = refs/heads/main');
     await dialog.getByRole('button', { name: 'Trust a workload' }).click();
     await dialog.locator('.notice.error').waitFor();

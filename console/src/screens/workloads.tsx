@@ -68,14 +68,16 @@ export function Workloads({ agent }: { agent: Agent }) {
   );
 }
 
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
 /** Claims as lines of `name=value`. */
 const claimsOf = (text: string): Record<string, string> =>
   Object.fromEntries(
-    text
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== '')
-      .map((line) => [line.split('=')[0]?.trim() ?? '', line.slice(line.indexOf('=') + 1).trim()]),
+    linesOf(text).map((line) => [line.split('=')[0]?.trim() ?? '', line.slice(line.indexOf('=') + 1).trim()]),
   );
 
 function TrustWorkload({ agent }: { agent: Agent }) {
@@ -90,7 +92,14 @@ function TrustWorkload({ agent }: { agent: Agent }) {
       inputs={[
         { name: 'issuer', label: t.issuerAddress, type: 'url', known: offered.map((i) => [i.issuer, i.name] as const) },
         { name: 'subject', label: t.workloadSubject, hint: t.workloadSubjectHint },
-        { name: 'claims', label: t.furtherClaims, hint: t.furtherClaimsHint, type: 'lines', optional: true },
+        {
+          name: 'claims',
+          label: t.furtherClaims,
+          hint: t.furtherClaimsHint,
+          type: 'lines',
+          optional: true,
+          wrong: (text) => (linesOf(text).every((line) => /^[^=]+=./.test(line)) ? undefined : t.claimLines),
+        },
       ]}
       run={({ issuer, subject, claims }) =>
         legate.agents.trust.create(agent.id, {

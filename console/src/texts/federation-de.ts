@@ -70,6 +70,7 @@ export const federationDe: typeof federationEn = {
   workloadSubjectHint:
     'Claim sub seines Tokens, etwa repo:acme/shop:ref:refs/heads/main. * ersetzt einen ganzen Abschnitt.',
   furtherClaims: 'Weitere Claims',
+  claimLines: 'Jede Zeile braucht einen Namen, ein Gleichheitszeichen und einen Wert.',
   furtherClaimsHint: 'Einer pro Zeile, etwa environment=production.',
   endTrust: 'Vertrauen beenden',
   endTrustQuestion: (subject) => `Das Vertrauen in ${subject} beenden?`,

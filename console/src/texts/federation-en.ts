@@ -64,6 +64,7 @@ export const federationEn = {
   workloadSubjectHint:
     'Claim sub of its token, such as repo:acme/shop:ref:refs/heads/main. * stands for a whole segment.',
   furtherClaims: 'Further claims',
+  claimLines: 'Each line needs a name, an equals sign and a value.',
   furtherClaimsHint: 'One per line, such as environment=production.',
   endTrust: 'End trust',
   endTrustQuestion: (subject: string) => `End the trust in ${subject}?`,
