@@ -48,6 +48,30 @@ describe.skipIf(chromiumPath === undefined)('the console while others change wha
     await context.close();
   });
 
+  it('approves the definition of a tool that the person has read, not a newer one', async () => {
+    const { page, context } = await scene.openAs('admin');
+    let hash = '';
+    let fetched = 0;
+    await page.route('**/gateway/servers/pinned/tools*', async (route) => {
+      const answer = await route.fetch();
+      const tools = await answer.json();
+      const tool = tools.find(({ name }: { name: string }) => name === 'read');
+      hash ||= tool.seen.hash;
+      if (fetched++ > 0) tool.seen = { ...tool.seen, hash: 'newer', tool: { ...tool.seen.tool, title: 'newer' } };
+      await route.fulfill({ response: answer, json: tools });
+    });
+    await scene.go(page, '/connections/gateway/pinned');
+    await page.locator('.pill.live').waitFor();
+    const tool = page.locator('main section section', { hasText: 'read' });
+    await tool.getByRole('button', { name: 'Approve' }).click();
+    await send('admin', 'POST', '/gateway/servers/pinned/restart');
+    await page.locator('main').getByText('newer').first().waitFor({ state: 'attached' });
+    const sent = page.waitForRequest('**/tools/read/approve');
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+    expect((await sent).postDataJSON()).toEqual({ definition: hash });
+    await context.close();
+  });
+
   it('does not overwrite a change that was made while there was no connection', async () => {
     const { page, context } = await scene.openAs('admin');
     await context.clock.install();
