@@ -171,22 +171,6 @@ describe('preview=true', () => {
     expect((await t.call('GET', `/agents/${source.id}`, { as: alice })).body.name).toBe('agent');
   });
 
-  it('shows the loss if several limits on calls become one, unless it is as high as all of them', async () => {
-    const capped = (resource: string, maxCallsPerHour: number) => read(resource, { maxCallsPerHour });
-    const agent = await t.agent(alice, { permissions: [capped('files:a', 5), capped('files:b', 5)] });
-    const lost = async (...permissions: object[]) =>
-      (await previewed('PATCH', `/agents/${agent.id}`, alice, { permissions })).body.loses.flatMap((l: Json) =>
-        l.permissions.map((p: Json) => p.resource),
-      );
-    expect(await lost(capped('files:*', 5))).toEqual(['files:b']);
-    expect(await lost(capped('files:*', 9))).toEqual(['files:b']);
-    expect(await lost(capped('files:*', 10))).toEqual([]);
-    expect(await lost(capped('files:*', 5), capped('files:*', 5))).toEqual([]);
-    expect(await lost(capped('files:*', 5), read('files:b'))).toEqual([]);
-    // The wider limit is left for the permission that nothing else covers.
-    expect(await lost(capped('files:*', 5), capped('files:a', 9))).toEqual([]);
-  });
-
   it('counts grants and approvals that would end', async () => {
     const agent = await t.agent(alice, { permissions: [read('files:*', { requireApproval: true })] });
     const waiting = await t.authorize(agent, { action: 'read', resource: 'files:a' });

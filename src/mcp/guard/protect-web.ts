@@ -172,7 +172,14 @@ function filtered(guard: Guard, response: Response, rules: AnswerRules): Respons
   // A TransformStream would not report that the client has closed the answer.
   const through = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      if (rules.attach) detach = rules.attach((event) => void put(controller, event));
+      if (!rules.attach) return;
+      detach = rules.attach((event) => {
+        try {
+          put(controller, event);
+        } catch {
+          detach();
+        }
+      });
     },
     pull: async (controller) => {
       try {
