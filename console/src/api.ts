@@ -65,13 +65,20 @@ export async function loadMe(): Promise<void> {
   takeDrafts(me.id);
 }
 
+let secretsShown = 0;
+/** Called while a secret is shown, which would be lost if the page were loaded again. Returns the end of it. */
+export function showSecret(): () => void {
+  secretsShown++;
+  return () => void secretsShown--;
+}
+
 /**
  * Loads the page again if another person has signed in in another tab, or if the person has another role: everything
  * on the page would belong to somebody else.
  */
 export async function checkMe(): Promise<User> {
   const { user } = await legate.sessions.current();
-  if (user.id !== me?.id || user.role !== me.role) location.reload();
+  if (secretsShown === 0 && (user.id !== me?.id || user.role !== me.role)) location.reload();
   return user;
 }
 

@@ -44,17 +44,22 @@ export function findAssets(): Assets | undefined {
   return assets;
 }
 
+/** Returns the content coding of a stored file that a client accepts (RFC 9110, section 12.5.3); undefined: none. */
+export function contentCodingFor(acceptEncoding: string | null): 'br' | 'gzip' | undefined {
+  const accepted = (acceptEncoding ?? '')
+    .split(',')
+    .filter((item) => !NOT_ACCEPTED.test(item))
+    .map((item) => item.trim().split(/[\s;]/)[0]?.toLowerCase());
+  return (['br', 'gzip'] as const).find((coding) => accepted.includes(coding));
+}
+
 /** Returns a file of the built console, compressed as the client accepts it; undefined: there is none by this name. */
 export async function assetResponse(name: string, acceptEncoding: string | null): Promise<Response | undefined> {
   const built = findAssets();
   const type = TYPES[name.split('.').at(-1) ?? ''];
   if (!built || type === undefined) return undefined;
   const isPacked = built.files.has(`${name}.gz`);
-  const accepted = (acceptEncoding ?? '')
-    .split(',')
-    .filter((item) => !NOT_ACCEPTED.test(item))
-    .map((item) => item.trim().split(/[\s;]/)[0]?.toLowerCase());
-  const encoding = isPacked ? (['br', 'gzip'] as const).find((e) => accepted.includes(e)) : undefined;
+  const encoding = isPacked ? contentCodingFor(acceptEncoding) : undefined;
   const stored = built.files.get(isPacked ? `${name}.${encoding === 'br' ? 'br' : 'gz'}` : name);
   if (!stored) return undefined;
   // Every browser takes one of the two; other clients may not.

@@ -26,7 +26,7 @@ it('a request on a new connection that arrives just before the stop is answered'
   const client = new Worker(CLIENT, { eval: true, workerData: { port: listening.port, sent } });
   const answer = new Promise((resolve) => client.once('message', resolve));
   await new Promise((resolve) => setImmediate(resolve));
-  Atomics.wait(new Int32Array(sent), 0, 0);
+  expect(Atomics.wait(new Int32Array(sent), 0, 0, 60_000)).not.toBe('timed-out');
   await listening.stop();
   expect(await answer).toBe('HTTP/1.1 200 OK');
 });

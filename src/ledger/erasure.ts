@@ -28,18 +28,20 @@ export const ErasureErrors = defineErrors({
 
 const ERASURES = 'erasures';
 
-/** Number of transactions that have erased or deleted rows. */
+/** Number of transactions that have erased or deleted rows which a queue of webhooks may still have to store. */
 export const erasuresSoFar = async (db: Db): Promise<number> => (await readPosition(db, ERASURES)) ?? 0;
 
 /**
- * Called in the transaction of an erasure before it erases messages to webhooks: a queue that has read the rows before
- * reads them again, and the erasure waits for one that is storing its messages.
+ * Called in the transaction of an erasure before it erases messages to webhooks. It waits for a queue that is storing
+ * its messages. A queue that has read one of these rows and has not stored its messages reads them again.
  */
-export async function countErasure(db: Db): Promise<void> {
+export async function countErasure(db: Db, seqs: readonly number[]): Promise<void> {
+  await holdPosition(db, WEBHOOK_QUEUE);
+  const stored = await readPosition(db, WEBHOOK_QUEUE);
+  if (stored === undefined || seqs.every((seq) => seq <= stored)) return;
   await db
     .insertInto('projections')
     .values({ name: ERASURES, upto: 1 })
     .onConflict((oc) => oc.column('name').doUpdateSet((eb) => ({ upto: eb('projections.upto', '+', 1) })))
     .execute();
-  await holdPosition(db, WEBHOOK_QUEUE);
 }

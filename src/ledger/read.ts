@@ -215,8 +215,8 @@ export class LedgerReader {
   /** Returns the row with an id. `around` is the time in the id: the time of its commit or shortly before. */
   async byId(id: string, around: number): Promise<StreamEventRow | undefined> {
     let before = await this.#end();
-    const { pruned, clockResets } = await readMarks(this.#database.read);
-    for (const from of [...clockResets, pruned + 1]) {
+    const { clockResets } = await readMarks(this.#database.read);
+    for (const from of [...clockResets, await this.#begin()]) {
       const row = await this.#searchById(id, around, await this.#searchTime(around, from, before), before);
       if (row) return row;
       before = from;
@@ -295,7 +295,7 @@ export class LedgerReader {
     return this.#recordedAt(ms, await this.#end(), await readMarks(this.#database.read));
   }
 
-  async #recordedAt(ms: number, end: number, { pruned, clockResets }: LedgerMarks): Promise<number> {
+  async #recordedAt(ms: number, end: number, { clockResets }: LedgerMarks): Promise<number> {
     let before = end;
     for (const seq of clockResets) {
       const row = await this.#database.read
@@ -308,7 +308,7 @@ export class LedgerReader {
       if (row && row.timestamp < ms) return this.#searchTime(ms, seq, before);
       before = seq;
     }
-    return this.#searchTime(ms, pruned + 1, before);
+    return this.#searchTime(ms, await this.#begin(), before);
   }
 
   /**
@@ -318,8 +318,8 @@ export class LedgerReader {
   async #searchTime(ms: number, from: number, before: number): Promise<number> {
     const table = sql.table('stream_events');
     const middle = sql`(low + high) / 2`;
-    const isBefore = sql`(select timestamp from ${table} where seq >= ${middle} order by seq limit 1)
-      < cast(${ms} as bigint)`;
+    const isBefore = sql`coalesce((select timestamp from ${table}
+      where seq >= ${middle} and seq < cast(${before} as bigint) order by seq limit 1) < cast(${ms} as bigint), false)`;
     const { rows } = await sql<{ seq: number | null }>`with recursive halved (low, high) as (
       select cast(${from} as bigint), cast(${before} as bigint)
       union all
@@ -327,6 +327,12 @@ export class LedgerReader {
         from halved where low < high
     ) select max(low) as seq from halved`.execute(this.#database.read);
     return Number(rows[0]?.seq ?? before);
+  }
+
+  /** The oldest row, which verifiers may need although all others of its time were deleted. */
+  async #begin(): Promise<number> {
+    const { read } = this.#database;
+    return (await read.selectFrom('stream_events').select('seq').orderBy('seq').limit(1).executeTakeFirst())?.seq ?? 1;
   }
 
   async #end(): Promise<number> {

@@ -62,7 +62,7 @@ export async function setTimesBack(db: Db, from: number, to: number): Promise<vo
     .set((eb) => ({ previous_until: eb('previous_until', '-', from - to) }))
     .where('previous_until', '>', to + DAY_MS)
     .execute();
-  // A budget has counted nothing in the present window.
+  // A budget counts one window, which begins anew, even if it had counted in the present one before the fast clock.
   await db
     .updateTable('budgets')
     .set({ used: 0, exceeded: 0, window_start: 0 })

@@ -154,9 +154,11 @@ describe('a database that has lost commits under running instances', () => {
   });
 
   it.each([
-    ['is shorter than a signed checkpoint', 1],
-    ['has grown beyond a signed checkpoint', 20],
-  ])('no instance signs another tree over a ledger that %s', async (_, rows) => {
+    ['is shorter than a signed checkpoint', 1, false],
+    ['has grown beyond a signed checkpoint', 20, false],
+    ['is shorter than the tree in the memory of an instance', 1, true],
+    ['has grown beyond the tree in the memory of an instance', 20, true],
+  ])('no instance signs another tree over a ledger that %s', async (_, rows, hasTree) => {
     const options = { config: { ledger: { seal: 'on' } }, withoutIntervals: true } as const;
     const a = await createTestService(options);
     const b = await createTestService({ ...options, sameDatabaseAs: a });
@@ -166,6 +168,7 @@ describe('a database that has lost commits under running instances', () => {
     for (let i = 0; i < 5; i++) await ask(a, agent);
     await a.legate.platform.stateOf(sealer).signNow();
     const signed = (await b.call('GET', '/ledger/checkpoint')).text;
+    if (hasTree) await b.legate.platform.stateOf(sealer).signNow();
     await restore();
     for (let i = 0; i < rows; i++) await ask(b, agent);
     for (const t of [b, a]) {

@@ -69,6 +69,8 @@ describe.skipIf(chromiumPath === undefined)('the console while others change wha
     const sent = page.waitForRequest('**/tools/read/approve');
     await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
     expect((await sent).postDataJSON()).toEqual({ definition: hash });
+    // The page may be asking again at this moment.
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
 

@@ -206,6 +206,12 @@ tests:
       }).length;
     });
     expect(covered, 'buttons that cover the box of an agent').toBe(0);
+    const outside = () =>
+      page.locator('.graph svg').evaluate((svg) => {
+        const { right } = svg.getBoundingClientRect();
+        return [...svg.querySelectorAll('.fold rect')].filter((one) => one.getBoundingClientRect().right > right)
+          .length;
+      });
     await expectGoodPage(page, 'console-graph-folded');
     const name = before < 100 ? 'wide' : 'hub';
     await page.getByRole('button', { name: new RegExp(`^Show \\d+ more of ${name}`) }).focus();
@@ -213,6 +219,12 @@ tests:
     await expect.poll(() => drawn.count()).toBe(333);
     await page.getByRole('button', { name: `Hide what follows ${name}` }).click();
     await expect.poll(() => drawn.count()).toBe(before);
+    await page
+      .getByRole('button', { name: /^Hide what follows/ })
+      .first()
+      .click();
+    await expect.poll(() => drawn.count()).toBe(1);
+    expect(await outside(), 'buttons that are outside the picture').toBe(0);
     expect(bad).toEqual([]);
     await context.close();
   });

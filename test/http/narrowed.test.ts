@@ -125,6 +125,11 @@ describe.each(CREDENTIALS)('%s', (name) => {
     expect(await set(entry('db:a', 10), entry('db:b', 10), one)).toBe(INSUFFICIENT);
     expect(await set(one, all)).toBe(200);
     expect(await set(entry('db:*', 8), one)).toBe(200);
+    const asking = { resource: 'db:*', actions: ['read', 'write'], constraints: { requireApproval: true } };
+    const both = await agentWith(all, asking);
+    const setBoth = async (...permissions: object[]) => outcome(await patch(token, both.id, { permissions }));
+    expect(await setBoth(all, all, asking)).toBe(INSUFFICIENT);
+    expect(await setBoth(asking, all)).toBe(INSUFFICIENT);
     // Each of these would begin to count at 0.
     expect(await set(entry('db:*', 5, ['read']), entry('db:*', 3, ['write']), one)).toBe(INSUFFICIENT);
     expect(await set(entry('db:*', 8, ['read', 'write', 'x']), one)).toBe(INSUFFICIENT);

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Preview } from 'legate/client';
-import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useState } from 'react';
-import { queries } from '../api.ts';
+import { type ReactNode, type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { queries, showSecret } from '../api.ts';
 import { draftAt, dropDraft, useDraft } from '../drafts.ts';
 import { t } from '../texts/index.ts';
 import { useChange } from './hooks.tsx';
@@ -204,16 +204,19 @@ function ActionDialog(props: ActionProps & { close: () => void }) {
   );
 }
 
-export const Secret = ({ value, close }: { value: string; close: () => void }) => (
-  <Dialog title={t.secretTitle}>
-    <p>{t.secretOnce}</p>
-    <p>
-      <code>{value}</code> <CopyButton text={value} label={t.copySecret} />
-    </p>
-    <div className="actions">
-      <button type="button" className="button primary" onClick={close}>
-        {t.secretCopied}
-      </button>
-    </div>
-  </Dialog>
-);
+export function Secret({ value, close }: { value: string; close: () => void }) {
+  useEffect(showSecret, []);
+  return (
+    <Dialog title={t.secretTitle}>
+      <p>{t.secretOnce}</p>
+      <p>
+        <code>{value}</code> <CopyButton text={value} label={t.copySecret} />
+      </p>
+      <div className="actions">
+        <button type="button" className="button primary" onClick={close}>
+          {t.secretCopied}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

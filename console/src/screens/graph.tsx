@@ -81,7 +81,8 @@ export function Picture({
       return [id, { x: 8 + x * (WIDTH + GAP.x), y: 8 + ((rows[x] ?? 1) - 1) * (HEIGHT + GAP.y) }] as const;
     }),
   );
-  const width = rows.length * (WIDTH + GAP.x) - GAP.x + 16;
+  // With room for the buttons of the last column.
+  const width = rows.length * (WIDTH + GAP.x) + 16;
   const height = Math.max(...rows.filter(Boolean)) * (HEIGHT + GAP.y) - GAP.y + 16;
   return (
     <>

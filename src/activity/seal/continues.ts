@@ -1,7 +1,7 @@
 import { prunedUpTo } from '../../ledger/index.ts';
 import type { Platform } from '../../platform.ts';
 import type { Db, SealRow } from '../../storage/index.ts';
-import { readRangeHashes, waitForLog } from './store.ts';
+import { readLog, readRangeHashes, waitForLog } from './store.ts';
 import { MissingTile } from './tree.ts';
 
 /** Size and root of a tree that was signed. */
@@ -39,6 +39,16 @@ export class NewestSeen {
 
   get newest(): SeenCheckpoint | undefined {
     return this.#newest;
+  }
+
+  get size(): number {
+    return this.#newest?.size ?? 0;
+  }
+
+  /** Whether the database has a record of a smaller tree only. A tree in memory is then compared with it again. */
+  async isAheadOf(db: Db): Promise<boolean> {
+    const log = await readLog(db);
+    return log !== undefined && log.signed_size < this.size;
   }
 
   add(note: string | null): void {

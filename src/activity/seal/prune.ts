@@ -171,7 +171,7 @@ async function prune(
   await assertUnchanged(database, db, { from: done + 1, upto: sealed, pruned: done, wasUnsealed });
   const rows = await db
     .selectFrom('stream_events')
-    .select(['id', 'type'])
+    .select(['seq', 'id', 'type'])
     .where('seq', '>', done)
     .where('seq', '<=', upto)
     .execute();

@@ -191,6 +191,7 @@ export class Sealer {
     if (!now && !(await this.#lease.hold())) return this.#wait();
     for (let attempt = 0; attempt < 3 && performance.now() < deadline && this.#halted === undefined; attempt++) {
       try {
+        if (this.#edge && (await this.#seen.isAheadOf(this.#platform.database.read))) this.#reset();
         await this.#follower.catchUp(deadline);
         const sinceSigned = performance.now() - this.#signedAt;
         const isDue = now || sinceSigned >= this.#platform.config.ledger.sealIntervalMs;
@@ -315,14 +316,14 @@ export class Sealer {
         this.#halt(locked.halted);
         return locked;
       }
-      if (locked.signed_size < this.#signedSize || locked.signed_size > size) return locked;
+      if (locked.signed_size < this.#seen.size || locked.signed_size > size) return locked;
       const isSameTree = locked.checkpoint?.startsWith(checkpointText({ origin, size, root })) === true;
       if (locked.signed_size === size && !(this.#signsAgain && isSameTree)) return locked;
       await db.updateTable('seal').set({ checkpoint: note, signed_size: size }).execute();
       if (isKept) await keepCheckpoint(db, { log_id: id, size, note, signed_at: now });
       return { ...locked, checkpoint: note, signed_size: size };
     });
-    if (row.signed_size < this.#signedSize) {
+    if (row.signed_size < this.#seen.size) {
       // The next run finds that the database has lost a checkpoint, and stops sealing.
       throw new Superseded();
     }

@@ -158,10 +158,12 @@ const isCapped = (permission: Permission): boolean => capOf(permission) !== Numb
  * same counters remain, with limits no higher.
  */
 function findRaisedCap(before: readonly Permission[], after: readonly Permission[]): Permission | undefined {
-  const old = new Map(withCounters(before).map(({ counter, entry }) => [counter, capOf(entry)]));
+  const old = new Map(withCounters(before).map(({ counter, entry }) => [counter, entry]));
   const limited = before.filter(isCapped);
   for (const { counter, entry } of withCounters(after).filter(({ entry }) => isCapped(entry))) {
-    if (capOf(entry) <= (old.get(counter) ?? -1)) continue;
+    const former = old.get(counter);
+    // A former entry without a limit has counted nothing, so it may only become narrower itself.
+    if (former && (isCapped(former) ? capOf(entry) <= capOf(former) : keeps(entry, former))) continue;
     const guarded = limited.find((one) => overlaps(entry, one));
     if (guarded) return guarded;
   }

@@ -66,6 +66,7 @@ export async function evaluateAll(
   platform: Platform,
   asker: Asker,
   body: Evaluations,
+  requestId: string,
 ): Promise<Decision | { evaluations: Decision[] }> {
   const { evaluations: items, options, ...defaults } = body;
   if (items === undefined || items.length === 0) return evaluate(platform, asker, parseWith(Evaluation, defaults));
@@ -79,8 +80,9 @@ export async function evaluateAll(
     } catch (error) {
       if (!(error instanceof LegateError) || (error.status !== 400 && error.code !== CommonErrors.INTERNAL_ERROR.code))
         throw error;
-      const { status, message } = toKnownError(platform, error);
-      return { decision: false, context: { error: { status, message } } };
+      const { status, message, details } = toKnownError(platform, error, requestId);
+      const id = details?.['id'];
+      return { decision: false, context: { error: { status, message, ...(id === undefined ? {} : { id }) } } };
     }
   };
   const semantic = options?.evaluations_semantic ?? 'execute_all';

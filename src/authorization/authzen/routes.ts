@@ -67,7 +67,7 @@ export const authzenRoutes = [
     body: Evaluations,
     answer: Decisions.or(Decision),
     isRecorded: true,
-    work: (call, platform) => evaluateAll(platform, askerOf(call), call.body),
+    work: (call, platform) => evaluateAll(platform, askerOf(call), call.body, call.requestId),
   }),
   post({
     path: 'search/subject',

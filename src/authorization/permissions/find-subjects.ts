@@ -1,4 +1,5 @@
 import type { Visibility } from '../../access/principal.ts';
+import { toKnownError } from '../../http/render-error.ts';
 import { CommonErrors, LegateError } from '../../kernel/errors.ts';
 import type { Id } from '../../kernel/ids.ts';
 import type { Platform } from '../../platform.ts';
@@ -45,7 +46,9 @@ export async function findSubjects(
       authorize(platform, asker, { ...question, agentId: id, dryRun: true }, (chain) => {
         chains[i] = chain;
       });
-    const answers = await Promise.all(slice.map((agent, i) => ask(agent, i).catch(ignoreGone)));
+    const answers = await Promise.all(
+      slice.map((agent, i) => ask(agent, i).catch((error: unknown) => ignoreGone(platform, error))),
+    );
     for (const [i, agent] of slice.entries()) {
       if (answers[i]?.allowed !== true) continue;
       const chain = chains[i] ?? [];
@@ -62,14 +65,16 @@ export async function findSubjects(
   return { agents: found, next: after };
 }
 
-const IGNORED: ReadonlySet<string> = new Set([AgentErrors.AGENT_NOT_FOUND.code, CommonErrors.INTERNAL_ERROR.code]);
-
 /**
  * Skips an agent that ended, or became invisible to the caller, after it was listed, and one whose permissions were
- * damaged in the database.
+ * damaged in the database, which the log names.
  */
-function ignoreGone(error: unknown): undefined {
-  if (error instanceof LegateError && IGNORED.has(error.code)) return undefined;
+function ignoreGone(platform: Pick<Platform, 'clock' | 'log'>, error: unknown): undefined {
+  if (error instanceof LegateError && error.code === AgentErrors.AGENT_NOT_FOUND.code) return undefined;
+  if (error instanceof LegateError && error.code === CommonErrors.INTERNAL_ERROR.code) {
+    toKnownError(platform, error);
+    return undefined;
+  }
   throw error;
 }
 

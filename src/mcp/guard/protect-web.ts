@@ -193,6 +193,7 @@ function filtered(guard: Guard, response: Response, rules: AnswerRules): Respons
         }
       } catch (error) {
         detach();
+        void reader.cancel(error).catch(() => {});
         throw error;
       }
     },

@@ -7,7 +7,9 @@ export const clockResets = (context: MigrationContext): Migration => {
     up: (db) =>
       runStatements(db, context.dialect, [
         `insert into ${p}projections (name, upto)
-          select 'clock-reset/' || seq, seq from ${p}changes where type = 'ledger.clock_reset'`,
+          select 'clock-reset/' || seq, seq from ${p}changes where type = 'ledger.clock_reset'
+          union select 'clock-reset/' || seq, seq from ${p}stream_events where type = 'ledger.clock_reset'
+            and seq > coalesce((select upto from ${p}projections where name = 'changes'), 0)`,
       ]),
   };
 };

@@ -52,11 +52,7 @@ export async function eraseInvites(
               .where('seq', '=', seq)
               .execute();
         }
-        await eraseInMessages(
-          db,
-          found.map(({ id }) => id),
-          withoutEmails,
-        );
+        await eraseInMessages(db, found, withoutEmails);
       });
     if (rows.length < SCAN) return;
     after = rows.at(-1)?.seq ?? after;

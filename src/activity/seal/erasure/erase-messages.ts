@@ -18,12 +18,16 @@ export const deliveriesOf = (db: Db, events: readonly string[]) =>
  */
 export async function eraseInMessages(
   db: Db,
-  events: readonly string[],
+  events: readonly { readonly id: string; readonly seq: number }[],
   erase: (event: Shown) => Shown,
 ): Promise<void> {
   if (events.length === 0) return;
-  await countErasure(db);
-  const deliveries = await deliveriesOf(db, events).select(['id', 'body']).execute();
+  await countErasure(
+    db,
+    events.map(({ seq }) => seq),
+  );
+  const ids = events.map(({ id }) => id);
+  const deliveries = await deliveriesOf(db, ids).select(['id', 'body']).execute();
   for (const { id, body } of deliveries) {
     await db
       .updateTable('webhook_deliveries')

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { register, signUp, tokens } from '../../../../test/support/oauth.ts';
 import { createTestService, type Json, type TestService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
+import { ownQueue } from '../../../../test/support/webhook-queue.ts';
 import { TABLE_NAMES } from '../../../storage/tables.ts';
-import { Dispatcher, dispatcherOf } from '../../webhooks/dispatcher.ts';
+import { dispatcherOf } from '../../webhooks/dispatcher.ts';
 import { checkSealedLedger } from '../index.ts';
 
 const IP = '198.51.100.77';
@@ -238,8 +239,15 @@ it('erases what the queue of webhooks has read and stores during the erasure', a
   const t = await createTestService();
   const admin = await t.admin();
   await t.call('POST', '/webhooks', { as: admin, body: { url: 'https://hooks.example/x' } });
-  const dispatcher = dispatcherOf(t.legate.platform);
-  const byItself = vi.spyOn(dispatcher, 'run').mockResolvedValue(false);
+  let goOn = (): void => {};
+  const mayStore = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let hasRead = false;
+  const run = ownQueue(t, () => {
+    hasRead = true;
+    return mayStore;
+  });
   const email = 'lilas@example.com';
   const invited = await t.call('POST', '/invites', { as: admin, body: { email, role: 'user' } });
   const inviteToken = new URL(invited.body.url).searchParams.get('invite');
@@ -247,35 +255,24 @@ it('erases what the queue of webhooks has read and stores during the erasure', a
   const { user } = (await t.call('POST', '/sign-up', { body: account })).body;
   await t.legate.platform.background.idle();
 
+  const queueing = run();
+  await until(() => hasRead);
   const { ledger, database } = t.legate.platform;
   const maintain = ledger.maintain.bind(ledger);
-  let goOn = (): void => {};
-  const mayStore = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  let queueing: Promise<unknown> | undefined;
-  let isQueue = true;
+  let hasStored = false;
   const spy = vi.spyOn(ledger, 'maintain').mockImplementation(async (work) => {
-    if (isQueue) {
-      isQueue = false;
-      await mayStore;
-      return maintain(work);
-    }
     const result = await maintain(work);
     const changes = JSON.stringify(await database.read.selectFrom('changes').select('change').execute());
-    if (queueing && !changes.includes(email)) {
-      const queued = queueing;
-      queueing = undefined;
+    if (!hasStored && !changes.includes(email)) {
+      hasStored = true;
       goOn();
-      await queued;
+      await queueing;
     }
     return result;
   });
-  queueing = Dispatcher.prototype.run.call(dispatcher);
-  await until(() => !isQueue);
+  onTestFinished(() => spy.mockRestore());
   expect((await t.call('DELETE', `/users/${user.id}?erase=true`, { as: admin })).status).toBe(200);
-  for (const each of [spy, byItself]) each.mockRestore();
-  expect(queueing).toBeUndefined();
+  expect(hasStored).toBe(true);
   expect(await dump(t)).not.toContain(email);
 });
 

@@ -169,7 +169,7 @@ async function eraseActors({ ledger, database }: Pick<Platform, 'database' | 'le
   const ids = new Map(found.map(({ seq, id }) => [seq, id]));
   for (const some of chunk([...ids.keys()], SLICE))
     await ledger.maintain(async (db) => {
-      const erased = new Set<string>();
+      const erased = new Map<number, { readonly id: string; readonly seq: number }>();
       for (const table of ['changes', 'stream_events'] as const)
         for (const seq of some) {
           const row = await db.selectFrom(table).select(['type', 'change']).where('seq', '=', seq).executeTakeFirst();
@@ -182,9 +182,11 @@ async function eraseActors({ ledger, database }: Pick<Platform, 'database' | 'le
             .set({ change: JSON.stringify(left) })
             .where('seq', '=', seq)
             .execute();
-          erased.add(ids.get(seq) ?? '');
+          erased.set(seq, { id: ids.get(seq) ?? '', seq });
         }
-      await eraseInMessages(db, [...erased], (event) => withoutPrivateActor(event, String(event['type']), person));
+      await eraseInMessages(db, [...erased.values()], (event) =>
+        withoutPrivateActor(event, String(event['type']), person),
+      );
     });
 }
 

@@ -123,8 +123,11 @@ export const eraseApprovals = async (db: Db, rows: readonly Pick<StreamEventRow,
 };
 
 /** Deletes the deliveries of rows to webhooks, those of a queue that has read the rows before included. */
-export async function deleteDeliveries(db: Db, rows: readonly Pick<StreamEventRow, 'id'>[]): Promise<void> {
-  await countErasure(db);
+export async function deleteDeliveries(db: Db, rows: readonly Pick<StreamEventRow, 'id' | 'seq'>[]): Promise<void> {
+  await countErasure(
+    db,
+    rows.map(({ seq }) => seq),
+  );
   const events = rows.map(({ id }) => `evt_${id.slice(4)}`);
   const deliveries = (await deliveriesOf(db, events).select('id').execute()).map(({ id }) => id);
   for (const some of chunk(deliveries)) {

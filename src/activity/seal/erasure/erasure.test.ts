@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { signUp } from '../../../../test/support/oauth.ts';
 import {
   createTestService,
@@ -8,11 +8,11 @@ import {
   type TestService,
   type TestUser,
 } from '../../../../test/support/service.ts';
+import { ownQueue } from '../../../../test/support/webhook-queue.ts';
 import { SYSTEM } from '../../../access/actor.ts';
 import { DAY_MS } from '../../../kernel/clock.ts';
 import { TABLE_NAMES } from '../../../storage/tables.ts';
 import { parseKey, policyOfKeys, verifyExport, verifyProof } from '../../../verify/index.ts';
-import { Dispatcher, dispatcherOf } from '../../webhooks/dispatcher.ts';
 import { checkSealedLedger } from '../index.ts';
 
 const permissions = [
@@ -154,25 +154,17 @@ describe('POST /audit/erasures', () => {
   it('erases what is read for webhooks at the same time', async () => {
     const { t, owner } = scene;
     const webhook = await t.call('POST', '/webhooks', { as: owner, body: { url: 'https://hooks.example/x' } });
-    const dispatcher = dispatcherOf(t.legate.platform);
-    const byItself = vi.spyOn(dispatcher, 'run').mockResolvedValue(false);
-    const run = (): Promise<boolean> => Dispatcher.prototype.run.call(dispatcher);
-    await run();
-    const id = await decide(scene, 'on its way to a webhook');
-    const { background, ledger } = t.legate.platform;
-    await background.idle();
-    const maintain = ledger.maintain.bind(ledger);
+    let id: string | undefined;
     let status: number | undefined;
-    let begun = false;
-    const queued = vi.spyOn(ledger, 'maintain').mockImplementation(async (work) => {
-      if (!begun) {
-        begun = true;
+    const run = ownQueue(t, async () => {
+      if (id !== undefined && status === undefined) {
+        status = 0;
         ({ status } = await erase(scene, { auditIds: [id] }));
       }
-      return maintain(work);
     });
     await run();
-    for (const spy of [queued, byItself]) spy.mockRestore();
+    id = await decide(scene, 'on its way to a webhook');
+    await run();
     expect(status).toBe(200);
     expect(await dump(t)).not.toContain('on its way to a webhook');
     await t.call('DELETE', `/webhooks/${webhook.body.id}`, { as: owner });
