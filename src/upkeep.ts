@@ -2,8 +2,19 @@ import { modules } from './modules.ts';
 import { system } from './operations/index.ts';
 import type { KeyStore } from './operations/keys/index.ts';
 import type { Platform } from './platform.ts';
+import { isUnavailable } from './storage/index.ts';
 
 const UPKEEP_MS = 5000;
+
+/** A module that fails does not keep the later ones from their upkeep, unless the database cannot be reached at all. */
+async function keepUp(module: (typeof modules)[number], platform: Platform): Promise<void> {
+  try {
+    await module.upkeep?.(platform);
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    platform.log.warn({ err: error, module: module.name }, 'the upkeep of a module failed and is tried again');
+  }
+}
 
 /**
  * Runs the upkeep of all modules, one run at a time. Returns a function that stops it, after the current run. A command
@@ -24,7 +35,7 @@ export function startUpkeep(platform: Platform, keys: KeyStore): () => Promise<v
       // Compares the clocks.
       await system.upkeep?.(platform);
       if (!platform.ledger.time.isTrusted) return;
-      for (const module of due) if (module !== system) await module.upkeep?.(platform);
+      for (const module of due) if (module !== system) await keepUp(module, platform);
     })()
       .catch((error: unknown) => platform.log.warn({ err: error }, 'upkeep failed and is tried again'))
       .finally(() => {
