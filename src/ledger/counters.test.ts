@@ -1,28 +1,11 @@
 import { expect, it } from 'vitest';
+import { allowedCall } from '../../test/support/audit-record.ts';
 import { createTestService, type TestService } from '../../test/support/service.ts';
-import { asId } from '../kernel/ids.ts';
-import type { AuditRecord, Need, PendingDecision } from './index.ts';
+import type { Need, PendingDecision } from './index.ts';
 
 const MORE_THAN_FIT = 100_001;
 const KEY = 'counter-under-test';
 const HOUR = 1;
-
-const record: AuditRecord = {
-  id: asId('audit', 'aud_test'),
-  agentId: asId('agent', 'agt_test'),
-  userId: asId('user', 'usr_test'),
-  action: 'read',
-  resource: 'file:test',
-  result: 'allowed',
-  reason: null,
-  durationMs: 0,
-  tokensCost: null,
-  parameters: null,
-  ip: null,
-  userAgent: null,
-  delegationIds: null,
-  decided: null,
-};
 
 /** A decision that counts one call under KEY. */
 const countsCall: PendingDecision<void> = {
@@ -32,7 +15,7 @@ const countsCall: PendingDecision<void> = {
   },
   decide: (context) => {
     context.counters.take(KEY, HOUR);
-    return { answer: undefined, record };
+    return { answer: undefined, record: allowedCall };
   },
 };
 

@@ -59,7 +59,7 @@ export async function noteClockReset(db: Db): Promise<void> {
   await setPosition(db, `${CLOCK_RESET}${seq}`, seq);
 }
 
-/** What the rows and their order were changed by. */
+/** Where rows are missing, and where the order of their timestamps begins anew. */
 export interface LedgerMarks {
   /** See {@link prunedUpTo}. */
   readonly pruned: number;

@@ -4,6 +4,7 @@ import type { PendingDecision } from '../../src/ledger/index.ts';
 import { AlreadyAnswered } from '../../src/ledger/index.ts';
 import { READ_CONNECTIONS } from '../../src/storage/database.ts';
 import type { PostgresClient } from '../../src/storage/postgres-client.ts';
+import { allowedCall } from '../support/audit-record.ts';
 import { newWorld } from '../support/world.ts';
 
 it('a repeated decision does not wait for the connections of reads, because others wait for it', async () => {
@@ -14,22 +15,7 @@ it('a repeated decision does not wait for the connections of reads, because othe
     prepare: async (_, db) => void (await db.selectFrom('head').select('seq').execute()),
     decide: ({ now }) => ({
       answer: 'decided',
-      record: {
-        id: newId('audit', now),
-        agentId: agent.id,
-        userId: owner.id,
-        action: 'read',
-        resource: 'db:x',
-        result: 'allowed',
-        reason: null,
-        durationMs: 0,
-        tokensCost: null,
-        parameters: null,
-        ip: null,
-        userAgent: null,
-        delegationIds: null,
-        decided: null,
-      },
+      record: { ...allowedCall, id: newId('audit', now), agentId: agent.id, userId: owner.id },
     }),
   };
   const key = { scope: 'of-the-test', part: 0, fingerprint: 'same', admitLong: () => true };

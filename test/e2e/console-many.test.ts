@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/chromium.ts';
 import { scratchFolder } from '../support/cli.ts';
-import { settled, WIDE } from '../support/console-scene.ts';
+import { openConsole, WIDE } from '../support/console-scene.ts';
 import { pagesService, sendTo } from '../support/pages-service.ts';
 
 /** More than fit on one page. */
@@ -31,13 +30,7 @@ describe.skipIf(chromiumPath === undefined)('many objects and small numbers in t
     for (const amount of [0.0001, 0.0002]) await send('POST', '/costs', { agentId: ids[0], amount });
   });
 
-  async function open(path: string): Promise<{ page: Page; context: BrowserContext }> {
-    const { page, context } = await service.open({ javaScriptEnabled: true, viewport: WIDE, locale: 'en' });
-    await context.addCookies([{ name: 'legate_session', value: session, domain: 'localhost', path: '/' }]);
-    await page.goto(`${service.url}/console${path}`);
-    await settled(page);
-    return { page, context };
-  }
+  const open = (path: string) => openConsole(service, session, path);
 
   it.each([
     ['budgets', (): string => '/signals/costs'],

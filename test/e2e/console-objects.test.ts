@@ -1,7 +1,6 @@
-import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/chromium.ts';
-import { settled, visit, WIDE } from '../support/console-scene.ts';
+import { openConsole, settled, visit } from '../support/console-scene.ts';
 import { pagesService, sendTo } from '../support/pages-service.ts';
 
 describe.skipIf(chromiumPath === undefined)('screens of one object, when another one follows', () => {
@@ -30,13 +29,7 @@ describe.skipIf(chromiumPath === undefined)('screens of one object, when another
     }
   });
 
-  async function open(path: string): Promise<{ page: Page; context: BrowserContext }> {
-    const { page, context } = await service.open({ javaScriptEnabled: true, viewport: WIDE, locale: 'en' });
-    await context.addCookies([{ name: 'legate_session', value: session, domain: 'localhost', path: '/' }]);
-    await page.goto(`${service.url}/console${path}`);
-    await settled(page);
-    return { page, context };
-  }
+  const open = (path: string) => openConsole(service, session, path);
 
   it('does not show the previous object at the address of the next one, whose answer is slow', async () => {
     const { page, context } = await open(`/connections/webhooks/${webhooks[0]}`);

@@ -63,6 +63,19 @@ export const settled = async (page: Page, at?: string): Promise<void> => {
   }, at);
 };
 
+/** Opens a screen of the console with a session, and waits until it has finished loading. */
+export async function openConsole(
+  service: PagesService,
+  session: string,
+  path: string,
+): Promise<{ page: Page; context: BrowserContext }> {
+  const { page, context } = await service.open({ javaScriptEnabled: true, viewport: WIDE, locale: 'en' });
+  await context.addCookies([{ name: 'legate_session', value: session, domain: 'localhost', path: '/' }]);
+  await page.goto(`${service.url}/console${path}`);
+  await settled(page);
+  return { page, context };
+}
+
 /** Goes to an address within the page, as a link does. */
 export async function visit(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => {

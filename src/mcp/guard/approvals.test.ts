@@ -116,8 +116,8 @@ describe('a client of 2025-11-25', () => {
     rpc('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'x', version: '1' } });
   const session = { 'mcp-session-id': 'session-1' };
   const pay = rpc('tools/call', { name: 'pay', arguments: { amount: 10 } });
-
-  it('with url elicitation gets -32042, and a notification on its stream after the decision', async () => {
+  /** A client with url elicitation, and a function that opens a stream of its session. */
+  async function openSession() {
     const scene = await guarded('web', PERMISSIONS, (message) =>
       message.method === undefined
         ? { body: new ReadableStream(), headers: { 'content-type': 'text/event-stream' } }
@@ -125,6 +125,11 @@ describe('a client of 2025-11-25', () => {
     );
     await (await scene.send(initialize(ABLE))).text();
     const listen = async () => (await scene.send(undefined, { method: 'GET', headers: session })).body;
+    return { scene, listen };
+  }
+
+  it('with url elicitation gets -32042, and a notification on its stream after the decision', async () => {
+    const { scene, listen } = await openSession();
     // The client listens again, for example because its network has changed. The earlier stream may be broken.
     const earlier = await listen();
     const stream = await listen();
@@ -152,13 +157,7 @@ describe('a client of 2025-11-25', () => {
   });
 
   it('gets the notification on the stream that is still open after it has closed a later one', async () => {
-    const scene = await guarded('web', PERMISSIONS, (message) =>
-      message.method === undefined
-        ? { body: new ReadableStream(), headers: { 'content-type': 'text/event-stream' } }
-        : ok(message),
-    );
-    await (await scene.send(initialize(ABLE))).text();
-    const listen = async () => (await scene.send(undefined, { method: 'GET', headers: session })).body;
+    const { scene, listen } = await openSession();
     const open = await listen();
     await (await listen())?.cancel();
     const { error } = (await (await scene.send(pay, { headers: session })).json()) as Json;

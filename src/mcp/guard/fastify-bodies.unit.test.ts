@@ -2,22 +2,12 @@ import { connect } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect, it } from 'vitest';
-import { fastifyMcp, type GuardingLegate } from './protect.ts';
+import { guardingLegate } from '../../../test/support/guarding-legate.ts';
+import { fastifyMcp } from './protect.ts';
 
-const legate: GuardingLegate = {
-  platform: { issuer: 'https://legate.example', audience: 'https://legate.example' },
-  mcp: {
-    validateToken: async () => ({
-      valid: true,
-      agentId: 'agt_1',
-      userId: 'usr_1',
-      scopes: ['mcp:execute'],
-      expiresAt: new Date('2031-01-01'),
-    }),
-  },
-  authorize: async ({ resource }) =>
-    resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true },
-};
+const legate = guardingLegate(['mcp:execute'], async ({ resource }) =>
+  resource.endsWith(':delete') ? { allowed: false, reason: 'NO_PERMISSION' } : { allowed: true },
+);
 const ENDPOINT = 'http://localhost/mcp';
 const REFUSED = /NO_PERMISSION/;
 const call = (name: string) =>
